@@ -1,0 +1,55 @@
+# `make demo` and `make test` do everything on a fresh machine with Python 3.11+, make and a C compiler.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+STAMP  := $(VENV)/.installed
+DEV    := $(VENV)/.installed-dev
+
+.PHONY: demo test lint types imports pytest test-all bench docs clean
+
+demo: $(STAMP)
+	$(BIN)/cuecard demo --out out/demo
+
+test: lint types imports pytest
+
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(DEV)
+	$(BIN)/mypy
+
+imports: $(DEV)
+	$(BIN)/lint-imports
+
+pytest: $(DEV)
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: $(DEV)
+	$(BIN)/python -m pytest -q
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+docs: $(DEV)
+	$(PIP) install -q --group docs
+	$(BIN)/mkdocs build --strict
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "CueCard needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q --upgrade pip
+
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -q -c constraints.txt -e .
+	touch $@
+
+$(DEV): $(STAMP)
+	$(PIP) install -q -c constraints.txt -e ".[nltk]" --group dev
+	PYTHON=$(BIN)/python sh scripts/system-packages
+	touch $@
+
+clean:
+	rm -rf $(VENV) out site .ruff_cache .mypy_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""CueCard finds what gives the answer away."""

@@ -1,0 +1,92 @@
+"""The contract of an audit, a probe and a remedy: declared needs, parameters, `run`, a frozen result.
+
+Whatever happens to an analysis is written on the card as done, skipped (why) or failed (error): it is never
+silently missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+import polars as pl
+
+from cuecard.data import Instances, Task
+
+Severity = Literal["high", "medium", "low", "info"]
+Status = Literal["done", "skipped", "failed"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One real example shown beside a finding."""
+
+    example_id: str
+    split: str
+    label: str
+    hypothesis: str
+    premise: str = ""
+    highlight: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence with numbers: what, how strong, against which chance level, on how many examples."""
+
+    section: str
+    severity: Severity
+    title: str
+    text: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    n: int | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an analysis learned: numbers (JSON), tables (parquet) and findings (sentences).
+
+    `summary` holds only what JSON can hold; rates in it are fractions. `examples` are columns about examples,
+    keyed by `example_id` and `split`, that are joined into the card's table of examples.
+    """
+
+    summary: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    findings: Sequence[Finding] = ()
+    examples: pl.DataFrame | None = None
+
+
+class Skip(Exception):  # noqa: N818 - it is an answer, not an error
+    """Raised by `run` when the data turns out not to allow the question; the reason goes on the card."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@runtime_checkable
+class Analysis(Protocol):
+    """A question about data or a model that can be asked by name.
+
+    Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    tasks: ClassVar[frozenset[Task]]
+
+    def run(self, data: Instances) -> Result:
+        """Answer the question for this dataset."""
+        ...
+
+
+A = TypeVar("A", bound=Analysis)
+
+
+def parameters(analysis: Analysis) -> dict[str, Any]:
+    """Return the parameters of an analysis as they are written on the card."""
+    return asdict(analysis)  # type: ignore[call-overload, no-any-return]

@@ -1,0 +1,1 @@
+"""What in the data gives the answer away? One question per file."""

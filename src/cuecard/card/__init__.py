@@ -1,0 +1,1 @@
+"""The result: the card, its files and its schema."""

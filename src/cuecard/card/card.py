@@ -1,0 +1,136 @@
+"""The result of an audit: one JSON document with its tables, which every view and tool reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from cuecard.analysis import Severity, Status
+from cuecard.registry import unknown_name
+
+#: Version of the card's schema; grows when a reader of older cards would be misled.
+SCHEMA_VERSION: Literal["1"] = "1"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SplitInfo(_Frozen):
+    """Size and label balance of one split."""
+
+    examples: int
+    instances: int
+    labels: dict[str, int] = Field(description="Instances per label.")
+
+
+class DatasetInfo(_Frozen):
+    """What was audited."""
+
+    name: str
+    task: Literal["pair", "choice", "preference", "text"]
+    labels: list[str]
+    splits: dict[str, SplitInfo]
+    fingerprint: str = Field(description="Content hash of texts, labels and splits.")
+    files: list[str] = Field(default_factory=list)
+    columns: dict[str, str] = Field(default_factory=dict, description="Role to the column it was read from.")
+    dropped: dict[str, int] = Field(default_factory=dict, description="Reason to the number of rows left out.")
+    notes: list[str] = Field(default_factory=list)
+
+
+class EvidenceModel(_Frozen):
+    """A real example that shows a finding."""
+
+    example_id: str
+    split: str
+    label: str
+    hypothesis: str
+    premise: str = ""
+    highlight: list[str] = Field(default_factory=list)
+
+
+class FindingModel(_Frozen):
+    """A sentence with numbers."""
+
+    section: str
+    severity: Severity
+    title: str
+    text: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    n: int | None = None
+    evidence: list[EvidenceModel] = Field(default_factory=list)
+    command: str = Field(default="", description="What to type to see it again.")
+
+
+class Section(BaseModel):
+    """One analysis on the card: done, skipped (why) or failed (error), never silently missing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    status: Status
+    reason: str = Field(default="", description="Why it was skipped, or the error it failed with.")
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    summary: dict[str, Any] = Field(default_factory=dict)
+    tables: list[str] = Field(default_factory=list, description="Names of its tables, tables/<name>.parquet.")
+
+    _frames: Mapping[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Its first table, as a polars frame."""
+        if not self.tables:
+            raise KeyError(f"The section {self.title!r} has no table.")
+        return self._frames[self.tables[0]]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self.tables:
+            raise unknown_name("table", name, self.tables)
+        return self._frames[name]
+
+
+class Provenance(BaseModel):
+    """When, with what and how long; the only part of a card that differs between equal runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    created: str = ""
+    command: str = ""
+    versions: dict[str, str] = Field(default_factory=dict)
+    seconds: dict[str, float] = Field(default_factory=dict)
+
+
+class Card(BaseModel):
+    """Everything CueCard has to say about a dataset."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cuecard: Literal["1"] = Field(default=SCHEMA_VERSION, description="Version of this schema.")
+    dataset: DatasetInfo
+    findings: list[FindingModel] = Field(default_factory=list)
+    sections: dict[str, Section] = Field(default_factory=dict)
+    provenance: Provenance = Field(default_factory=Provenance)
+
+    _tables: dict[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """All tables of the card by name."""
+        return self._tables
+
+    def attach(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Give the card its tables; sections see them too."""
+        self._tables = dict(tables)
+        for section in self.sections.values():
+            section._frames = self._tables
+
+    def __getitem__(self, name: str) -> Section:
+        if name not in self.sections:
+            raise unknown_name("section", name, list(self.sections))
+        return self.sections[name]

@@ -1,0 +1,1 @@
+"""Where it runs: map partitions, merge summaries."""

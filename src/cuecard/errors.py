@@ -1,0 +1,30 @@
+"""Errors meant for people: what happened, what was expected, what to type.
+
+Every error a user can cause derives from `CueCardError`; the command line prints it as one sentence and ends
+with exit code 2. Anything else is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class CueCardError(Exception):
+    """Base of everything that is the input's or the call's fault, never the program's."""
+
+
+class InputError(CueCardError):
+    """The data cannot be used as it is; the message names the file, the row and the remedy."""
+
+
+class UsageError(CueCardError):
+    """The call asks for something that does not exist or does not fit together."""
+
+
+class MissingExtraError(CueCardError):
+    """An optional package is needed; the message is the exact line that installs it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed: pip install 'cuecard[{extra}]'"
+        )

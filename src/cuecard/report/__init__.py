@@ -1,0 +1,1 @@
+"""People look: charts, HTML, terminal."""

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: the statistics of every audit, probe and remedy."""
