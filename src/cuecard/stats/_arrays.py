@@ -36,6 +36,12 @@ def probabilities(name: str, values: npt.ArrayLike) -> FloatArray:
     return array
 
 
+def divided(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+    """Return above / below, and nan where `below` is not positive."""
+    top, bottom = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
+
+
 def level_of(level: float) -> float:
     """Return the confidence level after checking that it lies strictly between 0 and 1."""
     if not 0 < level < 1:
@@ -55,5 +61,5 @@ def chosen_tail(alternative: Alternative, log_less: FloatArray, log_greater: Flo
     if alternative == "less":
         return log_less
     if alternative == "two-sided":
-        return np.minimum(np.log(2.0) + np.minimum(log_less, log_greater), 0.0)
+        return np.asarray(np.minimum(np.log(2.0) + np.minimum(log_less, log_greater), 0.0))
     raise ValueError(f'alternative must be "two-sided", "greater" or "less", and is "{alternative}"')

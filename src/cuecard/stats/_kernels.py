@@ -13,7 +13,7 @@ HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 @njit(cache=True, nogil=True)
 def stirling_error(n):  # type: ignore[no-untyped-def]
-    """log n! minus Stirling's formula, accurate also where log n! itself is in the hundred millions."""
+    """Error of Stirling's formula: log n! minus it, accurate also where log n! is in the hundred millions."""
     if n < 16:
         return math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - HALF_LOG_TAU
     s = 1 / (n * n)
@@ -22,7 +22,7 @@ def stirling_error(n):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def deviance(x, mean):  # type: ignore[no-untyped-def]
-    """x log(x / mean) + mean − x without cancellation where x is near its mean."""
+    """Deviance x log(x / mean) + mean − x, without cancellation where x is near its mean."""
     u = (x - mean) / mean
     if abs(u) > 0.1:
         return x * math.log(x / mean) + mean - x
@@ -40,7 +40,7 @@ def deviance(x, mean):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def binomial_log_pmf(k, n, p, q):  # type: ignore[no-untyped-def]
-    """log P(X = k) in saddle-point form, whose error does not grow with n as that of log-gammas does."""
+    """Return log P(X = k) in saddle-point form, whose error does not grow with n as with log-gammas."""
     if k == 0:
         return n * (math.log1p(-p) if p < 0.5 else math.log(q))
     if k == n:
@@ -106,7 +106,7 @@ def binomial_log_tails(k, n, p, less, greater):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def tilt_to(observed, n, p):  # type: ignore[no-untyped-def]
-    """θ such that trials with odds p/(1−p)·e^θ succeed `observed` times on average; observed ≥ mean, so θ ≥ 0."""
+    """θ ≥ 0 such that trials with odds p/(1−p)·e^θ succeed `observed` times on average; observed ≥ mean."""
     low, high, theta = 0.0, math.inf, 0.0
     for _ in range(200):
         mean, variance = 0.0, 0.0
@@ -165,7 +165,7 @@ def convolved(a, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def trimmed(first, band):  # type: ignore[no-untyped-def]
-    """The band without its negligible ends."""
+    """Return the band without its negligible ends."""
     floor = NEGLIGIBLE * band.max()
     low, high = 0, len(band)
     while band[low] < floor:
@@ -179,8 +179,9 @@ def trimmed(first, band):  # type: ignore[no-untyped-def]
 def tilted_tails(observed, n, p):  # type: ignore[no-untyped-def]
     """(log P(X ≥ observed), log P(X ≤ observed), θ) for a sum X of binomials, observed at or above its mean.
 
-    Tilted by θ, the distribution has its mean at the observed count, so all that matters there is of ordinary size;
-    P(X = j) = P_θ(X = j) · exp(K(θ) − θ j), K the cumulant function, takes the tilt back exactly.
+    Tilted by θ, the distribution has its mean at the observed count, so all that matters there is of
+    ordinary size; P(X = j) = P_θ(X = j) · exp(K(θ) − θ j), K the cumulant function, takes the tilt back
+    exactly.
     """
     theta = tilt_to(observed, n, p)
     cumulant = 0.0
@@ -233,7 +234,7 @@ def poisson_binomial_log_tails(observed, offsets, n, p, less, greater, theta):  
 
 @njit(cache=True, nogil=True)
 def log_gamma_tail(a, x):  # type: ignore[no-untyped-def]
-    """log Q(a, x), the regularised upper incomplete gamma function, which is the tail of a chi-square."""
+    """Return log Q(a, x), the regularised upper incomplete gamma function, the tail of a chi-square."""
     if math.isnan(x):
         return math.nan
     if x == 0 or a == 0:

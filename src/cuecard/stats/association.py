@@ -10,6 +10,7 @@ from cuecard.stats._arrays import (
     Alternative,
     FloatArray,
     chosen_tail,
+    divided,
     probabilities,
     successes_of,
     whole_counts,
@@ -18,17 +19,17 @@ from cuecard.stats._kernels import binomial_log_tails
 
 
 def share(k: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
-    """The label's share p̂ = k / n among the n instances with the feature; nan where n is 0.
+    """Share p̂ = k / n of a label among the n instances with the feature; nan where n is 0.
 
     >>> share([30, 0], [40, 0])
     array([0.75,  nan])
     """
     successes, trials = successes_of(k, n)
-    return np.divide(successes, trials, out=np.full(trials.shape, np.nan), where=trials > 0)
+    return divided(successes, trials)
 
 
 def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
-    """The label's share with the feature over its prior, p̂ / p0: 1 is no association, 2 is twice as frequent.
+    """Lift p̂ / p0 of a label by the feature: 1 is no association, 2 is twice as frequent as its prior.
 
     >>> lift(30, 40, 0.5)
     array(1.5)
@@ -39,7 +40,7 @@ def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray
 
 
 def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
-    """The z statistic of k label instances among the n with the feature (Gardner et al. 2021, eq. 1).
+    """Artifact statistic z of k label instances among the n with the feature (Gardner et al. 2021, eq. 1).
 
         z = (p̂ − p0) / sqrt(p0 (1 − p0) / n),   p̂ = k / n
 
@@ -51,8 +52,7 @@ def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> Floa
     base = probabilities("prior", prior)
     successes, trials = successes_of(k, n)
     spread = np.sqrt(trials * base * (1 - base))
-    distance = successes - trials * base
-    return np.divide(distance, spread, out=np.full(spread.shape, np.nan), where=spread > 0)
+    return divided(successes - trials * base, spread)
 
 
 def binomial_log_tails_at(
@@ -67,7 +67,7 @@ def binomial_log_tails_at(
     successes, trials = successes_of(k, n)
     successes, trials, base = np.broadcast_arrays(successes, trials, probabilities("prior", prior))
     less, greater = np.empty(successes.size), np.empty(successes.size)
-    binomial_log_tails(successes.ravel(), trials.ravel(), base.ravel(), less, greater)
+    binomial_log_tails(successes.flatten(), trials.flatten(), base.flatten(), less, greater)
     return less.reshape(successes.shape), greater.reshape(successes.shape)
 
 
@@ -79,10 +79,10 @@ def binomial_log_p(
 ) -> FloatArray:
     """Natural log of the exact binomial p-value of k out of n where each succeeds with probability `prior`.
 
-    It never underflows: the leading term is taken in saddle-point form and the rest of the tail as a ratio to it,
-    so 1e-100000 is as exact as 0.1. Two-sided is twice the smaller tail, at most 1: it never
-    drops when the evidence weakens and agrees with the Clopper–Pearson interval, which the sum over
-    all outcomes no likelier than k does not. 0 of 0 is no evidence: p = 1.
+    It never underflows: the leading term is taken in saddle-point form and the rest of the tail as a ratio
+    to it, so 1e-100000 is as exact as 0.1. Two-sided is twice the smaller tail, at most 1: it never drops
+    when the evidence weakens and agrees with the Clopper–Pearson interval, which the sum over all outcomes
+    no likelier than k does not. 0 of 0 is no evidence: p = 1.
 
     >>> np.exp(binomial_log_p([8, 6, 4], 8, 0.5)).round(4)
     array([0.0078, 0.2891, 1.    ])
@@ -109,7 +109,7 @@ def pmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: n
 
 
 def lmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> FloatArray:
-    """Local mutual information in bits: p(f, l) · PMI(f, l) with p(f, l) = k / total; 0 where they never meet.
+    """Local mutual information in bits: p(f, l) · PMI(f, l), p(f, l) = k / total; 0 where they never meet.
 
     Unlike PMI it is small for rare features, however one-sided.
 

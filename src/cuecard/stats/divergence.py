@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats._arrays import FloatArray, divided
 
 
 def as_distributions(name: str, rows: npt.ArrayLike) -> FloatArray:
@@ -22,7 +22,7 @@ def as_distributions(name: str, rows: npt.ArrayLike) -> FloatArray:
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"{name} must hold finite counts or probabilities that are not negative")
     sums = array.sum(axis=-1, keepdims=True)
-    return np.divide(array, sums, out=np.full_like(array, np.nan), where=sums > 0)
+    return divided(array, sums)
 
 
 def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> FloatArray:
@@ -72,4 +72,4 @@ def _same_labels(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatA
 def _in_base(nats: FloatArray, base: float) -> FloatArray:
     if base <= 1:
         raise ValueError(f"base must be greater than 1, for example 2 for bits, and is {base}")
-    return nats / np.log(base)
+    return np.asarray(nats / np.log(base))

@@ -37,7 +37,7 @@ def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Flo
 
 
 def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Low and high end of the exact interval for a share k / n, which covers at least `level`; (0, 1) at n = 0.
+    """Low and high end of the exact interval for a share k / n; it covers at least `level`; (0, 1) at n = 0.
 
     The priors that the two-sided exact binomial test does not reject.
 
@@ -58,8 +58,8 @@ def newcombe_difference(
 ) -> tuple[FloatArray, FloatArray]:
     """Low and high end of an interval for k1/n1 − k2/n2, shares of two separate sets (acc(S_f) − acc(S_¬f)).
 
-    Newcombe's hybrid score method: the two Wilson intervals combined in squares, so it stays within −1 and 1 and
-    works with shares of 0 or 1. nan where a set is empty.
+    Newcombe's hybrid score method: the two Wilson intervals combined in squares, so it stays within −1 and
+    1 and works with shares of 0 or 1. nan where a set is empty.
 
     >>> low, high = newcombe_difference(56, 70, 48, 80)
     >>> float(low.round(4)), float(high.round(4))
@@ -85,7 +85,8 @@ def percentile_bootstrap(
     """Low and high percentile of a statistic over seeded resamples of the rows of `values`.
 
     `values` has one row per unit that was sampled (for multiple choice: per example, never per choice).
-    `statistic` gets an array of shape (some draws, rows, …) and gives one result, or a row of results, per draw.
+    `statistic` gets an array of shape (some draws, rows, …) and gives one result, or a row of results, per
+    draw.
 
     >>> low, high = percentile_bootstrap([0, 1] * 200, lambda drawn: drawn.mean(axis=1))
     >>> bool(0.44 < low < 0.46 and 0.54 < high < 0.56)

@@ -15,8 +15,8 @@ Method = Literal["bh", "by"]
 def log_q_values(log_p: npt.ArrayLike, method: Method = "bh") -> FloatArray:
     """Natural logs of the q-values of natural-log p-values, in the same order and shape.
 
-    Benjamini–Hochberg ("bh"):  q_(i) = min_{j ≥ i} p_(j) m / j  over the m p-values in rising order, capped at 1;
-    Benjamini–Yekutieli ("by") multiplies by Σ 1/i and holds under any dependence. Working on logs
+    Benjamini–Hochberg ("bh"):  q_(i) = min_{j ≥ i} p_(j) m / j  over the m p-values in rising order, capped
+    at 1; Benjamini–Yekutieli ("by") multiplies by Σ 1/i and holds under any dependence. Working on logs
     keeps apart p-values that a float would round to 0. A nan (not tested) stays nan and is not counted.
 
     >>> (log_q_values(np.array([-1000.0, -2000.0, np.nan])) / np.log(10)).round(2)

@@ -20,7 +20,7 @@ def log10_p(log_p: npt.ArrayLike) -> FloatArray:
 
 
 def format_p(log_p: float, digits: int = 2) -> str:
-    """A p-value as text with `digits` significant digits, from its natural log, however small it is.
+    """Write a p-value as text with `digits` significant digits, from its natural log, however small it is.
 
     >>> format_p(math.log(0.0312)), format_p(-1753.5), format_p(0.0)
     ('0.031', '2.9e-762', '1')

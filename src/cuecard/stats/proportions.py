@@ -1,4 +1,4 @@
-"""Is an accuracy more than chance, and does a model answer by position?"""
+"""Whether an accuracy differs from chance, and whether answers follow their position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cuecard.stats.divergence import as_distributions
 
 @dataclass(frozen=True, eq=False)
 class GoodnessOfFit:
-    """Pearson's chi-square of each row: the statistic, its degrees of freedom and the natural log of its p-value."""
+    """Pearson's chi-square of each row: statistic, degrees of freedom and natural log of the p-value."""
 
     statistic: FloatArray
     degrees: IntArray
@@ -39,13 +39,13 @@ def accuracy_log_p(
 
 
 def goodness_of_fit(observed: npt.ArrayLike, reference: npt.ArrayLike) -> GoodnessOfFit:
-    """Chi-square test of counts (rows, one column per position) against a fixed distribution such as the key's.
+    """Chi-square test of counts (a column per position) against a fixed distribution such as the key's.
 
         X² = Σ (o − e)² / e,   e = n · reference / Σ reference
 
-    `reference` may be counts or probabilities. Positions that can occur in neither are not counted as
-    a degree of freedom; an answer at a position the reference never has gives X² = inf and p = 0. The p-value is the
-    chi-square approximation, good where the expected counts are about 5 or more.
+    `reference` may be counts or probabilities. Positions that can occur in neither are not counted as a
+    degree of freedom; an answer at a position the reference never has gives X² = inf and p = 0. The p-value
+    is the chi-square approximation, good where the expected counts are about 5 or more.
 
     >>> test = goodness_of_fit([30, 30, 40], [1, 1, 1])
     >>> float(test.statistic.round(6)), int(test.degrees), float(np.exp(test.log_p).round(4))

@@ -15,7 +15,7 @@ from cuecard.stats.association import share
 
 @dataclass(frozen=True, eq=False)
 class CueGroups:
-    """For each cue the index of the strongest cue of its group (itself if it leads), and its Jaccard index with it."""
+    """For each cue the index of the strongest cue of its group (itself if it leads), and its likeness."""
 
     leader: IntArray
     jaccard: FloatArray
@@ -23,11 +23,12 @@ class CueGroups:
 
 @dataclass(frozen=True, eq=False)
 class ConditionalStrength:
-    """How a cue goes with a label where a stronger cue is absent and where it is present; one entry per pair asked for.
+    """How a cue goes with a label where a stronger cue is absent and where it is present, per pair asked for.
 
-    `n` and `k` count instances with the cue, and those of them with the label, in each stratum; `share` is k / n and
-    `base` the label's share in the whole stratum. `z` and `log_p` (two-sided, natural log) are the Cochran–Mantel–Haenszel
-    test over both strata; `odds_ratio` is Mantel and Haenszel's common odds ratio.
+    `n` and `k` count instances with the cue, and those of them with the label, in each stratum; `share` is
+    k / n and `base` the label's share in the whole stratum. `z` and `log_p` (two-sided, natural log) are
+    the Cochran–Mantel–Haenszel test over both strata; `odds_ratio` is Mantel and Haenszel's common odds
+    ratio.
     """
 
     n_without: IntArray
@@ -44,13 +45,15 @@ class ConditionalStrength:
 
 
 def group_redundant(presence: sparse.spmatrix, threshold: float = 0.8) -> CueGroups:
-    """Groups of cues that occur in (nearly) the same instances, led by the strongest.
+    """Cue groups that occur in (nearly) the same instances, led by the strongest.
 
-    `presence` is a sparse 0/1 matrix, instances × cues, its columns in order of strength. The strongest cue left leads and
-    takes every cue left whose Jaccard index |A ∩ B| / |A ∪ B| with it reaches `threshold`; repeat. Membership
-    is by likeness to the leader, so a chain of half-alike cues does not become one group.
+    `presence` is a sparse 0/1 matrix, instances × cues, its columns in order of strength. The strongest cue
+    left leads and takes every cue left whose Jaccard index |A ∩ B| / |A ∪ B| with it reaches `threshold`;
+    repeat. Membership is by likeness to the leader, so a chain of half-alike cues does not become one
+    group.
 
-    >>> groups = group_redundant(sparse.csc_matrix([[1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]]), threshold=0.7)
+    >>> presence = sparse.csc_matrix([[1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> groups = group_redundant(presence, threshold=0.7)
     >>> groups.leader, groups.jaccard
     (array([0, 0, 2]), array([1.  , 0.75, 1.  ]))
     """
@@ -85,16 +88,17 @@ def conditional_strength(
     given: npt.ArrayLike,
     label: npt.ArrayLike,
 ) -> ConditionalStrength:
-    """What each cue still says of a label once a stronger cue is known.
+    """Strength of what each cue still says of a label once a stronger cue is known.
 
-    `presence` is instances × cues (sparse 0/1), `labels` the label code of every instance; `cue`, `given` and `label` are
-    parallel: pair i asks for column cue[i] and label label[i] given column given[i]. Within each stratum s
-    (given absent, given present) of N instances, M with the label, n with the cue, the count k has mean and variance
+    `presence` is instances × cues (sparse 0/1), `labels` the label code of every instance; `cue`, `given`
+    and `label` are parallel: pair i asks for column cue[i] and label label[i] given column given[i]. Within
+    each stratum s (given absent, given present) of N instances, M with the label, n with the cue, the count
+    k has mean and variance
 
         E = nM/N,   V = n(N−n)M(N−M) / (N²(N−1));     z = Σ(k − E) / sqrt(ΣV)  over s
 
-    so z near 0 says that the cue adds nothing to the stronger one; nan where neither stratum can tell. Instances
-    are taken as independent.
+    so z near 0 says that the cue adds nothing to the stronger one; nan where neither stratum can tell.
+    Instances are taken as independent.
 
     A cue that occurs only together with the stronger one, in half of its instances, whatever the label:
 

@@ -1,4 +1,4 @@
-"""The exact test for grouped data: given an example's rows, is the right one the one with the feature?"""
+"""The exact test for grouped data: given an example's rows, is the right one the one with the feature."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail
+from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, divided
 from cuecard.stats._kernels import poisson_binomial_log_tails
 
 
@@ -15,9 +15,10 @@ from cuecard.stats._kernels import poisson_binomial_log_tails
 class WithinExampleTest:
     """What the informative examples say of each feature; one entry per feature in every array.
 
-    An example is informative if some but not all of its rows have the feature. `observed` of the `informative`
-    examples have it in the right row where chance alone gives `expected` ± √`variance`. `log_odds` is the conditional
-    maximum likelihood estimate of the log odds ratio for a row to be right with the feature against without.
+    An example is informative if some but not all of its rows have the feature. `observed` of the
+    `informative` examples have it in the right row where chance alone gives `expected` ± √`variance`.
+    `log_odds` is the conditional maximum likelihood estimate of the log odds ratio for a row to be right
+    with the feature against without.
     """
 
     informative: IntArray
@@ -31,21 +32,19 @@ class WithinExampleTest:
     @property
     def z(self) -> FloatArray:
         """(observed − expected) / √variance; nan where no example is informative."""
-        spread = np.sqrt(self.variance)
-        return np.divide(
-            self.observed - self.expected, spread, out=np.full(spread.shape, np.nan), where=spread > 0
-        )
+        return divided(self.observed - self.expected, np.sqrt(self.variance))
 
     def log_p(self, alternative: Alternative = "two-sided") -> FloatArray:
         """Natural logs of the exact p-values; two-sided is twice the smaller tail, at most 1."""
         return chosen_tail(alternative, self.log_p_less, self.log_p_greater)
 
     def for_wrong(self) -> WithinExampleTest:
-        """The same test read for the label `wrong`.
+        """Return the same test read for the label `wrong`.
 
-        Of an example's m rows with the feature, m − 1 are wrong if the right one has it and m if not, so a feature that
-        is too often right is too seldom wrong by exactly as much: "greater" and "less" change places, z and the log
-        odds change sign, the two-sided p-value stays. Counts are then of examples whose right row lacks the feature.
+        Of an example's m rows with the feature, m − 1 are wrong if the right one has it and m if not, so a
+        feature that is too often right is too seldom wrong by exactly as much: "greater" and "less" change
+        places, z and the log odds change sign, the two-sided p-value stays. Counts are then of examples
+        whose right row lacks the feature.
         """
         return WithinExampleTest(
             informative=self.informative,
@@ -69,17 +68,19 @@ def within_example_test(
 ) -> WithinExampleTest:
     """Exact conditional test of each feature from examples of k rows, one of them right, m with the feature.
 
-    The arrays are parallel, in any order: `n_examples` examples have k rows of which m have `feature` (an index), and in
-    `n_right` of them the right row is among the m. If the feature tells nothing, each of the k rows is
-    equally likely to be the right one, so
+    The arrays are parallel, in any order: `n_examples` examples have k rows of which m have `feature` (an
+    index), and in `n_right` of them the right row is among the m. If the feature tells nothing, each of the
+    k rows is equally likely to be the right one, so
 
         P(the right row has the feature | m, k) = m / k
 
-    and the count over examples is Poisson-binomial, whatever made m vary between examples. The binomial over
-    rows is wrong here: rows of one example are not independent. With k = 2 this is the sign test, Binomial(N, ½).
-    Tails are exact in log space by exponential tilting. Examples with m = 0 or m = k say nothing and are left out.
+    and the count over examples is Poisson-binomial, whatever made m vary between examples. The binomial
+    over rows is wrong here: rows of one example are not independent. With k = 2 this is the sign test,
+    Binomial(N, ½). Tails are exact in log space by exponential tilting. Examples with m = 0 or m = k say
+    nothing and are left out.
 
-    Feature 0 sits in one of two rows in ten examples, nine times in the right one; feature 1 is never informative:
+    Feature 0 sits in one of two rows in ten examples, nine times in the right one; feature 1 is never
+    informative:
 
     >>> test = within_example_test([0, 0, 1], [2, 2, 2], [1, 2, 2], [10, 5, 3], [9, 5, 3])
     >>> test.observed, test.expected, test.z.round(2)
@@ -104,8 +105,9 @@ def within_example_test(
     )
     chance = having / rows
     informative, observed = _sums(features, examples, size), _sums(features, right, size)
-    expected = np.bincount(features, weights=examples * chance, minlength=size)
-    variance = np.bincount(features, weights=examples * chance * (1 - chance), minlength=size)
+    expected, variance = np.zeros(size), np.zeros(size)
+    np.add.at(expected, features, examples * chance)
+    np.add.at(variance, features, examples * chance * (1 - chance))
 
     offsets, trials, chances = _distinct_chances(features, rows, having, examples, size)
     less, greater, log_odds = np.empty(size), np.empty(size), np.empty(size)
