@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+
+Array = npt.NDArray[Any]
 
 # What a character does to the token being read. The byte table holds `kind << 8 | byte to write`, so that a
 # value below 256 is a letter of a token.
@@ -15,48 +20,37 @@ ALONE = 4  # is a token of its own
 WIDE = 5  # first byte of a longer character: look its code point up
 
 APOSTROPHE = 0x27
-_SEED = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_UP = np.uint64(8)
+_DOWN = np.uint64(56)
+_HALF = np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
-def _intern(arena, start, size, h, slots, hashes, starts, n_types):
-    """Return the id of the token at `arena[start:start + size]`; `n_types` itself if it is new."""
-    mask = len(slots) - 1
-    at = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
-    while True:
-        known = slots[at] - 1
-        if known < 0:
-            slots[at] = n_types + 1
-            hashes[n_types] = h
-            starts[n_types + 1] = start + size
-            return n_types
-        if hashes[known] == h and starts[known + 1] - starts[known] == size:
-            other = starts[known]
-            i = 0
-            while i < size and arena[other + i] == arena[start + i]:
-                i += 1
-            if i == size:
-                return known
-        at = (at + 1) & mask
+def _slot(key: np.uint64, mask: int) -> np.int64:
+    """Return where in the table a key is looked for first."""
+    mixed = key * _MIX
+    return np.int64((mixed ^ (mixed >> _HALF)) & np.uint64(mask))
 
 
 @njit(cache=True, nogil=True)
-def _rehash(hashes, n_types, n_slots):
-    """Return a larger table of slots with every known type in it."""
-    slots = np.zeros(n_slots, dtype=np.int32)
+def _rehashed(slots: Array, keys: Array, n_slots: int) -> tuple[Array, Array]:
+    """Return larger tables of slots and keys with every known type in them."""
     mask = n_slots - 1
-    for known in range(n_types):
-        h = hashes[known]
-        at = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
-        while slots[at] != 0:
-            at = (at + 1) & mask
-        slots[at] = known + 1
-    return slots
+    new_slots = np.zeros(n_slots, dtype=np.int32)
+    new_keys = np.empty(n_slots, dtype=np.uint64)
+    for old in range(len(slots)):
+        if slots[old] > 0:
+            at = _slot(keys[old], mask)
+            while new_slots[at] != 0:
+                at = (at + 1) & mask
+            new_slots[at] = slots[old]
+            new_keys[at] = keys[old]
+    return new_slots, new_keys
 
 
 @njit(cache=True, nogil=True)
-def _grown(array, size):
+def _grown(array: Array, size: int) -> Array:
     """Return the array in a larger one of at least `size` places."""
     larger = np.empty(max(size, 2 * len(array)), dtype=array.dtype)
     larger[: len(array)] = array
@@ -64,11 +58,27 @@ def _grown(array, size):
 
 
 @njit(cache=True, nogil=True)
-def encode_rows(data, offsets, first, last, actions, kinds):
+def _width_and_point(data: Array, i: int) -> tuple[int, int]:
+    """Return the number of bytes and the code point of the character beyond ASCII that begins at byte i."""
+    lead = np.int64(data[i])
+    if lead < 0xE0:
+        return 2, (lead & 0x1F) << 6 | np.int64(data[i + 1] & 0x3F)
+    point = np.int64(data[i + 1] & 0x3F) << 6 | np.int64(data[i + 2] & 0x3F)
+    if lead < 0xF0:
+        return 3, (lead & 0x0F) << 12 | point
+    return 4, (lead & 0x07) << 18 | point << 6 | np.int64(data[i + 3] & 0x3F)
+
+
+@njit(cache=True, nogil=True)
+def encode_rows(
+    data: Array, offsets: Array, first: int, last: int, actions: Array, kinds: Array
+) -> tuple[Array, Array, Array, Array]:
     """Return token ids, token count per row, and the types' bytes and bounds, for rows `first` to `last`.
 
-    `data[offsets[i]:offsets[i + 1]]` is row i in UTF-8, `actions` says what each byte does and `kinds` what each
-    code point above 127 does. Types are numbered in order of first occurrence.
+    `data[offsets[i]:offsets[i + 1]]` is row i in UTF-8, `actions` says what each byte does and `kinds` what
+    each code point above 127 does. Types are numbered in order of first occurrence.
+
+    All of it is one loop on purpose: passing the growing arrays to functions would count references per token.
     """
     n_bytes = offsets[last] - offsets[first]
     ids = np.empty(n_bytes // 4 + 64, dtype=np.int32)
@@ -76,7 +86,7 @@ def encode_rows(data, offsets, first, last, actions, kinds):
     # Tokens are written straight behind the known types; one that turns out to be known is overwritten.
     arena = np.empty(1 << 16, dtype=np.uint8)
     slots = np.zeros(1 << 14, dtype=np.int32)
-    hashes = np.empty(1 << 13, dtype=np.uint64)
+    keys = np.empty(1 << 14, dtype=np.uint64)
     starts = np.zeros((1 << 13) + 1, dtype=np.int64)
     n_types = 0
     n_ids = 0
@@ -99,150 +109,130 @@ def encode_rows(data, offsets, first, last, actions, kinds):
                 n_ids += n_same
                 counts[row - first] = n_same
                 continue
-        # A row has at most as many tokens, new types and token bytes as it has bytes: room is made once per row.
+        # A row has at most as many tokens, new types and token bytes as it has bytes: make room once per row.
         if n_ids + length > len(ids):
             ids = _grown(ids, n_ids + length)
         if starts[n_types] + length > len(arena):
             arena = _grown(arena, starts[n_types] + length)
-        if n_types + length > len(hashes):
+        if n_types + length >= len(starts):
             n_slots = 2 * len(slots)
             while n_slots < 2 * (n_types + length):
                 n_slots *= 2
-            hashes = _grown(hashes, n_slots // 2)
             starts = _grown(starts, n_slots // 2 + 1)
-            slots = _rehash(hashes, n_types, n_slots)
+            slots, keys = _rehashed(slots, keys, n_slots)
 
-        write = starts[n_types]
-        size = 0
-        h = _SEED
+        start = starts[n_types]
+        write = start
+        key = np.uint64(0)
         inner = False
         n_before = n_ids
         i = begin
         while i <= end:
-            action = actions[data[i]] if i < end else np.uint16(BREAK << 8)
-            kind = action >> 8
+            if not inner:
+                # Nearly every character of nearly every text goes through here; an unsigned index saves a test.
+                while i < end:
+                    action = np.uint64(actions[data[np.uint64(i)]])
+                    if action > 0xFF:
+                        break
+                    arena[np.uint64(write)] = action
+                    key = (key << _UP | key >> _DOWN) ^ action
+                    write += 1
+                    i += 1
+            kind = BREAK
+            byte = 0
             width = 1
-            if kind == WIDE:
-                lead = data[i]
-                if lead < 0xE0:
-                    width = 2
-                    point = np.int64(lead & 0x1F)
-                elif lead < 0xF0:
-                    width = 3
-                    point = np.int64(lead & 0x0F)
-                else:
-                    width = 4
-                    point = np.int64(lead & 0x07)
-                for j in range(1, width):
-                    point = (point << 6) | np.int64(data[i + j] & 0x3F)
-                kind = kinds[point]
+            if i < end:
+                byte = np.int64(actions[data[i]])
+                kind = byte >> 8
+                byte &= 0xFF
+                if kind == WIDE:
+                    width, point = _width_and_point(data, i)
+                    kind = np.int64(kinds[point])
             if kind == LETTER:
                 if inner:
-                    arena[write + size] = APOSTROPHE
-                    h = (h ^ np.uint64(APOSTROPHE)) * _PRIME
-                    size += 1
+                    arena[write] = APOSTROPHE
+                    key = (key << _UP | key >> _DOWN) ^ np.uint64(APOSTROPHE)
+                    write += 1
                     inner = False
                 if width == 1:
-                    byte = action & 0xFF
-                    arena[write + size] = byte
-                    h = (h ^ np.uint64(byte)) * _PRIME
-                    size += 1
+                    arena[write] = byte
+                    key = (key << _UP | key >> _DOWN) ^ np.uint64(byte)
+                    write += 1
                 else:
-                    for j in range(width):
-                        arena[write + size] = data[i + j]
-                        h = (h ^ np.uint64(data[i + j])) * _PRIME
-                        size += 1
+                    for j in range(i, i + width):
+                        arena[write] = data[j]
+                        key = (key << _UP | key >> _DOWN) ^ np.uint64(data[j])
+                        write += 1
                 i += width
                 continue
-            if kind == DROP:
-                i += width
-                continue
-            if kind == INNER and size > 0 and not inner:
-                inner = True
+            if kind == DROP or (kind == INNER and write > start and not inner):
+                inner = inner or kind == INNER
                 i += width
                 continue
             inner = False
-            if size > 0:
-                token = _intern(arena, write, size, h, slots, hashes, starts, n_types)
-                ids[n_ids] = token
-                n_ids += 1
-                if token == n_types:
-                    n_types += 1
-                    write += size
-                size = 0
-                h = _SEED
             if kind == ALONE:
-                for j in range(width):
-                    byte = data[i + j] if width > 1 else np.uint8(action & 0xFF)
-                    arena[write + j] = byte
-                    h = (h ^ np.uint64(byte)) * _PRIME
-                token = _intern(arena, write, width, h, slots, hashes, starts, n_types)
-                ids[n_ids] = token
-                n_ids += 1
-                if token == n_types:
-                    n_types += 1
-                    write += width
-                h = _SEED
+                if write > start:
+                    width = 0  # the token before it first; this character is read again
+                elif width == 1:
+                    arena[write] = byte
+                    key = np.uint64(byte)
+                    write += 1
+                else:
+                    for j in range(i, i + width):
+                        arena[write] = data[j]
+                        key = (key << _UP | key >> _DOWN) ^ np.uint64(data[j])
+                        write += 1
             i += width
+            if write == start:
+                continue
+            size = write - start
+            mask = len(slots) - 1
+            at = _slot(key, mask)
+            while True:
+                token = slots[at] - 1
+                if token < 0:
+                    token = n_types
+                    slots[at] = n_types + 1
+                    keys[at] = key
+                    n_types += 1
+                    starts[n_types] = write
+                    start = write
+                    break
+                if keys[at] == key and starts[token + 1] - starts[token] == size:
+                    # Up to eight bytes the key is the token itself.
+                    same = 0
+                    if size > 8:
+                        other = starts[token]
+                        while same < size and arena[other + same] == arena[start + same]:
+                            same += 1
+                    if size <= 8 or same == size:
+                        break
+                at = (at + 1) & mask
+            ids[n_ids] = token
+            n_ids += 1
+            write = start
+            key = np.uint64(0)
         counts[row - first] = n_ids - n_before
     return ids[:n_ids], counts, arena[: starts[n_types]], starts[: n_types + 1]
 
 
 @njit(cache=True, nogil=True)
-def merge_types(arena, starts):
-    """Return for every type its number among the distinct ones (first occurrence first), their bytes and bounds."""
-    n = len(starts) - 1
-    n_slots = 16
-    while n_slots < 2 * n:
-        n_slots *= 2
-    slots = np.zeros(n_slots, dtype=np.int32)
-    hashes = np.empty(n, dtype=np.uint64)
-    merged = np.empty(len(arena), dtype=np.uint8)
-    bounds = np.zeros(n + 1, dtype=np.int64)
-    numbers = np.empty(n, dtype=np.int32)
-    n_types = 0
-    for k in range(n):
-        size = starts[k + 1] - starts[k]
-        write = bounds[n_types]
-        h = _SEED
-        for i in range(size):
-            byte = arena[starts[k] + i]
-            merged[write + i] = byte
-            h = (h ^ np.uint64(byte)) * _PRIME
-        numbers[k] = _intern(merged, write, size, h, slots, hashes, bounds, n_types)
-        if numbers[k] == n_types:
-            n_types += 1
-    return numbers, merged[: bounds[n_types]], bounds[: n_types + 1]
-
-
-@njit(cache=True, nogil=True)
-def renumber(ids, numbers, out):
+def renumber(ids: Array, numbers: Array, out: Array) -> None:
     """Write `numbers[ids]` to `out`."""
     for i in range(len(ids)):
         out[i] = numbers[ids[i]]
 
 
 @njit(cache=True, nogil=True)
-def code_points_seen(data):
+def code_points_seen(data: Array) -> Array:
     """Return which code points above 127 occur in the UTF-8 bytes, as flags."""
     seen = np.zeros(0x110000, dtype=np.bool_)
     i = 0
     while i < len(data):
-        lead = data[i]
-        if lead < 0x80:
+        if data[i] < 0x80:
             i += 1
             continue
-        if lead < 0xE0:
-            width = 2
-            point = np.int64(lead & 0x1F)
-        elif lead < 0xF0:
-            width = 3
-            point = np.int64(lead & 0x0F)
-        else:
-            width = 4
-            point = np.int64(lead & 0x07)
-        for j in range(1, width):
-            point = (point << 6) | np.int64(data[i + j] & 0x3F)
+        width, point = _width_and_point(data, i)
         seen[point] = True
         i += width
     return seen

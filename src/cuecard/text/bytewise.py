@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,13 @@ from cuecard.text.tokens import Tokens
 #: Below this many bytes a second thread costs more than it saves.
 BYTES_PER_THREAD = 1 << 20
 
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+#: Token ids, tokens per row, the types' bytes, the types' bounds.
+Part = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+
 _NO_KINDS = np.zeros(1, dtype=np.uint8)
+_EVERY_BYTE_A_LETTER = np.arange(256, dtype=np.uint16)
 
 
 def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) -> Tokens:
@@ -33,11 +40,9 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
     actions = byte_actions(rule)
     bounds = _partitions(offsets, threads or pl.thread_pool_size())
 
-    def encode(part: int) -> tuple[npt.NDArray[np.generic], ...]:
+    def encode(part: int) -> Part:
         first, last = bounds[part], bounds[part + 1]
-        encoded: tuple[npt.NDArray[np.generic], ...] = _kernels.encode_rows(
-            data, offsets, first, last, actions, kinds
-        )
+        encoded: Part = _kernels.encode_rows(data, offsets, first, last, actions, kinds)
         return encoded
 
     n_parts = len(bounds) - 1
@@ -46,7 +51,11 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
         return Tokens(ids, _running(counts), _strings(arena, starts))
     with ThreadPoolExecutor(n_parts) as pool:
         parts = list(pool.map(encode, range(n_parts)))
-        numbers, arena, starts = _kernels.merge_types(*_concatenated_types(parts))
+        # Each part's types are rows of one token each, so the same loop numbers them all.
+        all_types = _concatenated_types(parts)
+        numbers, _, arena, starts = _kernels.encode_rows(
+            *all_types, 0, len(all_types[1]) - 1, _EVERY_BYTE_A_LETTER, _NO_KINDS
+        )
         ids = np.empty(sum(len(part[0]) for part in parts), dtype=np.int32)
         id_bounds = _running(np.array([len(part[0]) for part in parts]))
         type_bounds = _running(np.array([len(part[3]) - 1 for part in parts]))
@@ -74,10 +83,7 @@ def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]
     else:
         offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
-    # One compiled version of each loop serves all callers if these are always read-only.
-    offsets.flags.writeable = False
-    data.flags.writeable = False
-    return data[: offsets[-1]], offsets
+    return _read_only(data[: offsets[-1]]), _read_only(offsets)
 
 
 def _partitions(offsets: npt.NDArray[np.int64], threads: int) -> list[int]:
@@ -90,22 +96,28 @@ def _partitions(offsets: npt.NDArray[np.int64], threads: int) -> list[int]:
 
 
 def _concatenated_types(
-    parts: list[tuple[npt.NDArray[np.generic], ...]],
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+    parts: list[Part],
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Return the bytes of all parts' types in a row and their bounds."""
     arena = np.concatenate([part[2] for part in parts])
     sizes = np.concatenate([np.diff(part[3]) for part in parts])
-    return arena, _running(sizes)
+    return _read_only(arena), _read_only(_running(sizes))
 
 
-def _running(counts: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return the array closed for writing: always so, one compiled version of each loop serves all callers."""
+    array.flags.writeable = False
+    return array
+
+
+def _running(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return offsets from counts: 0, then the running total."""
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
 
 
-def _strings(arena: npt.NDArray[np.generic], starts: npt.NDArray[np.generic]) -> pl.Series:
+def _strings(arena: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> pl.Series:
     """Return the types as strings."""
     array = pa.LargeStringArray.from_buffers(
         len(starts) - 1, pa.py_buffer(np.ascontiguousarray(starts)), pa.py_buffer(np.ascontiguousarray(arena))

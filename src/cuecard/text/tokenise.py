@@ -17,7 +17,9 @@ from cuecard.text.tokens import Tokens
 class TextsToTokens(Protocol):
     """A function from texts to their tokens."""
 
-    def __call__(self, texts: pl.Series, *, threads: int | None = None) -> Tokens: ...
+    def __call__(self, texts: pl.Series, *, threads: int | None = None) -> Tokens:
+        """Return the integer tokens of every text."""
+        ...
 
 
 @dataclass(frozen=True)
