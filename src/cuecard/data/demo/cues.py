@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.data.demo.lexicon import GRAMMAR_WORDS
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 
@@ -71,32 +72,34 @@ class Demo:
 NLI_CUES: tuple[Cue, ...] = (
     Cue("word", "entailment", 0.8, 0.06, "indeed"),
     Cue("bigram", "neutral", 0.75, 0.06, "again today"),
-    Cue("negation", "contradiction", 0.8, 0.1),
-    Cue("length", "neutral", 0.7, 0.15),
-    Cue("pair_graph", "entailment", 0.6, 0.15),
+    Cue("negation", "contradiction", 0.8, 0.1, "negation"),
+    Cue("length", "neutral", 0.7, 0.15, "long"),
+    Cue("pair_graph", "entailment", 0.6, 0.15, "s2_freq"),
 )
 CHOICE_CUES: tuple[Cue, ...] = (
     Cue("word", "right", 0.6, 0.06, "indeed"),
     Cue("bigram", "right", 0.6, 0.06, "again today"),
-    Cue("negation", "wrong", 0.95, 0.1),
-    Cue("length", "right", 0.5, 0.08),
-    Cue("pair_graph", "right", 0.5, 0.04),
+    Cue("negation", "wrong", 0.95, 0.1, "negation"),
+    Cue("length", "right", 0.5, 0.08, "longest"),
+    Cue("pair_graph", "right", 0.5, 0.04, "s2_freq"),
     Cue("position", "right", 0.4, 0.25, "2"),
 )
 
-_FEATURE = {"negation": "negation", "length": "longest", "pair_graph": "s2_freq"}
-_SENTENCES: dict[Kind, str] = {
-    "word": 'The word "{feature}" goes with {label}',
-    "bigram": 'The words "{feature}" next to each other go with {label}, though neither does alone',
-    "negation": 'A negation ("no", "not") goes with {label}',
-    "length": "The longest texts go with {label}",
-    "pair_graph": "A sentence that occurs in several pairs goes with {label}",
-    "position": "The choice at position {feature}, counted from 0, goes with {label}",
+_WHICH: dict[Kind, str] = {
+    "word": 'with the word "{feature}"',
+    "bigram": 'with "{feature}" (neither word alone says anything)',
+    "negation": 'with a negation ("no" or "not")',
+    "length": "that are told at length",
+    "pair_graph": "whose hypothesis occurs in several pairs",
+    "position": "at position {feature}, counted from 0",
 }
 
 
 def complete(cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tuple[str, ...]) -> dict[Kind, Cue]:
-    """Return a cue of every kind the task knows: those asked for, and the others silent."""
+    """Return a cue of every kind the task knows: those asked for, and the others silent.
+
+    A planted word must be new to the grammar, or its other occurrences would dilute its strength.
+    """
     table: dict[Kind, Cue] = {cue.kind: cue.silent() for cue in defaults}
     for cue in cues or ():
         if cue.kind not in table:
@@ -105,8 +108,18 @@ def complete(cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tupl
             raise UsageError(f"The {cue.kind} cue names the label {cue.label!r}; labels are {', '.join(labels)}.")
         if not (0 < cue.share < 1 and (cue.strength is None or 0 <= cue.strength <= 1)):
             raise UsageError(f"Share and strength of the {cue.kind} cue must be probabilities.")
-        default = table[cue.kind]
-        table[cue.kind] = replace(cue, text=cue.text or default.text)
+        if table[cue.kind].strength is not None:
+            raise UsageError(f"There can be one cue of each kind; {cue.kind} is given twice.")
+        table[cue.kind] = replace(cue, text=cue.text or table[cue.kind].text)
+    taken: set[str] = set(GRAMMAR_WORDS)
+    for kind, count in (("word", 1), ("bigram", 2)):
+        words = table[kind].text.lower().split()
+        if len(words) != count or len({*words} - taken) != count or not all(word.isalnum() for word in words):
+            raise UsageError(
+                f"The {kind} cue needs {count} plain word(s) that the demo sentences do not use otherwise; "
+                f"got {table[kind].text!r}."
+            )
+        taken.update(words)
     return table
 
 
@@ -136,8 +149,7 @@ def truth(cues: Iterable[Cue]) -> tuple[PlantedCue, ...]:
     for cue in cues:
         if cue.strength is None:
             continue
-        feature = _FEATURE.get(cue.kind, cue.text)
-        sentence = _SENTENCES[cue.kind].format(feature=feature, label=cue.label)
-        sentence += f" in {cue.strength:.0%} of the {cue.share:.0%} of instances that have it."
-        found.append(PlantedCue(cue.kind, cue.kind, feature, cue.label, cue.strength, cue.share, sentence))
+        which = _WHICH[cue.kind].format(feature=cue.text)
+        sentence = f"Of the instances {which}, {cue.share:.0%} of all, {cue.strength:.0%} are {cue.label}."
+        found.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
     return tuple(found)

@@ -94,6 +94,16 @@ TIMES = (
 #: Sentence openers that say nothing about the facts; "not" may stand before them.
 OPENERS = "surprisingly unexpectedly unusually unfortunately".split()
 
+#: Every word the grammar itself can write, lower-cased; planted words are none of these.
+GRAMMAR_WORDS = frozenset(
+    " ".join(
+        (*SUBJECT_NAMES, *ADJECTIVES, *PEOPLE, *PEOPLE.values(), *NUMBERS, *OPENERS, *ACTIVITIES, *PLACES)
+        + (*CLOTHES, *COMPANIONS, *TIMES, "a an the in wearing dressed can will be seen is are was were no not")
+    )
+    .lower()
+    .split()
+)
+
 
 def subjects() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return every subject: named people, one person, several people."""

@@ -51,6 +51,8 @@ def demo_nli(
     frames, masks = [], []
     streams = np.random.SeedSequence(seed).spawn(2)
     for split, size, stream in zip(("train", "test"), (n - n_test, n_test), streams, strict=True):
+        if size == 0:
+            continue
         frame, present = _split(size, table, stream)
         ids = pl.select(pl.format(f"{split}-{{}}", pl.int_range(size))).to_series()
         frames.append(frame.with_columns(example_id=ids, split=pl.lit(split), position=pl.lit(0, dtype=pl.Int32)))
@@ -89,10 +91,9 @@ def _split(
 
 def _draw_labels(repeated: Bools, cue: Cue, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Return every row's label, and P(label, hypothesis is not repeated)."""
-    share = repeated.mean() if len(repeated) else 0.0
     inside = joint(cue, LABELS, _PRIOR) / cue.share
-    available = _PRIOR - share * inside
-    if available.min() < 0:
+    available = _PRIOR - repeated.mean() * inside
+    if available.min() <= 0:
         raise UsageError("The pair_graph cue cannot be that common: no row would be left for its label elsewhere.")
     outside = available / available.sum()
     chance = rng.random(len(repeated))
