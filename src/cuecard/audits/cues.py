@@ -11,14 +11,12 @@ import polars as pl
 from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
-from cuecard.audits.registry import AUDITS
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError
 from cuecard.features import COUNTED_SPLITS, FAMILIES, CueCounts, Family, count_cues
 from cuecard.text import Encoded, Scope, encode
 
 
-@AUDITS.register("cues")
 @dataclass(frozen=True)
 class Cues:
     """Test every feature of the chosen families against every label.

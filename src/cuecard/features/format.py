@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded
 
 #: Name of a feature and the regular expression that a text with it matches (Rust syntax, Unicode).
@@ -35,7 +35,6 @@ PATTERNS = {
 }
 
 
-@FAMILIES.register("format")
 @dataclass(frozen=True)
 class Formats:
     """How a text looks rather than what it says."""

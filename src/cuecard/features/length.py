@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded
 
 
@@ -26,7 +26,6 @@ class LengthCounts:
         return LengthCounts(_padded(self.counts, size) + _padded(other.counts, size))
 
 
-@FAMILIES.register("length")
 @dataclass(frozen=True)
 class Lengths:
     """Bins that each hold about the same share of the train instances, named by their range of tokens.

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import UsageError
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded, Tokens, presence, stop_words
 
 
-@FAMILIES.register("overlap")
 @dataclass(frozen=True)
 class Overlap:
     """Whether some, all or none of the hypothesis' words that are not stop words stand in the premise."""

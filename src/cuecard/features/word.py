@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.features.family import FAMILIES, FeatureCounts, Presence
+from cuecard.features.family import FeatureCounts, Presence
 from cuecard.text import Encoded, presence, presence_counts
 
 
-@FAMILIES.register("word")
 @dataclass(frozen=True)
 class Words:
     """Every token type is a feature, named by itself."""
