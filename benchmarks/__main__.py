@@ -11,7 +11,9 @@ NOT_A_BENCHMARK = {"__init__", "__main__", "measure"}
 
 def names() -> list[str]:
     """Return the benchmarks of this folder."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_A_BENCHMARK)
+    return sorted(
+        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_A_BENCHMARK
+    )
 
 
 def main(argv: list[str]) -> None:

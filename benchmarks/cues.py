@@ -19,7 +19,6 @@ from benchmarks.measure import growth_exponent, in_fresh_process, seconds, write
 
 SIZES = (55_000, 550_000, 5_500_000)
 COMPARED = 550_000
-CHUNK = 550_000
 
 
 def corpus(folder: Path, rows: int) -> Path:
@@ -28,7 +27,7 @@ def corpus(folder: Path, rows: int) -> Path:
 
     target = folder / str(rows)
     target.mkdir()
-    for i, chunk in enumerate(demo_corpus_chunks(rows, chunk=CHUNK, seed=0)):
+    for i, chunk in enumerate(demo_corpus_chunks(rows, seed=0)):
         chunk.write_parquet(target / f"part-{i:03}.parquet")
     return target
 
@@ -53,7 +52,9 @@ def _ours(folder: str, features: tuple[str, ...], repeats: int) -> float:
     audit = Cues(features=features, scope="both")
     audit.run(load(demo_corpus(2_000, seed=1)))
     streamed = len(list(Path(folder).iterdir())) > 1
-    return seconds(lambda: audit.run_parts(scan(folder)) if streamed else audit.run(load(folder)), repeats=repeats)
+    return seconds(
+        lambda: audit.run_parts(scan(folder)) if streamed else audit.run(load(folder)), repeats=repeats
+    )
 
 
 def count_vectorizer(folder: str) -> float:

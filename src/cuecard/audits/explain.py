@@ -86,7 +86,9 @@ def _column(presence_of: Presence, family: Family, feature: str) -> int:
     found = presence_of.names.index_of(feature)
     if found is None:
         known = presence_of.names.head(20_000).to_list()
-        raise unknown_name(f"feature of the family {family.name!r}", feature, known[:200] if len(known) > 200 else known)
+        raise unknown_name(
+            f"feature of the family {family.name!r}", feature, known[:200] if len(known) > 200 else known
+        )
     return int(found)
 
 

@@ -50,9 +50,13 @@ class Formats:
 
 def matching(data: Encoded, patterns: dict[str, str]) -> Presence:
     """Return which instances match which named patterns in the texts of the scope."""
-    fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[data.scope]
+    fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[
+        data.scope
+    ]
     found = data.instances.table.lazy().select(
-        pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields]).fill_null(False).alias(name)
+        pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields])
+        .fill_null(False)
+        .alias(name)
         for name, pattern in patterns.items()
     )
     columns = found.collect()

@@ -67,7 +67,8 @@ class Lengths:
 def _bin_names(edges: tuple[int, ...]) -> list[str]:
     lows = [0, *(edge + 1 for edge in edges)]
     closed = [
-        f"{low} tokens" if low == high else f"{low} to {high} tokens" for low, high in zip(lows, edges, strict=False)
+        f"{low} tokens" if low == high else f"{low} to {high} tokens"
+        for low, high in zip(lows, edges, strict=False)
     ]
     return [*closed, f"{lows[-1]} or more tokens"]
 
