@@ -119,7 +119,6 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "answer_right_ending",
         "answerrightending",
         "correctlabelw0orw1",
-        "most_plausible_alternative",
         "label_idx",
     ),
     "prompt": ("prompt", "instruction", "question", "query", "input", "context"),
