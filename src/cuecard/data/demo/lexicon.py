@@ -96,7 +96,7 @@ TIMES = (
     "before dinner", "before school", "before work", "after breakfast", "after lunch", "after dinner",
     "after school", "after work", "after the storm", "after the concert", "after the wedding",
     "after the match", "before the storm", "before the concert", "before the wedding", "before the match",
-    "during the storm", "during the festival", "during the parade", "during the holidays", "during the strike",
+    "during the storm", "during the festival", "during the parade", "during the holiday", "during the strike",
     "in spring", "in summer", "in autumn", "in winter", "for an hour", "for ten minutes", "for half an hour",
 )  # fmt: skip
 
