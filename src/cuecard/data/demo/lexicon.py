@@ -94,10 +94,10 @@ TIMES = (
     "at noon", "at midnight", "at dawn", "at sunset", "at six", "at nine", "at eleven", "in the morning",
     "in the afternoon", "in the evening", "late at night", "before breakfast", "before lunch",
     "before dinner", "before school", "before work", "after breakfast", "after lunch", "after dinner",
-    "after school", "after work", "after the storm", "after the concert", "after the wedding", "after the match",
-    "before the storm", "before the concert", "before the wedding", "before the match", "during the storm",
-    "during the festival", "during the parade", "during the holidays", "during the strike", "in spring",
-    "in summer", "in autumn", "in winter", "for an hour", "for ten minutes", "for half an hour",
+    "after school", "after work", "after the storm", "after the concert", "after the wedding",
+    "after the match", "before the storm", "before the concert", "before the wedding", "before the match",
+    "during the storm", "during the festival", "during the parade", "during the holiday", "during the strike",
+    "in spring", "in summer", "in autumn", "in winter", "for an hour", "for ten minutes", "for half an hour",
 )  # fmt: skip
 
 #: Sentence openers that say nothing about the facts; "not" may stand before them.
