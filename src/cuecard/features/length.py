@@ -35,6 +35,7 @@ class Lengths:
 
     name: ClassVar[str] = "length"
     description: ClassVar[str] = "how many tokens, and the longest or shortest choice"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     bins: int = 5

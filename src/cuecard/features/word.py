@@ -18,6 +18,7 @@ class Words:
 
     name: ClassVar[str] = "word"
     description: ClassVar[str] = "a word occurs"
+    phrase: ClassVar[str] = "“{}”"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

@@ -20,7 +20,14 @@ from cuecard.report.charts.drawing import (
     label_shape,
     percent_axis,
 )
-from cuecard.report.cue_rows import critical_p, prior_of, sample_for_map, saying_something_new, strongest, with_test_share
+from cuecard.report.cue_rows import (
+    critical_p,
+    prior_of,
+    sample_for_map,
+    saying_something_new,
+    strongest,
+    with_test_share,
+)
 from cuecard.report.texts import display_text
 
 #: Names written into the map of cues, and the size of the chart they are kept apart for.

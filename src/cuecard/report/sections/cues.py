@@ -142,7 +142,9 @@ def _table(card: Card) -> TableView:
         "lift": Column("Lift", "decimal", "share divided by the label's prior"),
         "test_count": Column("Test", "count", "test instances that have the feature"),
         "test_share": Column("Test share", "percent", "share of the same label in test"),
-        "cueness": Column("Cueness", "decimal", "deviation from balance that holds in test, in percent", brief=False),
+        "cueness": Column(
+            "Cueness", "decimal", "deviation from balance that holds in test, in percent", brief=False
+        ),
         "z": Column("z", "decimal", "standard errors above the prior", brief=False),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
     }
