@@ -1,0 +1,1 @@
+"""Side-by-side runs on real data; each prints its ratios."""
