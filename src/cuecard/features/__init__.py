@@ -13,21 +13,28 @@ from cuecard.features.family import (
 )
 from cuecard.features.format import Formats
 from cuecard.features.length import Lengths
+from cuecard.features.ngram import Bigrams, FourGrams, Trigrams
 from cuecard.features.overlap import Overlap
 from cuecard.features.position import Positions
 from cuecard.features.word import Words
 
-for _family in (Words, Overlap, Lengths, Positions, Formats):
+for _family in (Words, Bigrams, Trigrams, FourGrams, Overlap, Lengths, Positions, Formats):
     FAMILIES.add(_family.name, _family)
+
+#: Families that are only looked at when they are named: they cost much and rarely add to the shorter ones.
+ON_REQUEST = frozenset({"trigram", "4-gram"})
 
 __all__ = [
     "COUNTED_SPLITS",
     "FAMILIES",
+    "ON_REQUEST",
+    "Bigrams",
     "CountingFamily",
     "CueCounts",
     "Family",
     "FeatureCounts",
     "Formats",
+    "FourGrams",
     "Function",
     "LearningFamily",
     "Lengths",
@@ -35,6 +42,7 @@ __all__ = [
     "Positions",
     "Presence",
     "Regexes",
+    "Trigrams",
     "Words",
     "class_codes",
     "count_cues",
