@@ -20,7 +20,7 @@ from cuecard.text.tokens import Tokens
 def token_flags(texts: pl.Series, tokens: Tokens) -> npt.NDArray[np.uint8]:
     """Return the flags of every default token: `CAPITAL`, `CAPITALS`, `OPENS`, `PAUSE` … of `_kernels`.
 
-    The texts are read once more, byte by byte, under the tokeniser's own rule, so that flags and tokens line up.
+    The texts are read once more, byte by byte, under the tokeniser's own rule: flags and tokens line up.
     """
     data, offsets = utf8(texts)
     kinds, signs = _ascii_tables()

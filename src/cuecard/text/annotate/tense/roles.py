@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.text.annotate import _kernels as k
-from cuecard.text.annotate.verb_forms import verb_forms
+from cuecard.text.annotate.tense import _kernels as k
+from cuecard.text.annotate.tense.verb_forms import verb_forms
 from cuecard.text.annotate.word_lists import words
 
 #: Sections of `function_words.txt` and the bit each sets.
@@ -81,12 +81,17 @@ def _ending_roles(word: str) -> int:
     """Return what the ending says of a word, listed or not."""
     forms = verb_forms()
     roles = 0
-    if word.endswith("'s") or word.endswith("s'"):
+    if word.endswith("'s"):
         return k.DETERMINER
     if word.endswith("n't"):
         return k.MODAL
     listed = word in forms.base or word in forms.third_person or word in forms.past
-    if word.endswith("ly") and len(word) > 4 and not listed and word not in words("function_words", "not_adverb"):
+    if (
+        word.endswith("ly")
+        and len(word) > 4
+        and not listed
+        and word not in words("function_words", "not_adverb")
+    ):
         roles |= k.ADVERB
     if word.endswith("ed") and len(word) > 3 and not word.endswith("eed") and not listed:
         roles |= k.PAST_OR_PARTICIPLE

@@ -8,8 +8,6 @@ from functools import cache
 from cuecard.text.annotate.word_lists import sections, words
 
 _VOWELS = "aeiou"
-#: Verbs of several syllables that double their last consonant all the same.
-_DOUBLING = frozenset("admit commit omit permit submit prefer refer occur incur regret compel propel patrol".split())
 
 
 @dataclass(frozen=True)
@@ -29,18 +27,19 @@ def verb_forms() -> VerbForms:
     """Return the forms of the verbs in the package's lists."""
     irregular = {}
     row = iter(sections("irregular_verbs")["irregular"])
-    for base, past, participle in zip(row, row, row, strict=True):
-        irregular[base] = (past.split("/"), participle.split("/"))
+    for base, pasts, participles in zip(row, row, row, strict=True):
+        irregular[base] = (pasts.split("/"), participles.split("/"))
     mostly_verb = words("verbs", "verb")
     noun_verbs = words("noun_verbs", "noun_verb") - mostly_verb
     bases = mostly_verb | noun_verbs | set(irregular)
+    also_regular = words("verbs", "also_regular")
     past: set[str] = set()
     participle: set[str] = set()
     for base in bases:
         if base in irregular:
             past.update(irregular[base][0])
             participle.update(irregular[base][1])
-        if base not in irregular or base in _ALSO_REGULAR:
+        if base not in irregular or base in also_regular:
             past.add(past_form(base))
             participle.add(past_form(base))
     sure = bases - noun_verbs
@@ -52,11 +51,6 @@ def verb_forms() -> VerbForms:
         gerund=frozenset(gerund(base) for base in bases),
         mostly_verb=frozenset(sure | {third_person(base) for base in sure}),
     )
-
-
-_ALSO_REGULAR = frozenset(
-    "burn dive dream hang kneel lean leap learn light plead shine smell sneak speed spill spoil".split()
-)
 
 
 def third_person(base: str) -> str:
@@ -90,4 +84,4 @@ def _doubles(base: str) -> bool:
     """Whether the last consonant is doubled before -ed and -ing: one short vowel before one consonant."""
     if len(base) < 3 or base[-1] in _VOWELS + "wxy" or base[-2] not in _VOWELS or base[-3] in _VOWELS:
         return False
-    return base in _DOUBLING or sum(letter in _VOWELS + "y" for letter in base) == 1
+    return base in words("verbs", "doubles") or sum(letter in _VOWELS + "y" for letter in base) == 1
