@@ -1,1 +1,21 @@
 """The result: the card, its files and its schema."""
+
+from cuecard.card.build import Progress, audit
+from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.card.files import load_card, save_card
+from cuecard.card.schema import card_schema, schema_text
+
+__all__ = [
+    "Card",
+    "DatasetInfo",
+    "FindingModel",
+    "Progress",
+    "Provenance",
+    "Section",
+    "SplitInfo",
+    "audit",
+    "card_schema",
+    "load_card",
+    "save_card",
+    "schema_text",
+]

@@ -37,7 +37,9 @@ class DatasetInfo(_Frozen):
     fingerprint: str = Field(description="Content hash of texts, labels and splits.")
     files: list[str] = Field(default_factory=list)
     columns: dict[str, str] = Field(default_factory=dict, description="Role to the column it was read from.")
-    dropped: dict[str, int] = Field(default_factory=dict, description="Reason to the number of rows left out.")
+    dropped: dict[str, int] = Field(
+        default_factory=dict, description="Reason to the number of rows left out."
+    )
     notes: list[str] = Field(default_factory=list)
 
 

@@ -1,5 +1,21 @@
 """Anything on disk becomes `Instances`."""
 
+from cuecard.data.columns import parse_columns, parse_labels
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
+from cuecard.data.loading import load
+from cuecard.data.presets import Preset, get_preset, list_presets
 
-__all__ = ["COLUMNS", "GROUPED_TASKS", "TASKS", "Instances", "LoadReport", "Task"]
+__all__ = [
+    "COLUMNS",
+    "GROUPED_TASKS",
+    "TASKS",
+    "Instances",
+    "LoadReport",
+    "Preset",
+    "Task",
+    "get_preset",
+    "list_presets",
+    "load",
+    "parse_columns",
+    "parse_labels",
+]

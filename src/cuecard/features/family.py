@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,14 @@ from scipy import sparse
 
 from cuecard.registry import Registry
 from cuecard.text import Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureCounts:
+    """How many instances of every class have each feature: row f of `counts` is about `names[f]`."""
+
+    names: pl.Series
+    counts: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,12 @@ class Presence:
         """Return the instance of every entry of `indices`."""
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int64), np.diff(self.indptr))
 
+    def counts(self, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
+        """Return how many instances of every class have each feature."""
+        keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
+        counts = np.bincount(keys, minlength=len(self.names) * n_classes)
+        return FeatureCounts(self.names, counts.reshape(len(self.names), n_classes))
+
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""
         ones = np.ones(len(self.indices), dtype=np.float64)
@@ -42,20 +56,23 @@ class Presence:
     @classmethod
     def from_columns(cls, columns: dict[str, npt.NDArray[np.bool_]], n: int) -> Presence:
         """Build from one boolean array per feature; for families with few features."""
+        names = pl.Series(list(columns), dtype=pl.String)
         if not columns:
-            return cls(pl.Series([], dtype=pl.String), np.zeros(n + 1, np.int64), np.empty(0, np.int32))
+            return cls(names, np.zeros(n + 1, np.int64), np.empty(0, np.int32))
         rows, features = np.nonzero(np.column_stack(list(columns.values())))
         indptr = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-        return cls(pl.Series(list(columns), dtype=pl.String), indptr, features.astype(np.int32))
+        return cls(names, indptr, features.astype(np.int32))
 
 
 @runtime_checkable
 class Family(Protocol):
     """A set of named binary features of an instance.
 
-    `languages` are the languages it works for (None: any); a family that cannot answer for a dataset is skipped
-    with a reason, the others run.
+    `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
+    `cuecard.errors.CueCardError`; it is then skipped with that reason, and the others run. A family with very
+    many features may also offer `counts(data, classes, n_classes) -> FeatureCounts`, which the audit prefers
+    to building the matrix.
     """
 
     name: ClassVar[str]
@@ -65,6 +82,37 @@ class Family(Protocol):
     def presence(self, data: Encoded) -> Presence:
         """Return which instances have which of this family's features."""
         ...
+
+
+@runtime_checkable
+class CountingFamily(Family, Protocol):
+    """A family that counts its features faster than it could list them."""
+
+    def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
+        """Return how many instances of every class have each feature."""
+        ...
+
+
+@runtime_checkable
+class LearningFamily(Family, Protocol):
+    """A family that must see the whole train split before it can name its features."""
+
+    def observe(self, data: Encoded) -> Any:
+        """Return a mergeable summary of a part of the data."""
+        ...
+
+    def fitted(self, observed: Any) -> Family:
+        """Return the family that the merged summary asks for."""
+        ...
+
+
+def count_features(
+    family: Family, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int
+) -> FeatureCounts:
+    """Return the family's counts per class by the fastest way it offers."""
+    if isinstance(family, CountingFamily):
+        return family.counts(data, classes, n_classes)
+    return family.presence(data).counts(classes, n_classes)
 
 
 FAMILIES: Registry[type[Family]] = Registry("feature family", group="cuecard.features")

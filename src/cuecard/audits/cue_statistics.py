@@ -1,0 +1,152 @@
+"""From counts to statistics: every number the cue tables hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.features import CueCounts
+from cuecard.stats import (
+    artifact_z,
+    binomial_log_p,
+    cueness,
+    lmi,
+    mutual_information,
+    pmi,
+    q_values,
+    wilson,
+    within_example_test,
+)
+
+Correction = Literal["bh", "by"]
+Prior = Literal["train", "uniform"]
+LN10 = np.log(10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CueTables:
+    """The two tables of the cue audit, strongest association first."""
+
+    cues: pl.DataFrame
+    associations: pl.DataFrame
+    prior: npt.NDArray[np.float64]
+
+
+def cue_tables(
+    counts: CueCounts,
+    *,
+    min_count: int,
+    per_label: bool = False,
+    alpha: float = 0.05,
+    correction: Correction = "bh",
+    prior: Prior = "train",
+) -> CueTables:
+    """Return one row per feature and one row per feature × label, tested against the right null.
+
+    The null of a pair or a text is binomial with the label's prior. The instances of a `choice` or `preference`
+    example are not independent, so there the right instance is exchangeable within its example instead.
+    """
+    n_labels = len(counts.labels)
+    by_class = counts.features.select(pl.exclude("family", "feature")).to_numpy().astype(np.int64)
+    train, test = by_class[:, :n_labels], by_class[:, n_labels:]
+    enough = train.sum(axis=1) >= min_count
+    features = counts.features.filter(pl.Series(enough))
+    train, test = train[enough], test[enough]
+    has_test = bool(counts.totals[1].sum())
+
+    n = train.sum(axis=1)
+    label_totals = counts.totals[0]
+    p0 = label_totals / label_totals.sum() if prior == "train" else np.full(n_labels, 1 / n_labels)
+    if counts.within is None:
+        z = artifact_z(train, n[:, None], p0)
+        log_p = binomial_log_p(train, n[:, None], p0)
+    else:
+        z, log_p = _within_example(counts.within, features)
+    q = q_values(log_p.ravel(), method=correction).reshape(log_p.shape)
+    order = np.lexsort((-np.abs(z).max(axis=1), log_p.min(axis=1)))
+
+    best = z.argmax(axis=1)
+    rows = np.arange(len(best))
+    k = train[rows, best]
+    low, high = wilson(k, n)
+    scores = cueness(train, test if has_test else None)
+    frequent = _frequent(train, min_count, per_label) & (
+        _frequent(test, min_count, per_label) | (not has_test)
+    )
+    cues = features.select("family", "feature").with_columns(
+        train_count=n,
+        test_count=test.sum(axis=1),
+        cueness=scores,
+        label=pl.Series(np.array(counts.labels, dtype=object)[best], dtype=pl.String),
+        share=k / n,
+        share_low=low,
+        share_high=high,
+        lift=k / n / p0[best],
+        z=z[rows, best],
+        p_value=np.exp(log_p[rows, best]),
+        log10_p=log_p[rows, best] / LN10,
+        q_value=q[rows, best],
+        mutual_information=mutual_information(train, label_totals),
+        significant=q[rows, best] <= alpha,
+        is_cue=frequent & (scores > 1e-12),
+    )
+    cues = pl.concat([cues, features.select(pl.exclude("family", "feature"))], how="horizontal")
+    associations = _associations(features, counts.labels, train, n, z, log_p, q, label_totals)
+    return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
+
+
+def _frequent(counts: npt.NDArray[np.int64], min_count: int, per_label: bool) -> npt.NDArray[np.bool_]:
+    often: npt.NDArray[np.bool_] = (counts.min(axis=1) if per_label else counts.sum(axis=1)) >= min_count
+    return often
+
+
+def _within_example(
+    within: pl.DataFrame, features: pl.DataFrame
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return z and log p for right and wrong; the two are one test, seen from both sides."""
+    keys = ["family", "feature"]
+    numbered = features.select(keys).with_row_index("code")
+    rows = within.join(numbered, on=keys, how="inner", maintain_order="left")
+    test = within_example_test(
+        rows["code"].to_numpy(),
+        rows["k"].to_numpy(),
+        rows["m"].to_numpy(),
+        rows["examples"].to_numpy(),
+        rows["right"].to_numpy(),
+        n_features=features.height,
+    )
+    z = np.nan_to_num(test.z)  # a feature that every choice has, or none, says nothing: not a number of σ
+    log_p = test.log_p()
+    return np.column_stack([z, -z]), np.column_stack([log_p, log_p])
+
+
+def _associations(
+    features: pl.DataFrame,
+    labels: tuple[str, ...],
+    train: npt.NDArray[np.int64],
+    n: npt.NDArray[np.int64],
+    z: npt.NDArray[np.float64],
+    log_p: npt.NDArray[np.float64],
+    q: npt.NDArray[np.float64],
+    label_totals: npt.NDArray[np.int64],
+) -> pl.DataFrame:
+    """Return one row per feature × label."""
+    total = label_totals.sum()
+    parts = [
+        features.select("family", "feature").with_columns(
+            label=pl.lit(label),
+            n=n,
+            k=train[:, i],
+            z=z[:, i],
+            log10_p=log_p[:, i] / LN10,
+            q_value=q[:, i],
+            pmi=pmi(train[:, i], n, label_totals[i], total),
+            lmi=lmi(train[:, i], n, label_totals[i], total),
+        )
+        for i, label in enumerate(labels)
+    ]
+    return pl.concat(parts)

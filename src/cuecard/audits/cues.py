@@ -1,0 +1,138 @@
+"""Which words and other surface features go together with a label? (ICQ; Gardner et al. 2021)"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar
+
+import polars as pl
+
+from cuecard.analysis import Result
+from cuecard.audits.cue_findings import cue_findings
+from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
+from cuecard.data import TASKS, Instances, Task
+from cuecard.engines import map_reduce
+from cuecard.features import (
+    COUNTED_SPLITS,
+    FAMILIES,
+    CueCounts,
+    Family,
+    LearningFamily,
+    Regexes,
+    count_cues,
+)
+from cuecard.text import Encoded, Scope, encode
+
+
+@dataclass(frozen=True)
+class Cues:
+    """Test every feature of the chosen families against every label.
+
+    Args:
+        features: feature families to look at; all by default.
+        regex: features of the user's own, as (name, regular expression).
+        tokens: tokenisation, such as "default", "stubborn" or "treebank".
+        scope: which text a feature is looked for in.
+        min_count: a feature is tested if at least this many train instances have it, and listed as a cue if as
+            many test instances do too.
+        per_label: ask for `min_count` instances of every label instead.
+        alpha: a cue is significant if its q-value is at most this.
+        correction: "bh" (Benjamini–Hochberg) or "by" (Benjamini–Yekutieli, for any dependence).
+        prior: chance level of a label: its share of train, or 1/number of labels.
+    """
+
+    name: ClassVar[str] = "cues"
+    title: ClassVar[str] = "Cues"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    features: tuple[str, ...] | None = None
+    regex: tuple[tuple[str, str], ...] = ()
+    tokens: str = "default"
+    scope: Scope = "hypothesis"
+    language: str = "en"
+    min_count: int = 5
+    per_label: bool = False
+    alpha: float = 0.05
+    correction: Correction = "bh"
+    prior: Prior = "train"
+
+    def run(self, data: Instances) -> Result:
+        """Return the tables of cues and associations with the findings worth reading."""
+        encoded = self.encode(data)
+        families = [_learned(family, [encoded]) for family in self.families()]
+        counts = count_cues(encoded, families, minimum=self.min_count)
+        return self.result(counts, encoded, families)
+
+    def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
+        """Return what `run` would return for the parts together, holding only a few of them in memory.
+
+        `parts` are gone through more than once, so they must not be an iterator.
+        """
+        families = [_learned(family, map(self.encode, parts)) for family in self.families()]
+        counts = map_reduce(parts, lambda part: count_cues(self.encode(part), families), workers=workers)
+        return self.result(counts, self.encode(next(iter(parts))), families)
+
+    def families(self) -> list[Family]:
+        """Return the chosen feature families."""
+        names = self.features if self.features is not None else FAMILIES.names()
+        own: list[Family] = [Regexes(self.regex)] if self.regex else []
+        return [*(FAMILIES.get(name)() for name in names), *own]
+
+    def encode(self, data: Instances) -> Encoded:
+        """Return the integer tokens of the splits that are counted."""
+        if not set(data.splits) <= set(COUNTED_SPLITS):
+            counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
+            data = replace(data, table=counted)
+        return encode(data, tokens=self.tokens, scope=self.scope, language=self.language)
+
+    def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
+        """Return the statistics of the counts, with examples for the findings from the sample."""
+        tables = cue_tables(
+            counts,
+            min_count=self.min_count,
+            per_label=self.per_label,
+            alpha=self.alpha,
+            correction=self.correction,
+            prior=self.prior,
+        )
+        return Result(
+            summary=self._summary(counts, tables, families),
+            tables={"cues": tables.cues, "associations": tables.associations},
+            findings=cue_findings(tables, counts, sample, families, alpha=self.alpha),
+        )
+
+    def _summary(self, counts: CueCounts, tables: CueTables, families: Sequence[Family]) -> dict[str, Any]:
+        cues = tables.cues
+        by_family = Counter(cues["family"].to_list())
+        significant = Counter(cues.filter("significant")["family"].to_list())
+        listed = Counter(cues.filter(pl.col("significant") & pl.col("is_cue"))["family"].to_list())
+        return {
+            "features": cues.height,
+            "significant": int(cues["significant"].sum()),
+            "cues": sum(listed.values()),
+            "families": {
+                family.name: {
+                    "features": by_family[family.name],
+                    "significant": significant[family.name],
+                    "cues": listed[family.name],
+                    "skipped": counts.skipped.get(family.name),
+                }
+                for family in families
+            },
+            "prior": dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
+            "alpha": self.alpha,
+            "null": "binomial" if counts.within is None else "within-example",
+            "tokens": self.tokens,
+            "scope": self.scope,
+            "min_count": self.min_count,
+        }
+
+
+def _learned(family: Family, parts: Iterable[Encoded]) -> Family:
+    """Return the family after it has seen all parts, if it must."""
+    if not isinstance(family, LearningFamily):
+        return family
+    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))

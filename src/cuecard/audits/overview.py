@@ -1,0 +1,249 @@
+"""What is in the set: sizes, label balance, lengths, duplicates, contradictions, train/test overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from cuecard.analysis import Evidence, Finding, Result
+from cuecard.data import TASKS, Instances, Task
+from cuecard.wording import percent
+
+#: Tokens beyond this many share the last bin of the length histogram.
+LONGEST_BIN = 200
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Describe the dataset before judging it."""
+
+    name: ClassVar[str] = "overview"
+    title: ClassVar[str] = "Overview"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    shown_duplicates: int = 50
+
+    def run(self, data: Instances) -> Result:
+        """Return sizes, balance, lengths and everything that occurs more often than it should."""
+        table = data.table.with_columns(
+            premise_tokens=_tokens("premise"),
+            hypothesis_tokens=_tokens("hypothesis"),
+            split=pl.col("split").cast(pl.String),
+            label=pl.col("label").cast(pl.String),
+        )
+        examples = _examples(table, data)
+        repeated = _repeated(examples)
+        overlap = _overlap(examples, table) if data.test is not None else None
+        conflicting = repeated.filter(pl.col("labels").list.len() > 1)
+        summary: dict[str, Any] = {
+            "splits": {name: _describe(data, table, name) for name in data.splits},
+            "duplicates": {
+                "exact": _surplus(examples, ["premise", "hypothesis"]),
+                "normalised": _surplus(examples, ["premise_key", "hypothesis_key"]),
+            },
+            "conflicting_labels": int(conflicting["count"].sum()),
+            "overlap": overlap,
+        }
+        tables = {
+            "label_balance": _label_balance(table, data.labels),
+            "lengths": _length_histogram(table),
+            "duplicates": repeated.head(self.shown_duplicates).with_columns(
+                pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
+            ),
+        }
+        return Result(summary, tables, _findings(summary, repeated, examples, data))
+
+
+def _tokens(column: str) -> pl.Expr:
+    """White-space separated words: what a reader would call the length of a text."""
+    return pl.col(column).str.count_matches(r"\S+").cast(pl.Int32)
+
+
+def _normalised(column: str) -> pl.Expr:
+    """The text without case, punctuation and doubled spaces: what still counts as the same sentence."""
+    words = pl.col(column).str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]+", " ")
+    return words.str.strip_chars().alias(f"{column}_key")
+
+
+def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
+    """One row per example: its premise, and its hypotheses in an order that does not depend on position."""
+    table = table.with_columns(_normalised("premise"), _normalised("hypothesis"))
+    if not data.grouped:
+        columns = ["example_id", "split", "premise", "hypothesis", "label", "premise_key", "hypothesis_key"]
+        return table.select(columns)
+    return (
+        table.with_columns(example=pl.Series(data.example_codes))
+        .group_by("example", maintain_order=True)
+        .agg(
+            pl.col("example_id").first(),
+            pl.col("split").first(),
+            pl.col("premise").first(),
+            pl.col("premise_key").first(),
+            pl.col("hypothesis").sort().str.join(" ⏐ "),
+            pl.col("hypothesis_key").sort().str.join(" ⏐ "),
+            pl.col("hypothesis").filter(pl.col("label") == data.labels[0]).first().alias("label"),
+        )
+    )
+
+
+def _surplus(examples: pl.DataFrame, keys: list[str]) -> int:
+    """Return how many examples could go without losing a distinct input, counted within each split."""
+    return examples.height - examples.select("split", *keys).n_unique()
+
+
+def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
+    """Return inputs that occur more than once, most frequent first, with the labels they carry."""
+    return (
+        examples.group_by("premise_key", "hypothesis_key", maintain_order=True)
+        .agg(
+            pl.col("premise").first(),
+            pl.col("hypothesis").first(),
+            pl.col("label").unique().sort().alias("labels"),
+            pl.len().alias("count"),
+            pl.col("split").unique(maintain_order=True).alias("splits"),
+        )
+        .filter(pl.col("count") > 1)
+        .sort("count", descending=True, maintain_order=True)
+        .drop("premise_key", "hypothesis_key")
+    )
+
+
+def _overlap(examples: pl.DataFrame, table: pl.DataFrame) -> dict[str, int]:
+    """Return how many test examples have their input, hypothesis, premise or any sentence in train."""
+    train = examples.filter(pl.col("split") == "train")
+    test = examples.filter(pl.col("split") == "test")
+    seen = pl.concat([train["premise_key"], train["hypothesis_key"]]).unique()
+    seen = seen.filter(seen != "")
+    pair = ["premise_key", "hypothesis_key"]
+    hypothesis = test["hypothesis_key"].is_in(train["hypothesis_key"].implode())
+    premise = test["premise_key"].is_in(train["premise_key"].implode()) & (test["premise_key"] != "")
+    sentence = test["premise_key"].is_in(seen.implode()) | test["hypothesis_key"].is_in(seen.implode())
+    return {
+        "pair": test.join(train.select(pair).unique(), on=pair, how="semi").height,
+        "hypothesis": int(hypothesis.sum()),
+        "premise": int(premise.sum()),
+        "sentence": int(sentence.sum()),
+        "test_examples": test.height,
+    }
+
+
+def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
+    rows = table.filter(pl.col("split") == name)
+    counts = dict(rows["label"].value_counts().iter_rows())
+    return {
+        "examples": data.split(name).n_examples,
+        "instances": rows.height,
+        "labels": {label: counts.get(label, 0) for label in data.labels},
+        "premise_tokens": _length_summary(rows["premise_tokens"]),
+        "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"]),
+        "empty_premise": int((rows["premise_tokens"] == 0).sum()),
+        "empty_hypothesis": int((rows["hypothesis_tokens"] == 0).sum()),
+    }
+
+
+def _length_summary(lengths: pl.Series) -> dict[str, float]:
+    frame = lengths.to_frame("x").select(
+        mean=pl.col("x").mean(),
+        median=pl.col("x").median(),
+        p5=pl.col("x").quantile(0.05),
+        p95=pl.col("x").quantile(0.95),
+        max=pl.col("x").max().cast(pl.Float64),
+    )
+    return frame.row(0, named=True)
+
+
+def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame:
+    order = {label: i for i, label in enumerate(labels)}
+    return (
+        table.group_by("split", "label", maintain_order=True)
+        .agg(count=pl.len())
+        .with_columns(share=pl.col("count") / pl.col("count").sum().over("split"))
+        .sort("split", pl.col("label").replace_strict(order, default=len(order)), descending=[True, False])
+    )
+
+
+def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
+    fields = [
+        table.select("split", "label", field=pl.lit(field), tokens=pl.col(f"{field}_tokens"))
+        for field in ("premise", "hypothesis")
+    ]
+    return (
+        pl.concat(fields)
+        .with_columns(pl.col("tokens").clip(upper_bound=LONGEST_BIN))
+        .group_by("split", "label", "field", "tokens")
+        .agg(count=pl.len())
+        .sort("split", "field", "label", "tokens")
+    )
+
+
+def _findings(
+    summary: dict[str, Any], repeated: pl.DataFrame, examples: pl.DataFrame, data: Instances
+) -> list[Finding]:
+    findings = []
+    conflicting = summary["conflicting_labels"]
+    if conflicting:
+        shown = repeated.filter(pl.col("labels").list.len() > 1).head(3)
+        findings.append(
+            Finding(
+                section="overview",
+                severity="medium" if conflicting >= 0.01 * examples.height else "low",
+                title="The same input has two labels",
+                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) repeat an input that "
+                "also carries another label; no model can get all of them right.",
+                value=conflicting / examples.height,
+                n=conflicting,
+                evidence=tuple(
+                    Evidence(
+                        "",
+                        ", ".join(row["splits"]),
+                        " / ".join(row["labels"]),
+                        row["hypothesis"],
+                        row["premise"],
+                    )
+                    for row in shown.iter_rows(named=True)
+                ),
+            )
+        )
+    duplicates = summary["duplicates"]["normalised"]
+    if duplicates >= 0.01 * examples.height:
+        findings.append(
+            Finding(
+                section="overview",
+                severity="low",
+                title="Repeated examples",
+                text=f"{duplicates:,} examples ({percent(duplicates / examples.height)}) repeat another example of "
+                "the same split up to case and punctuation.",
+                value=duplicates / examples.height,
+                n=duplicates,
+            )
+        )
+    overlap = summary["overlap"]
+    if overlap and overlap["pair"]:
+        share = overlap["pair"] / overlap["test_examples"]
+        findings.append(
+            Finding(
+                section="overview",
+                severity="high" if share >= 0.05 else "medium" if share >= 0.005 else "low",
+                title="Test examples stand in train",
+                text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) occur in "
+                "train up to case and punctuation.",
+                value=share,
+                n=overlap["pair"],
+            )
+        )
+    for split, described in summary["splits"].items():
+        empty = described["empty_hypothesis"]
+        if empty:
+            findings.append(
+                Finding(
+                    section="overview",
+                    severity="low",
+                    title="Empty texts",
+                    text=f"{empty:,} {split} instances have an empty "
+                    f"{'text' if data.task == 'text' else 'hypothesis'}.",
+                    n=empty,
+                )
+            )
+    return findings

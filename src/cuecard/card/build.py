@@ -1,0 +1,189 @@
+"""Run audits on a dataset and put what they say on a card."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import Any
+
+import polars as pl
+
+from cuecard._version import __version__
+from cuecard.analysis import Analysis, Finding, Result, Skip, parameters
+from cuecard.audits import AUDITS
+from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.data import Instances
+from cuecard.errors import CueCardError, InputError, MissingExtraError
+from cuecard.registry import unknown_name
+
+#: Called with an audit's title; the audit runs inside the context it returns.
+Progress = Callable[[str], AbstractContextManager[object]]
+
+SEVERITIES = {"high": 0, "medium": 1, "low": 2, "info": 3}
+REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
+
+
+def audit(
+    data: Instances,
+    *,
+    only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Card:
+    """Return the card of a dataset: every audit's numbers, tables and findings.
+
+    Args:
+        data: what `cuecard.load` returned.
+        only: names of the audits to run; all by default.
+        skip: names of audits to leave out.
+        progress: called with each audit's title; returns a context manager the audit runs in.
+        command: what the user typed, for the findings and the provenance.
+        options: parameters of the audits, such as ``tokens="treebank"``; each goes to every audit that has a
+            parameter of that name.
+    """
+    check_labels(data)
+    audits = configured(chosen(only, skip), options)
+    sections: dict[str, Section] = {}
+    tables: dict[str, pl.DataFrame] = {}
+    findings: list[Finding] = []
+    about_examples: list[pl.DataFrame] = []
+    seconds: dict[str, float] = {}
+    for analysis in audits:
+        started = time.perf_counter()
+        with progress(analysis.title) if progress else nullcontext():
+            section, result = run_section(analysis, data)
+        seconds[analysis.name] = round(time.perf_counter() - started, 3)
+        sections[analysis.name] = section
+        if result is not None:
+            tables.update(result.tables)
+            findings.extend(result.findings)
+            if result.examples is not None:
+                about_examples.append(result.examples)
+    tables["examples"] = examples_table(data, about_examples)
+    findings.sort(key=lambda finding: SEVERITIES[finding.severity])
+    card = Card(
+        dataset=describe(data),
+        findings=[FindingModel(**asdict(finding), command=command) for finding in findings],
+        sections=sections,
+        provenance=Provenance(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=command,
+            versions=versions(),
+            seconds=seconds,
+        ),
+    )
+    card.attach(tables)
+    return card
+
+
+def run_section(analysis: Analysis, data: Instances) -> tuple[Section, Result | None]:
+    """Run one analysis; what stops it is written on its section instead of ending the others."""
+    section = Section(title=analysis.title, status="skipped", parameters=parameters(analysis))
+    if data.task not in analysis.tasks:
+        section.reason = (
+            f"it asks about {', '.join(sorted(analysis.tasks))} data, and this is {data.task} data"
+        )
+        return section, None
+    try:
+        result = analysis.run(data)
+    except (Skip, MissingExtraError) as reason:
+        section.reason = str(reason)
+        return section, None
+    except CueCardError:
+        raise
+    except Exception as error:  # a plug-in's bug must not cost the user the other audits
+        section.status = "failed"
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        section.reason = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
+        return section, None
+    section.status = "done"
+    section.summary = dict(result.summary)
+    section.tables = list(result.tables)
+    return section, result
+
+
+def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[type[Analysis]]:
+    """Return the audits to run, in their own order, after checking that every name exists."""
+    for name in (*(only or ()), *skip):
+        AUDITS.get(name)
+    return [AUDITS.get(name) for name in AUDITS.names() if (not only or name in only) and name not in skip]
+
+
+def configured(audits: Iterable[type[Analysis]], options: dict[str, Any]) -> list[Analysis]:
+    """Return the audits with the options that concern them; an option nobody has is an error."""
+    accepted = {kind: {f.name for f in fields(kind)} for kind in audits}  # type: ignore[arg-type]
+    known = set().union(*({f.name for f in fields(kind)} for kind in AUDITS))  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            raise unknown_name("option", name, sorted(known))
+    return [kind(**{k: v for k, v in options.items() if k in names}) for kind, names in accepted.items()]
+
+
+def check_labels(data: Instances) -> None:
+    """Raise if there is nothing to give away: no train rows, or a single label."""
+    present = data.train.table["label"].drop_nulls().unique().cast(pl.String).to_list()
+    if len(present) < 2:
+        found = f"only the label {present[0]!r}" if present else "no labelled rows"
+        raise InputError(
+            f"{data.name}: the train split has {found}, and an audit needs at least two labels; "
+            "choose another label column with --columns label=NAME."
+        )
+
+
+def describe(data: Instances) -> DatasetInfo:
+    """Return what the card says about the dataset itself."""
+    splits = {}
+    for name in data.splits:
+        part = data.split(name)
+        counts = dict(part.table["label"].cast(pl.String).value_counts().iter_rows())
+        splits[name] = SplitInfo(
+            examples=part.n_examples,
+            instances=len(part),
+            labels={label: counts.get(label, 0) for label in data.labels},
+        )
+    return DatasetInfo(
+        name=data.name,
+        task=data.task,
+        labels=list(data.labels),
+        splits=splits,
+        fingerprint=data.fingerprint,
+        files=list(data.report.files),
+        columns=dict(data.report.recognised),
+        dropped=dict(data.report.dropped),
+        notes=list(data.report.notes),
+    )
+
+
+def examples_table(data: Instances, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per example with everything the audits know of it."""
+    keys = ["example_id", "split"]
+    table = data.table.select(*keys, pl.col("label").cast(pl.String), "position").with_columns(
+        pl.col("split").cast(pl.String)
+    )
+    if data.grouped:
+        right = table.filter(pl.col("label") == data.labels[0])
+        table = right.select(*keys, answer="position")
+    else:
+        table = table.drop("position")
+    for part in parts:
+        table = table.join(part, on=keys, how="left", maintain_order="left")
+    return table
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a card's numbers may depend on."""
+    found = {"cuecard": __version__, "python": python_version()}
+    for package in REPORTED_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

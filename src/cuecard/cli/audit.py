@@ -1,0 +1,92 @@
+"""`cuecard audit`: look for everything in a dataset that gives the label away."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options import (
+    ColumnsOption,
+    FeaturesOption,
+    HoldoutOption,
+    JsonOption,
+    KeepUnlabelledOption,
+    LabelsOption,
+    MinCountOption,
+    OnErrorOption,
+    OutOption,
+    QuietOption,
+    ScopeOption,
+    SeedOption,
+    SourceArgument,
+    TaskOption,
+    TestOption,
+    TokensOption,
+    comma_list,
+)
+
+EXAMPLES = """
+Examples:
+
+`cuecard audit train.parquet --test test.parquet --out report`
+
+`cuecard audit qa.jsonl --columns context=passage,question=q,choices=options,answer=gold`
+
+`cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+"""
+
+
+def audit(
+    train: SourceArgument,
+    test: TestOption = None,
+    task: TaskOption = None,
+    columns: ColumnsOption = None,
+    labels: LabelsOption = None,
+    only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these audits only.")] = None,
+    skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these audits out.")] = None,
+    out: OutOption = None,
+    features: FeaturesOption = None,
+    tokens: TokensOption = "default",
+    scope: ScopeOption = "hypothesis",
+    min_count: MinCountOption = 5,
+    holdout: HoldoutOption = None,
+    keep_unlabelled: KeepUnlabelledOption = False,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Audit a dataset: which shortcuts reveal the label?"""
+    from cuecard.card import audit as run_audit
+    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.show import show_card
+    from cuecard.data import load, parse_columns, parse_labels
+
+    silent = quiet or json
+    with stage("Reading", silent=silent):
+        data = load(
+            train,
+            test=test,
+            task=task,
+            columns=parse_columns(columns) if columns else None,
+            labels=parse_labels(labels) if labels else None,
+            holdout=holdout,
+            keep_unlabelled=keep_unlabelled,
+            on_error=on_error,
+            seed=seed,
+        )
+    options: dict[str, object] = {"tokens": tokens, "scope": scope, "min_count": min_count}
+    if features:
+        options["features"] = tuple(comma_list(features))
+    card = run_audit(
+        data,
+        only=comma_list(only) or None,
+        skip=comma_list(skip),
+        progress=progress(silent=silent),
+        command=shlex.join(["cuecard", *sys.argv[1:]]),
+        **options,
+    )
+    show_card(card, out=out, json=json, quiet=quiet)

@@ -1,0 +1,79 @@
+"""Options that several verbs share, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TRAIN",
+        help="A .parquet, .csv, .tsv or .jsonl(.gz/.zst) file, a folder or glob of them, a saved Hugging Face "
+        "dataset folder, hf:NAME[/CONFIG]:SPLIT, or preset:NAME.",
+        show_default=False,
+    ),
+]
+TestOption = Annotated[
+    str | None, typer.Option("--test", metavar="TEST", help="The test split, in any form TRAIN can have.")
+]
+TaskOption = Annotated[
+    Literal["pair", "choice", "preference", "text"] | None,
+    typer.Option("--task", help="What an example is; recognised from the columns by default."),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="ROLE=COLUMN,…",
+        help="Which column is what, such as premise=a,hypothesis=b,label=c; recognised by name by default.",
+    ),
+]
+LabelsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--labels", metavar="VALUE=NAME,…", help="Names for label values, such as 0=entailment,1=neutral."
+    ),
+]
+HoldoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--holdout", help="Hold out this share of the examples as a test split that shares no sentence."
+    ),
+]
+KeepUnlabelledOption = Annotated[
+    bool, typer.Option("--keep-unlabelled", help="Keep rows without a label as a class of their own.")
+]
+OnErrorOption = Annotated[
+    Literal["stop", "skip"],
+    typer.Option("--on-error", help="What to do with a bad row: stop, or skip it and say how many."),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Write card.json, report.html and tables/ here."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of text.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+TokensOption = Annotated[
+    str, typer.Option("--tokens", help="Tokenisation: default, stubborn, treebank, treebank-lemma, chars, …")
+]
+ScopeOption = Annotated[
+    Literal["hypothesis", "premise", "both"],
+    typer.Option("--scope", help="The text in which a feature is looked for."),
+]
+FeaturesOption = Annotated[
+    str | None,
+    typer.Option("--features", metavar="A,B,…", help="Feature families, such as word,bigram,negation."),
+]
+MinCountOption = Annotated[
+    int,
+    typer.Option("--min-count", min=1, help="Test features that at least this many train instances have."),
+]
+
+
+def comma_list(text: str | None) -> list[str]:
+    """Return the parts of "a,b,c" without blanks."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else []

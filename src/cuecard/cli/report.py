@@ -1,0 +1,39 @@
+"""`cuecard report`: draw the report of a saved card again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+`cuecard report out/snli`
+
+`cuecard report out/snli --out snli.html`
+"""
+
+
+def report(
+    card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it; CARD/report.html by default."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the card.")] = False,
+) -> None:
+    """Print a saved card and write its HTML report."""
+    from rich.console import Console
+
+    from cuecard.card import load_card
+    from cuecard.report import render_terminal, write_report
+
+    loaded = load_card(card)
+    folder = card if card.is_dir() else card.parent
+    written = write_report(loaded, out or folder / "report.html")
+    if not quiet:
+        console = Console()
+        render_terminal(loaded, console)
+        console.print(f"\nReport: [bold]{written}[/bold]", soft_wrap=True, highlight=False)

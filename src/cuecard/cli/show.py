@@ -1,0 +1,33 @@
+"""What every verb does with a finished card: write it, print it, say where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from cuecard.card import Card, save_card
+
+
+def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
+    """Write the card and its report to `out` if given, and print it as text, as JSON or not at all."""
+    report = write_card(card, out) if out is not None else None
+    if json:
+        typer.echo(card.model_dump_json(indent=2))
+    elif not quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_terminal
+
+        console = Console()
+        render_terminal(card, console)
+        if report is not None:
+            console.print(f"\nReport: [bold]{report}[/bold]", soft_wrap=True, highlight=False)
+
+
+def write_card(card: Card, folder: Path) -> Path:
+    """Write `card.json`, `tables/` and `report.html`, and return the path of the report."""
+    from cuecard.report import write_report
+
+    save_card(card, folder)
+    return write_report(card, folder / "report.html")

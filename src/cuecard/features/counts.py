@@ -1,0 +1,146 @@
+"""What the cue audit learns from a part of the data: a small summary that merges with those of other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.errors import CueCardError
+from cuecard.features.family import Family, Presence, count_features
+from cuecard.text import Encoded, within_example_counts
+
+#: The splits whose instances are counted apart: cues are found on the first and confirmed on the second.
+COUNTED_SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class CueCounts:
+    """Counts of features by split and label, and for grouped tasks within examples.
+
+    `features` has the columns family, feature, train_<label>…, test_<label>…; `within` (grouped tasks only) has
+    family, feature, k, m, examples, right: among train examples with k instances of which m have the feature,
+    how many there are, and in how many the right instance has it.
+    """
+
+    labels: tuple[str, ...]
+    totals: npt.NDArray[np.int64]  # instances by split and label
+    examples: int  # train examples
+    features: pl.DataFrame
+    within: pl.DataFrame | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def merge(self, other: CueCounts) -> CueCounts:
+        """Return the counts of both parts together."""
+        keys = ["family", "feature"]
+        features = _summed([self.features, other.features], keys)
+        within = None
+        if self.within is not None and other.within is not None:
+            within = _summed([self.within, other.within], [*keys, "k", "m"])
+        return CueCounts(
+            self.labels,
+            self.totals + other.totals,
+            self.examples + other.examples,
+            features,
+            within,
+            {**self.skipped, **other.skipped},
+        )
+
+
+def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -> CueCounts:
+    """Return the counts of every family's features, leaving out those with fewer than `minimum` in train."""
+    instances = data.instances
+    n_labels = len(instances.labels)
+    classes = class_codes(instances)
+    totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
+    in_train = classes < n_labels
+    tables, within, skipped = [], [], {}
+    for family in families:
+        try:
+            _speaks(family, data.language)
+            presence = family.presence(data) if instances.grouped else None
+            counted = (
+                presence.counts(classes, totals.size)
+                if presence is not None
+                else count_features(family, data, classes, totals.size)
+            )
+        except CueCardError as error:
+            skipped[family.name] = str(error)
+            continue
+        frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
+        if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
+            frequent |= counted.counts.sum(axis=1) > 0
+        kept = np.flatnonzero(frequent)
+        names = counted.names.gather(kept)
+        tables.append(_count_table(family.name, names, counted.counts[kept], instances.labels))
+        if presence is not None:
+            within.append(_within_table(family.name, presence, kept, instances, in_train))
+    schema = _count_table(
+        "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
+    )
+    return CueCounts(
+        labels=instances.labels,
+        totals=totals,
+        examples=instances.train.n_examples,
+        features=pl.concat([schema, *tables]),
+        within=pl.concat(within) if within else None,
+        skipped=skipped,
+    )
+
+
+def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
+    """Return split × label of every row as one number: train labels first, then test labels."""
+    split = instances.table["split"].cast(pl.String)
+    offset = (split != COUNTED_SPLITS[0]).to_numpy().astype(np.int32) * len(instances.labels)
+    return instances.label_codes + offset
+
+
+def _speaks(family: Family, language: str) -> None:
+    if family.languages is not None and language not in family.languages:
+        known = ", ".join(sorted(family.languages))
+        raise CueCardError(
+            f"the family {family.name!r} works for {known}, and these texts look like {language!r}"
+        )
+
+
+def _count_table(
+    family: str, names: pl.Series, counts: npt.NDArray[np.int64], labels: tuple[str, ...]
+) -> pl.DataFrame:
+    columns = [f"{split}_{label}" for split in COUNTED_SPLITS for label in labels]
+    table = pl.DataFrame({"family": pl.Series([family]).new_from_index(0, len(names)), "feature": names})
+    return table.with_columns(pl.Series(name, counts[:, i]) for i, name in enumerate(columns))
+
+
+def _within_table(
+    family: str,
+    presence: Presence,
+    kept: npt.NDArray[np.int64],
+    instances: Instances,
+    in_train: npt.NDArray[np.bool_],
+) -> pl.DataFrame:
+    new_code = np.full(len(presence.names), -1, dtype=np.int32)
+    new_code[kept] = np.arange(len(kept), dtype=np.int32)
+    rows = presence.rows()
+    features = new_code[presence.indices]
+    wanted = (features >= 0) & in_train[rows]
+    feature, k, m, examples, right = within_example_counts(
+        rows[wanted], features[wanted], instances.example_codes, instances.label_codes == 0
+    )
+    return pl.DataFrame(
+        {
+            "family": pl.Series([family]).new_from_index(0, len(feature)),
+            "feature": presence.names.gather(kept).gather(feature),
+            "k": k,
+            "m": m,
+            "examples": examples,
+            "right": right,
+        }
+    )
+
+
+def _summed(tables: list[pl.DataFrame], keys: list[str]) -> pl.DataFrame:
+    return pl.concat(tables).group_by(keys, maintain_order=True).agg(pl.all().sum())

@@ -1,0 +1,60 @@
+"""Overlap: words that premise and hypothesis share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.errors import UsageError
+from cuecard.features.family import Presence
+from cuecard.text import Encoded, Tokens, presence, stop_words
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Whether some, all or none of the hypothesis' words that are not stop words stand in the premise."""
+
+    name: ClassVar[str] = "overlap"
+    description: ClassVar[str] = "premise and hypothesis share words that are not stop words"
+    languages: ClassVar[frozenset[str] | None] = None
+
+    def presence(self, data: Encoded) -> Presence:
+        """Return three features: overlap, no overlap, full overlap."""
+        if data.instances.task == "text":
+            raise UsageError("overlap compares premise and hypothesis, and single texts have no premise")
+        shared, content = shared_words(data)
+        columns = {
+            "overlap": shared > 0,
+            "no overlap": (shared == 0) & (content > 0),
+            "full overlap": (shared == content) & (content > 0),
+        }
+        return Presence.from_columns(columns, len(data.instances))
+
+
+def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return per instance how many distinct content words of the hypothesis the premise has, of how many."""
+    content_word = content_words(data)
+    width = max(len(content_word), 1)
+    hypothesis = _keys(data.hypothesis, content_word, width)
+    premise = _keys(data.premise, content_word, width)
+    both = hypothesis[np.isin(hypothesis, premise, assume_unique=True)]
+    n = len(data.instances)
+    return np.bincount(both // width, minlength=n), np.bincount(hypothesis // width, minlength=n)
+
+
+def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
+    """Return for every word of the vocabulary whether it is not a stop word of the language."""
+    stop = pl.Series(sorted(stop_words(data.language)), dtype=pl.String)
+    return (~data.vocabulary.is_in(stop.implode())).to_numpy()
+
+
+def _keys(tokens: Tokens, wanted: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.int64]:
+    """Return instance × word of every distinct wanted word as one sorted number."""
+    indptr, indices = presence(tokens)
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    kept = wanted[indices]
+    return rows[kept] * width + indices[kept]

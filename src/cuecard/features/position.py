@@ -1,0 +1,27 @@
+"""Position: where among its example's choices an instance stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cuecard.errors import UsageError
+from cuecard.features.family import Presence
+from cuecard.text import Encoded
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Being the first, second, … choice; only where the order of the choices is part of the data."""
+
+    name: ClassVar[str] = "position"
+    description: ClassVar[str] = "the place of a choice among the choices"
+    languages: ClassVar[frozenset[str] | None] = None
+
+    def presence(self, data: Encoded) -> Presence:
+        """Return the position of every choice."""
+        if data.instances.task != "choice":
+            raise UsageError(f"position is a feature of choice data, and this is {data.instances.task} data")
+        positions = data.instances.table["position"].to_numpy()
+        names = {f"choice {p + 1}": positions == p for p in range(int(positions.max(initial=-1)) + 1)}
+        return Presence.from_columns(names, len(positions))
