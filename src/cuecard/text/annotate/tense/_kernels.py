@@ -206,7 +206,7 @@ def _tense_of(roles: Masks, flags: Bytes, start: int, end: int) -> int:
                 continue
             if certain == SURE or (certain == LIKELY and strength == WEAK):
                 return int(tense)
-            if found == NONE or strength < certain:
+            if found == NONE or strength == WEAK:
                 found = tense
                 strength = certain
         elif role & CONJUNCTION and nouns > 0:
