@@ -22,7 +22,10 @@ def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
         missing = pl.lit(None, dtype=pl.Int64)
         return cues.with_columns(test_count=missing, test_share=missing.cast(pl.Float64))
     hits = pl.coalesce(
-        *(pl.when(pl.col("label").cast(pl.String) == label).then(pl.col(f"test_{label}")) for label in counted)
+        *(
+            pl.when(pl.col("label").cast(pl.String) == label).then(pl.col(f"test_{label}"))
+            for label in counted
+        )
     )
     return cues.with_columns(test_share=pl.when(pl.col("test_count") > 0).then(hits / pl.col("test_count")))
 

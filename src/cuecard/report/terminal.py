@@ -103,13 +103,17 @@ def _table(view: TableView, top: int) -> RenderableType:
     shown = [i for i, column in enumerate(view.columns) if column.brief][:_COLUMNS_SHOWN]
     for i in shown:
         column = view.columns[i]
-        justify = "right" if column.numeric else "left"
         table.add_column(
-            Text(display_text(column.title)), justify=justify, no_wrap=True, overflow="ellipsis"
+            Text(display_text(column.title)),
+            justify="right" if column.numeric else "left",
+            no_wrap=True,
+            overflow="ellipsis",
         )
     for row in view.rows[:top]:
         table.add_row(*(Text(view.columns[i].write(row[i])) for i in shown))
     if view.total <= top:
         return table
-    rest = f"{min(top, len(view.rows)):,} of {view.total:,} rows" + (f"; all in {view.source}" if view.source else "")
+    rest = f"{min(top, len(view.rows)):,} of {view.total:,} rows" + (
+        f"; all in {view.source}" if view.source else ""
+    )
     return Group(table, Text(rest, style="dim"))

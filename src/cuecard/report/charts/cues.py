@@ -20,7 +20,14 @@ from cuecard.report.charts.drawing import (
     label_shape,
     percent_axis,
 )
-from cuecard.report.cue_rows import critical_p, prior_of, sample_for_map, saying_something_new, strongest, with_test_share
+from cuecard.report.cue_rows import (
+    critical_p,
+    prior_of,
+    sample_for_map,
+    saying_something_new,
+    strongest,
+    with_test_share,
+)
 from cuecard.report.texts import display_text
 
 #: Names written into the map of cues, and the size of the chart they are kept apart for.
@@ -142,17 +149,16 @@ def _curves(
     visible: Any,
 ) -> list[Any]:
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
-    prior = {display_text(label, 60): prior_of(section).get(label) for label in labels}
+    known = prior_of(section)
+    prior = {display_text(label, 60): known[label] for label in labels if label in known}
     z = float(norm.isf(max(critical_p(section, cues), 1e-300) / 2))
     lowest, highest = cues["train_count"].min(), cues["train_count"].max()
     if lowest is None or highest is None:
         return []
     grid = np.geomspace(max(float(lowest), 1.0) * 0.9, max(float(highest), 10.0) * 1.4, 60)  # type: ignore[arg-type]
-    priors = [{"label": label, "share": p} for label, p in prior.items() if p is not None]
-    bounds = [
-        {"label": row["label"], "n": float(n), "share": float(row["share"] + z * np.sqrt(variance / n))}
-        for row in priors
-        for variance in [row["share"] * (1 - row["share"])]
+    bounds: list[dict[str, Any]] = [
+        {"label": label, "n": float(n), "share": float(p + z * np.sqrt(p * (1 - p) / n))}
+        for label, p in prior.items()
         for n in grid
     ]
     lines = (
@@ -161,7 +167,7 @@ def _curves(
         .encode(x=x, y=y, color=colour, opacity=visible)
     )
     chance = (
-        alt.Chart(inline(priors))
+        alt.Chart(inline({"label": label, "share": p} for label, p in prior.items()))
         .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
         .encode(
             y=y,
