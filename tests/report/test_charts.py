@@ -76,6 +76,20 @@ def test_the_strongest_cues_of_a_label_do_not_repeat_each_other(make_card: CardM
     assert strongest(table, "entailment", 5)["feature"].to_list() == ["sleeping", "cat", "a"]
 
 
+def test_of_cues_that_occur_together_only_the_strongest_is_shown(make_card: CardMaker) -> None:
+    table = make_card([f"w{i}" for i in range(12)]).tables["cues"]
+    groups = ["w0", None, None, "w0", None, None, None, *[None] * 5]
+    grouped = table.with_columns(group=pl.Series(groups, dtype=pl.String))
+    assert strongest(grouped, "entailment", 5)["feature"].to_list() == ["w0", "w6"]
+
+
+def test_names_of_other_families_may_share_words(make_card: CardMaker) -> None:
+    table = make_card(["the", "x", "y", "only the premise", "z", "w"]).tables["cues"]
+    other = table.with_columns(family=pl.lit("overlap"))
+    assert strongest(other, "entailment", 5)["feature"].to_list() == ["the", "only the premise"]
+    assert strongest(table, "entailment", 5)["feature"].to_list() == ["the"]
+
+
 def test_the_test_share_is_that_of_the_label_pointed_to(card: Card) -> None:
     row = with_test_share(card.tables["cues"], card.dataset.labels).row(0, named=True)
     assert row["test_share"] == row[f"test_{row['label']}"] / row["test_count"]

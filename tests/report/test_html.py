@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def test_a_finding_shows_number_interval_chance_and_examples(page: Page) -> None
 def test_the_cue_is_marked_only_where_it_was_looked_for(html: str) -> None:
     assert "Here <mark>nobody</mark> walks." in html
     assert "A man and nobody walk." in html
+
+
+def test_the_command_of_the_audit_is_not_repeated_with_every_finding(make_card: Callable[..., Card]) -> None:
+    card = make_card()
+    same = card.findings[0].model_copy(update={"command": card.provenance.command})
+    text = Page(render_html(card.model_copy(update={"findings": [same]}))).text
+    assert text.count(card.provenance.command) == 1
 
 
 def test_every_section_says_what_became_of_it(page: Page) -> None:

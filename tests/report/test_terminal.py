@@ -47,6 +47,13 @@ def test_dataset_texts_reach_the_terminal_without_control_or_markup(hostile_card
     assert "[31m red" in text
 
 
+def test_numbers_are_never_cut_on_a_narrow_terminal(card: Card) -> None:
+    text = printed(card, width=60).replace("\N{NO-BREAK SPACE}", " ")
+    rows = [line for line in text.splitlines() if line.strip().startswith("nobody ")]
+    assert not [row for row in rows if "…" in row]
+    assert "95.0 %" in rows[-1]
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal(card: Card, width: int) -> None:
     assert max(len(line) for line in printed(card, width=width).splitlines()) <= width

@@ -128,8 +128,8 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     span = max(float(counts.max() - counts.min()), 1e-9)
     taken: list[tuple[float, float, float]] = []
     written: list[dict[str, Any]] = []
-    significant = [row["feature"] for row in rows[:_NAME_CANDIDATES] if row["significant"]]
-    for i in saying_something_new(significant):
+    strong = [row for row in rows[:_NAME_CANDIDATES] if row["significant"]]
+    for i in saying_something_new([row["family"] for row in strong], [row["feature"] for row in strong]):
         row = rows[i]
         left = float(counts[i] - counts.min()) / span * width
         right, middle = left + 14 + 7.0 * len(row["feature"]), row["share"] * height

@@ -94,9 +94,9 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of train instances "
             "and share of the label each points to; those above their label's curve are significant. The "
             "table below has the same numbers.",
-            caption="Each point is a feature. Dashed lines are what chance gives, the label's share of train; "
+            caption="Each point is a feature. Dashed lines are chance, the label's share of train; "
             f"above the curve of its colour a share is significant.{sampled} Choose a label in the legend; "
-            "drag to move, Ctrl + wheel to zoom, double-click to reset.",
+            "drag to move, Ctrl + wheel to zoom, double-click resets.",
         )
     ]
     with_cues = [label for label in labels if strongest(frame, label, 1).height]

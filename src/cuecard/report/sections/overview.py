@@ -60,11 +60,8 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
         if card.dataset.task == "pair"
         else "answer text"
     )
-    whole = (
-        f"; {numbers.plural(overlap['pair'], 'test example')} also in whole"
-        if card.dataset.task != "text"
-        else ""
-    )
+    pairs = overlap["pair"] if card.dataset.task != "text" else 0
+    whole = f"; {numbers.plural(pairs, 'test example')} also in whole" if pairs else ""
     return [
         f"The {text} of {numbers.count(seen)} of {numbers.count(tests)} test examples "
         f"({numbers.percent(seen / tests)}) also occurs in train{whole}."
