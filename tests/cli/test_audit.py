@@ -34,7 +34,18 @@ def test_audit_prints_the_card_and_writes_the_promised_files(cuecard, pairs, tmp
     )
     assert set(promised.split(", ")) <= set(columns)
     associations = pl.read_parquet(tmp_path / "out" / "tables" / "associations.parquet")
-    assert associations.columns == "family feature label n k z log10_p q_value pmi lmi".split()
+    assert associations.columns == [
+        "family",
+        "feature",
+        "label",
+        "n",
+        "k",
+        "z",
+        "log10_p",
+        "q_value",
+        "pmi",
+        "lmi",
+    ]
     assert {"example_id", "split"} <= set(
         pl.read_parquet(tmp_path / "out" / "tables" / "examples.parquet").columns
     )

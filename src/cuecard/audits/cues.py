@@ -26,6 +26,7 @@ from cuecard.features import (
     count_cues,
 )
 from cuecard.text import TOKENISERS, Encoded, Scope, encode, stop_words
+from cuecard.text.annotate import Backend
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Cues:
         language: ISO code of the texts' language; guessed by default.
         stop_words: whether function words count as words; Stubborn's lists leave them out.
         scope: which text a feature is looked for in.
+        annotator: what tells tense, negation and entities: "builtin", "spacy", or "auto" for what is there.
         min_count: a feature is tested if at least this many train instances have it, and listed as a cue if as
             many test instances do too.
         per_label: ask for `min_count` instances of every label instead.
@@ -56,6 +58,7 @@ class Cues:
     tokens: str | None = None
     scope: Scope = "hypothesis"
     stop_words: bool = True
+    annotator: Backend = "auto"
     language: str | None = None
     min_count: int = 5
     per_label: bool = False
@@ -98,7 +101,9 @@ class Cues:
         if not set(data.splits) <= set(COUNTED_SPLITS):
             counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
             data = replace(data, table=counted)
-        return encode(data, tokens=self.tokens, scope=self.scope, language=self.language)
+        return encode(
+            data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
+        )
 
     def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
         """Return the statistics of the counts, with examples for the findings from the sample."""
