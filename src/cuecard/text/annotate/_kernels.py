@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from cuecard.text._kernels import DROP, INNER, LETTER
+from cuecard.text._kernels import DROP, INNER, LETTER, width_and_point
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -52,21 +52,9 @@ def context(
         smalls = 0
         first = n
         while i < end:
-            lead = data[i]
-            width = 1
-            point = np.int64(lead)
-            if lead >= 0x80:
-                if lead < 0xE0:
-                    width = 2
-                    point = np.int64(lead & 0x1F)
-                elif lead < 0xF0:
-                    width = 3
-                    point = np.int64(lead & 0x0F)
-                else:
-                    width = 4
-                    point = np.int64(lead & 0x07)
-                for j in range(1, width):
-                    point = (point << 6) | np.int64(data[i + j] & 0x3F)
+            width, point = 1, int(data[i])
+            if point > 127:
+                width, point = width_and_point(data, i)
             i += width
             kind = kinds[point]
             sign = signs[point]
