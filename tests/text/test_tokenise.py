@@ -175,6 +175,14 @@ def test_missing_texts_have_no_tokens() -> None:
     assert len(tokenise(pl.Series([], dtype=pl.String))) == 0
 
 
+def test_categories_are_read_as_their_texts() -> None:
+    assert words_of(tokenise(pl.Series(["Été là", "b", "Été là"], dtype=pl.Categorical))) == [
+        ["été", "là"],
+        ["b"],
+        ["été", "là"],
+    ]
+
+
 def test_slices_and_chunks_of_a_column_are_read_where_they_are() -> None:
     texts = pl.concat([pl.Series(["x y", "a b"]), pl.Series(["c d", "e"])], rechunk=False)
     assert words_of(tokenise(texts[1:3])) == [["a", "b"], ["c", "d"]]
