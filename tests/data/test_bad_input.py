@@ -1,4 +1,4 @@
-"""Every kind of bad input gets one sentence that names file, row and remedy; `skip` counts what it leaves out."""
+"""Every kind of bad input gets one sentence naming file, row and remedy; `skip` counts what it leaves out."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_a_header_without_rows(tmp_path):
     assert "x.parquet has no rows" in refused(tmp_path / "x.parquet")
 
 
-LONG = "premise,hypothesis,label\n" + "".join(f"text number {i},other {i * 7919},{i % 2}\n" for i in range(5000))
+LONG = "premise,hypothesis,label\n" + "".join(
+    f"text number {i},other {i * 7919},{i % 2}\n" for i in range(5000)
+)
 
 
 def test_a_gzip_file_cut_short(tmp_path):
@@ -135,18 +137,31 @@ def test_a_parquet_file_with_damage_inside(tmp_path):
         ("x.csv", b"c,\xff\xfe,no\n", "is not valid UTF-8", "invalid UTF-8"),
         ("x.csv", b"c,d\x00d,no\n", "has a NUL character in its hypothesis", "NUL character"),
         ("x.csv", b'"c"c,d,no\n', "breaks the rules of csv quoting", "broken quoting"),
-        ("x.csv", b"c," + b"d" * 11_000_000 + b",no\n", "has a hypothesis of 11,000,000 bytes", "text too long"),
+        (
+            "x.csv",
+            b"c," + b"d" * 11_000_000 + b",no\n",
+            "has a hypothesis of 11,000,000 bytes",
+            "text too long",
+        ),
         ("x.tsv", b"c\td\tno\tmore\n", "has 4 fields where the header has 3", "too many fields"),
         ("x.jsonl", b'{"premise": "c"\n', "is not valid JSON", "broken JSON"),
         ("x.jsonl", b"[1, 2]\n", "is not a JSON object", "not a JSON object"),
         ("x.jsonl", b'{"premise": "\xff"}\n', "is not valid UTF-8", "invalid UTF-8"),
-        ("x.jsonl", b'{"premise": "c\\u0000", "hypothesis": "d", "label": "no"}\n', "NUL character in its premise", "NUL character"),
+        (
+            "x.jsonl",
+            b'{"premise": "c\\u0000", "hypothesis": "d", "label": "no"}\n',
+            "NUL character in its premise",
+            "NUL character",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_row_is_named_and_can_be_skipped(tmp_path, name, bad, says, reason):
     rows = [("a", "b", "yes"), ("e", "f", "no"), ("g", "h", "no")]
     if name.endswith("jsonl"):
-        good = [json.dumps(dict(zip(("premise", "hypothesis", "label"), r, strict=True))).encode() + b"\n" for r in rows]
+        good = [
+            json.dumps(dict(zip(("premise", "hypothesis", "label"), r, strict=True))).encode() + b"\n"
+            for r in rows
+        ]
         content = good[0] + bad + good[1] + good[2]
     else:
         separator = "," if name.endswith("csv") else "\t"
@@ -203,7 +218,9 @@ def test_an_answer_out_of_range(tmp_path):
     choices = [["a", "b"], ["c", "d"], ["e", "f"]]
     frame = pl.DataFrame({"question": list("pqr"), "choices": choices, "answer": [0, 1, 7]})
     message = refused(frame)
-    assert message.startswith("Row 3 of the given table has the answer 7 in column 'answer', none of its 2 choices")
+    assert message.startswith(
+        "Row 3 of the given table has the answer 7 in column 'answer', none of its 2 choices"
+    )
     assert "answer=answer:1" in message
     data = load(frame, on_error="skip")
     assert data.n_examples == 2
@@ -249,7 +266,7 @@ def test_a_damaged_saved_dataset(tmp_path):
     assert "not valid JSON" in refused(tmp_path)
 
 
-@pytest.mark.parametrize("source", [3, None, "text label".split(), {"text": 3}])
+@pytest.mark.parametrize("source", [3, None, ["text", "label"], {"text": 3}])
 def test_things_that_are_no_table(source):
     with pytest.raises((InputError, UsageError)):
         load(source)

@@ -13,26 +13,56 @@ LISTS = pl.List(pl.String)
 
 
 def schema(names: str, **types: pl.DataType) -> dict[str, pl.DataType]:
-    return {**{name: TEXT for name in names.split()}, **types}
+    return {**dict.fromkeys(names.split(), TEXT), **types}
 
 
 @pytest.mark.parametrize(
     ("names", "types", "task", "roles"),
     [
         ("premise hypothesis label", {}, "pair", {"premise": "premise", "hypothesis": "hypothesis"}),
-        ("sentence1 sentence2 gold_label label1", {}, "pair", {"premise": "sentence1", "label": "gold_label"}),
+        (
+            "sentence1 sentence2 gold_label label1",
+            {},
+            "pair",
+            {"premise": "sentence1", "label": "gold_label"},
+        ),
         ("id qid1 qid2 question1 question2 is_duplicate", {}, "pair", {"label": "is_duplicate", "id": "id"}),
-        ("Sentence_A sentence_B entailment_judgment pair_ID", {}, "pair", {"premise": "Sentence_A", "id": "pair_ID"}),
+        (
+            "Sentence_A sentence_B entailment_judgment pair_ID",
+            {},
+            "pair",
+            {"premise": "Sentence_A", "id": "pair_ID"},
+        ),
         ("claim evidence label", {}, "pair", {"premise": "evidence", "hypothesis": "claim"}),
         ("question sentence label idx", {}, "pair", {"premise": "question", "hypothesis": "sentence"}),
         ("context question answer", {"choices": LISTS}, "choice", {"choices": "choices", "answer": "answer"}),
-        ("ctx label", {"endings": LISTS}, "choice", {"context": "ctx", "choices": "endings", "answer": "label"}),
+        (
+            "ctx label",
+            {"endings": LISTS},
+            "choice",
+            {"context": "ctx", "choices": "endings", "answer": "label"},
+        ),
         ("article question answer", {"options": LISTS}, "choice", {"context": "article"}),
-        ("context question id_string label", {"answers": LISTS}, "choice", {"choices": "answers", "id": "id_string"}),
-        ("premise choice1 choice2 question label", {}, "choice", {"context": "premise", "choices": "choice1 + choice2"}),
+        (
+            "context question id_string label",
+            {"answers": LISTS},
+            "choice",
+            {"choices": "answers", "id": "id_string"},
+        ),
+        (
+            "premise choice1 choice2 question label",
+            {},
+            "choice",
+            {"context": "premise", "choices": "choice1 + choice2"},
+        ),
         ("Question A B C D Answer", {}, "choice", {"choices": "A + B + C + D", "answer": "Answer"}),
         ("sent1 sent2 ending0 ending1 ending2 ending3 label", {}, "choice", {"context": "sent1 + sent2"}),
-        ("reason claim warrant0 warrant1 correctLabelW0orW1", {}, "choice", {"choices": "warrant0 + warrant1"}),
+        (
+            "reason claim warrant0 warrant1 correctLabelW0orW1",
+            {},
+            "choice",
+            {"choices": "warrant0 + warrant1"},
+        ),
         ("sentence option1 option2 answer", {}, "choice", {"question": "sentence"}),
         ("prompt chosen rejected", {}, "preference", {"prompt": "prompt", "chosen": "chosen"}),
         ("chosen rejected", {}, "preference", {"rejected": "rejected"}),
@@ -91,7 +121,9 @@ def test_a_task_that_the_columns_cannot_fill_says_what_it_needs():
 
 
 def test_a_said_column_that_does_not_exist_gets_the_nearest_one():
-    with pytest.raises(InputError, match=r"no column 'premis' for the role 'premise' \(did you mean 'premise'\?\)"):
+    with pytest.raises(
+        InputError, match=r"no column 'premis' for the role 'premise' \(did you mean 'premise'\?\)"
+    ):
         recognise(schema("premise hypothesis label"), where="t", columns={"premise": "premis"})
 
 
@@ -103,7 +135,11 @@ def test_unknown_roles_and_tasks_get_the_nearest_name():
 
 
 def test_options_are_parsed():
-    assert parse_columns("premise=a, hypothesis=b,label=c") == {"premise": "a", "hypothesis": "b", "label": "c"}
+    assert parse_columns("premise=a, hypothesis=b,label=c") == {
+        "premise": "a",
+        "hypothesis": "b",
+        "label": "c",
+    }
     assert parse_labels("0=entailment,1=not neutral,x=") == {"0": "entailment", "1": "not neutral", "x": ""}
 
 

@@ -22,30 +22,142 @@ def _pair(first: str, second: str, label: str, values: list[Any], **more: Any) -
 
 #: Preset → (columns as its release or its Hub copy has them, labels expected).
 SHAPES: dict[str, tuple[dict[str, list[Any]], list[str]]] = {
-    "sick": (_pair("sentence_A", "sentence_B", "entailment_judgment", ["ENTAILMENT", "NEUTRAL"], relatedness_score=3.6), THREE[:2]),
+    "sick": (
+        _pair(
+            "sentence_A",
+            "sentence_B",
+            "entailment_judgment",
+            ["ENTAILMENT", "NEUTRAL"],
+            relatedness_score=3.6,
+        ),
+        THREE[:2],
+    ),
     "snli": (_pair("premise", "hypothesis", "label", [0, 1, 2, -1]), THREE),
     "mnli": (_pair("sentence1", "sentence2", "gold_label", [*THREE, "-"], label1="neutral"), THREE),
     "xnli": (_pair("premise", "hypothesis", "label", [0, 1, 2]), THREE),
     "fever-nli": (_pair("context", "query", "label", ["SUPPORTS", "NOT ENOUGH INFO", "REFUTES"]), THREE),
     "anli": (_pair("context", "hypothesis", "label", ["e", "n", "c"], model_label="e"), THREE),
-    "ocnli": (_pair("sentence1", "sentence2", "label", [0, 1, 2, -1]), ["neutral", "entailment", "contradiction"]),
+    "ocnli": (
+        _pair("sentence1", "sentence2", "label", [0, 1, 2, -1]),
+        ["neutral", "entailment", "contradiction"],
+    ),
     "caugnli": (_pair("sentence1", "sentence2", "gold_label", THREE), THREE),
     "qnli": (_pair("question", "sentence", "label", [0, 1]), ["entailment", "not_entailment"]),
     "qqp": (_pair("question1", "question2", "is_duplicate", ["0", "1"]), ["not_duplicate", "duplicate"]),
     "msrp": (_pair("#1 String", "#2 String", "Quality", ["0", "1"]), ["not_paraphrase", "paraphrase"]),
-    "bytedance": (_pair("title1_en", "title2_en", "label", ["agreed", "disagreed", "unrelated"], title1_zh="标题"), ["agreed", "disagreed", "unrelated"]),
-    "swag": ({"startphrase": ["He", "She"], "sent1": ["He", "She"], "sent2": ["", ""], "label": [0, 3], **{f"ending{i}": [f"e{i}", f"f{i}"] for i in range(4)}}, ["right", "wrong"]),
-    "race": ({"example_id": ["high1.txt", "high2.txt"], "article": ["a", "b"], "question": ["q", "r"], "options": [list("wxyz")] * 2, "answer": ["A", "D"]}, ["right", "wrong"]),
-    "reclor": ({"context": ["a", "b"], "question": ["q", "r"], "answers": [list("wxyz")] * 2, "label": [0, 3], "id_string": ["1", "2"]}, ["right", "wrong"]),
-    "arct": ({"#id": ["1", "2"], "warrant0": ["a", "b"], "warrant1": ["c", "d"], "correctLabelW0orW1": ["0", "1"], "reason": ["r", "s"], "claim": ["c", "d"]}, ["right", "wrong"]),
-    "copa": ({"premise": ["a", "b"], "choice1": ["c", "d"], "choice2": ["e", "f"], "question": ["cause", "effect"], "idx": [0, 1], "label": [0, 1]}, ["right", "wrong"]),
-    "roc-cloze": ({"InputStoryid": ["x", "y"], **{f"InputSentence{i}": ["s", "t"] for i in range(1, 5)}, "RandomFifthSentenceQuiz1": ["a", "b"], "RandomFifthSentenceQuiz2": ["c", "d"], "AnswerRightEnding": [1, 1]}, ["right", "wrong"]),
-    "mmlu": ({"question": ["q", "r"], "subject": ["law", "law"], "choices": [list("wxyz")] * 2, "answer": [0, 3]}, ["right", "wrong"]),
-    "commonsenseqa": ({"id": ["1", "2"], "question": ["q", "r"], "choices": [{"label": list("ABC"), "text": list("xyz")}] * 2, "answerKey": ["A", "C"]}, ["right", "wrong"]),
-    "arc": ({"id": ["1", "2"], "question": ["q", "r"], "choices": [{"label": list("ABC"), "text": list("xyz")}, {"label": list("123"), "text": list("uvw")}], "answerKey": ["A", "3"]}, ["right", "wrong"]),
-    "hellaswag": ({"ind": [4, 5], "ctx": ["a", "b"], "ctx_a": ["a", "b"], "endings": [list("wxyz")] * 2, "split": ["train", "train"], "label": ["0", "3"]}, ["right", "wrong"]),
-    "hh-rlhf": ({"chosen": ["\n\nHuman: hi\n\nAssistant: hello", "\n\nHuman: a\n\nAssistant: b\n\nHuman: c\n\nAssistant: d"], "rejected": ["\n\nHuman: hi\n\nAssistant: go", "\n\nHuman: a\n\nAssistant: x"]}, ["chosen", "rejected"]),
-}  # fmt: skip
+    "bytedance": (
+        _pair("title1_en", "title2_en", "label", ["agreed", "disagreed", "unrelated"], title1_zh="标题"),
+        ["agreed", "disagreed", "unrelated"],
+    ),
+    "swag": (
+        {
+            "startphrase": ["He", "She"],
+            "sent1": ["He", "She"],
+            "sent2": ["", ""],
+            "label": [0, 3],
+            **{f"ending{i}": [f"e{i}", f"f{i}"] for i in range(4)},
+        },
+        ["right", "wrong"],
+    ),
+    "race": (
+        {
+            "example_id": ["high1.txt", "high2.txt"],
+            "article": ["a", "b"],
+            "question": ["q", "r"],
+            "options": [list("wxyz")] * 2,
+            "answer": ["A", "D"],
+        },
+        ["right", "wrong"],
+    ),
+    "reclor": (
+        {
+            "context": ["a", "b"],
+            "question": ["q", "r"],
+            "answers": [list("wxyz")] * 2,
+            "label": [0, 3],
+            "id_string": ["1", "2"],
+        },
+        ["right", "wrong"],
+    ),
+    "arct": (
+        {
+            "#id": ["1", "2"],
+            "warrant0": ["a", "b"],
+            "warrant1": ["c", "d"],
+            "correctLabelW0orW1": ["0", "1"],
+            "reason": ["r", "s"],
+            "claim": ["c", "d"],
+        },
+        ["right", "wrong"],
+    ),
+    "copa": (
+        {
+            "premise": ["a", "b"],
+            "choice1": ["c", "d"],
+            "choice2": ["e", "f"],
+            "question": ["cause", "effect"],
+            "idx": [0, 1],
+            "label": [0, 1],
+        },
+        ["right", "wrong"],
+    ),
+    "roc-cloze": (
+        {
+            "InputStoryid": ["x", "y"],
+            **{f"InputSentence{i}": ["s", "t"] for i in range(1, 5)},
+            "RandomFifthSentenceQuiz1": ["a", "b"],
+            "RandomFifthSentenceQuiz2": ["c", "d"],
+            "AnswerRightEnding": [1, 1],
+        },
+        ["right", "wrong"],
+    ),
+    "mmlu": (
+        {"question": ["q", "r"], "subject": ["law", "law"], "choices": [list("wxyz")] * 2, "answer": [0, 3]},
+        ["right", "wrong"],
+    ),
+    "commonsenseqa": (
+        {
+            "id": ["1", "2"],
+            "question": ["q", "r"],
+            "choices": [{"label": list("ABC"), "text": list("xyz")}] * 2,
+            "answerKey": ["A", "C"],
+        },
+        ["right", "wrong"],
+    ),
+    "arc": (
+        {
+            "id": ["1", "2"],
+            "question": ["q", "r"],
+            "choices": [
+                {"label": list("ABC"), "text": list("xyz")},
+                {"label": list("123"), "text": list("uvw")},
+            ],
+            "answerKey": ["A", "3"],
+        },
+        ["right", "wrong"],
+    ),
+    "hellaswag": (
+        {
+            "ind": [4, 5],
+            "ctx": ["a", "b"],
+            "ctx_a": ["a", "b"],
+            "endings": [list("wxyz")] * 2,
+            "split": ["train", "train"],
+            "label": ["0", "3"],
+        },
+        ["right", "wrong"],
+    ),
+    "hh-rlhf": (
+        {
+            "chosen": [
+                "\n\nHuman: hi\n\nAssistant: hello",
+                "\n\nHuman: a\n\nAssistant: b\n\nHuman: c\n\nAssistant: d",
+            ],
+            "rejected": ["\n\nHuman: hi\n\nAssistant: go", "\n\nHuman: a\n\nAssistant: x"],
+        },
+        ["chosen", "rejected"],
+    ),
+}
 
 
 def test_every_preset_has_a_shape_here():
@@ -87,7 +199,10 @@ def test_dialogues_are_cut_where_their_answers_begin(tmp_path):
     path = tmp_path / "x.parquet"
     pl.DataFrame(SHAPES["hh-rlhf"][0]).write_parquet(path)
     data = load(f"preset:hh-rlhf@{path}")
-    assert data.table["premise"].to_list() == ["\n\nHuman: hi\n\nAssistant:"] * 2 + ["\n\nHuman: a\n\nAssistant:"] * 2
+    assert (
+        data.table["premise"].to_list()
+        == ["\n\nHuman: hi\n\nAssistant:"] * 2 + ["\n\nHuman: a\n\nAssistant:"] * 2
+    )
     assert data.table["hypothesis"].to_list() == [" hello", " go", " b\n\nHuman: c\n\nAssistant: d", " x"]
 
 

@@ -18,9 +18,14 @@ from cuecard.data.reading import class_names, read_file
 
 #: Any text but NUL, which is refused, and lone surrogates, which no file format can hold.
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=12)
-AWKWARD = st.sampled_from(['"', '""', '"a" b', "a,b", "a\tb", "a\nb", "\r\n", "'", "", " ", "null", "NA", "é", "你好", "007"])
+AWKWARD = st.sampled_from(
+    ['"', '""', '"a" b', "a,b", "a\tb", "a\nb", "\r\n", "'", "", " ", "null", "NA", "é", "你好", "007"]
+)
 CELLS = st.one_of(st.none(), TEXTS, AWKWARD)
-ROWS = st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["yes", "no", "-"]), st.one_of(st.none(), st.integers())), max_size=8)
+ROWS = st.lists(
+    st.tuples(CELLS, CELLS, st.sampled_from(["yes", "no", "-"]), st.one_of(st.none(), st.integers())),
+    max_size=8,
+)
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "ndjson")
 COMPRESSIONS = ("", ".gz", ".zst")
 
@@ -64,7 +69,10 @@ def test_what_was_written_is_read(tmp_path, kind, compression, rows):
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lists=st.lists(st.lists(st.one_of(TEXTS, AWKWARD), min_size=2, max_size=5), min_size=1, max_size=6), pick=st.integers(0, 4))
+@given(
+    lists=st.lists(st.lists(st.one_of(TEXTS, AWKWARD), min_size=2, max_size=5), min_size=1, max_size=6),
+    pick=st.integers(0, 4),
+)
 def test_choices_survive_parquet_and_jsonl(tmp_path, lists, pick):
     answers = [pick % len(options) for options in lists]
     columns = {"question": [f"q{i}" for i in range(len(lists))], "choices": lists, "answer": answers}
@@ -104,7 +112,9 @@ def test_byte_order_mark_blank_lines_and_windows_line_ends_are_no_trouble(tmp_pa
 
 
 def test_json_values_without_a_common_type_become_text(tmp_path):
-    path = write(tmp_path / "x.jsonl", '{"text": "a", "y": true, "z": [1]}\n{"text": "b", "y": 0, "z": "s"}\n')
+    path = write(
+        tmp_path / "x.jsonl", '{"text": "a", "y": true, "z": [1]}\n{"text": "b", "y": 0, "z": "s"}\n'
+    )
     frame = read_file(path).frame
     assert frame["z"].to_list() == ["[1]", "s"]
     assert frame["y"].to_list() == ["true", "0"]
@@ -119,7 +129,11 @@ def test_extra_columns_of_csv_files_are_numbers_where_all_are(tmp_path):
 
 
 def test_class_names_are_read_from_hugging_face_metadata():
-    described = {"info": {"features": {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}, "text": {"_type": "Value"}}}}
+    described = {
+        "info": {
+            "features": {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}, "text": {"_type": "Value"}}
+        }
+    }
     assert class_names(json.dumps(described)) == {"label": ("no", "yes")}
     assert class_names(None) == {}
     assert class_names("{not json") == {}
@@ -130,7 +144,9 @@ def test_numbers_are_named_by_the_metadata_in_a_parquet_file(tmp_path):
 
     described = {"info": {"features": {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}}}
     table = pa.table({"text": ["a", "b", "c"], "label": [1, 0, -1]})
-    pq.write_table(table.replace_schema_metadata({"huggingface": json.dumps(described)}), tmp_path / "x.parquet")
+    pq.write_table(
+        table.replace_schema_metadata({"huggingface": json.dumps(described)}), tmp_path / "x.parquet"
+    )
     data = load(tmp_path / "x.parquet")
     assert data.labels == ("no", "yes")
     assert data.table["label"].to_list() == ["yes", "no"]

@@ -11,10 +11,10 @@ from typing import IO, Any
 
 import polars as pl
 
-from cuecard.data.formats import Compression, checked_format
+from cuecard.data.formats import Compression, Format, checked_format
 from cuecard.data.hub import arrow_reader, saved_class_names, saved_files
 from cuecard.data.raw import RawTable
-from cuecard.data.reading import OnError, class_names, parse, read_parquet
+from cuecard.data.reading import OnError, class_names, parse, quote_of, read_parquet
 from cuecard.errors import InputError
 
 #: Bytes of text that are parsed at a time.
@@ -55,12 +55,21 @@ def _tables(path: Path, rows: int, on_error: OnError, columns: list[str] | None)
     elif kind == "parquet":
         yield read_parquet(path, compression)
     else:
-        before = 0
-        for block in _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error):
-            table = parse(block, kind, str(path), on_error=on_error)
-            # Types are learned from all values, which a part does not have: text stays text.
-            yield replace(table, first_row=before, untyped=False)
-            before += table.n_read
+        yield from _text(path, kind, compression, on_error)
+
+
+def _text(path: Path, kind: Format, compression: Compression, on_error: OnError) -> Iterator[RawTable]:
+    def blocks() -> Iterator[bytes]:
+        return _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error)
+
+    # One field decides for a whole .tsv file whether quotation marks quote.
+    literal = kind == "tsv" and any(quote_of(block, kind) is None for block in blocks())
+    before = 0
+    for block in blocks():
+        table = parse(block, kind, str(path), on_error=on_error, first_row=before, literal_quotes=literal)
+        # Types are learned from all values, which a part does not have: text stays text.
+        yield replace(table, untyped=False)
+        before += table.n_read
 
 
 def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:

@@ -40,25 +40,36 @@ def read_file(path: Path, *, on_error: OnError = "stop", limit: int | None = Non
 
 
 def parse(
-    data: bytes, kind: Format, where: str, *, on_error: OnError, header: bytes | None = None
+    data: bytes,
+    kind: Format,
+    where: str,
+    *,
+    on_error: OnError,
+    first_row: int = 0,
+    literal_quotes: bool | None = None,
 ) -> RawTable:
-    """Return the table that the text of a csv, tsv or jsonl file holds."""
+    """Return the table that the text of a csv, tsv or jsonl file, or a part of it, holds.
+
+    `first_row` rows stand before the part; `literal_quotes` says that quotation marks quote nothing, and None
+    that the text itself decides.
+    """
+    skip = on_error == "skip"
     if kind == "jsonl":
         try:
             frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         except pl.exceptions.PolarsError:
-            return mend_jsonl(data, where, skip=on_error == "skip")
-        return RawTable(frame, (where,), (frame.height,))
+            return mend_jsonl(data, where, skip=skip, first_row=first_row)
+        return RawTable(frame, (where,), (frame.height,), first_row=first_row)
     separator = separator_of(data, kind)
-    quote = quote_of(data, kind)
+    quote = quote_of(data, kind) if literal_quotes is None else None if literal_quotes else '"'
     try:
         frame = pl.read_csv(io.BytesIO(data), separator=separator, quote_char=quote, infer_schema=False)
     except pl.exceptions.PolarsError:
-        return mend_csv(data, where, separator=separator, quote=quote, skip=on_error == "skip")
+        return mend_csv(data, where, separator=separator, quote=quote, skip=skip, first_row=first_row)
     if frame.width > 1 and frame.height and frame[:, 0].null_count():
         # The parser takes a blank line for a row without values.
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return RawTable(frame, (where,), (frame.height,), untyped=True)
+    return RawTable(frame, (where,), (frame.height,), untyped=True, first_row=first_row)
 
 
 def separator_of(data: bytes, kind: Format) -> str:
