@@ -249,6 +249,13 @@ def test_duplicate_ids(tmp_path):
     assert load(path, on_error="skip").report.dropped == {"duplicate id": 1}
 
 
+def test_skipping_every_row_leaves_nothing(tmp_path):
+    path = file(tmp_path, "x.csv", "text,label\na\x00,x\nb\x00,y\n")
+    assert "No row of" in refused(path, on_error="skip")
+    path = file(tmp_path, "x.jsonl", "[1]\n[2]\n")
+    assert "has no rows (all 2 are bad and were skipped)" in refused(path, on_error="skip")
+
+
 def test_the_row_is_counted_in_its_own_file(tmp_path):
     file(tmp_path, "a.csv", GOOD)
     second = file(tmp_path, "b.csv", "premise,hypothesis,label\na,b,yes\nc,d\x00,no\n")

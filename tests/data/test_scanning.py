@@ -112,11 +112,20 @@ def test_quotation_marks_mean_the_same_in_every_part_of_a_tsv_file(tmp_path, mon
     assert parts == load(path).table["hypothesis"].to_list() == texts
 
 
-def test_a_file_cut_short(tmp_path):
+def test_a_file_cut_short(tmp_path, monkeypatch):
     path = write(tmp_path, "x.csv.gz")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(InputError, match="cut short"):
         scan(path)
+    monkeypatch.setattr(partitions, "BLOCK", 1000)
+    parts = list(scan(path, on_error="skip"))
+    seen = pl.concat([part.table for part in parts])
+    assert seen.height > 100
+    assert (
+        seen["hypothesis"].to_list()
+        == load(path, on_error="skip").table["hypothesis"].to_list()[: seen.height]
+    )
+    assert sum(part.report.dropped.get("file cut short: rest of the file", 0) for part in parts) <= 1
     path = write(tmp_path, "x.parquet")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(InputError, match="cut short"):

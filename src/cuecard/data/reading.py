@@ -18,6 +18,9 @@ from cuecard.errors import InputError
 
 OnError = Literal["stop", "skip"]
 
+#: Reason under which the unreadable end of a damaged file is counted, once.
+CUT_SHORT = "file cut short: rest of the file"
+
 #: A quoted field of a .tsv file from its opening quote; group 1 is the closing one if it ends the field.
 _QUOTED_FIELD = re.compile(rb'(?:\A|[\t\n])"[^"]*+(?:""[^"]*+)*+("(?=[\t\r\n]|\Z))?')
 
@@ -33,7 +36,7 @@ def read_file(path: Path, *, on_error: OnError = "stop", limit: int | None = Non
     dropped = {}
     if not whole:
         data = data[: data.rfind(b"\n") + 1]
-        dropped["file cut short: rest of the file"] = 1
+        dropped[CUT_SHORT] = 1
     table = parse(data, kind, str(path), on_error=on_error)
     table = replace(table, dropped={**table.dropped, **dropped})
     return table if limit is None else table.head(limit)
