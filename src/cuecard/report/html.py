@@ -139,4 +139,5 @@ def settings(section: Section) -> str:
     return ", ".join(
         f"{name} {', '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
         for name, value in section.parameters.items()
+        if value not in (None, "", [], ())
     )
