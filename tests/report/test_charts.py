@@ -30,7 +30,7 @@ def test_every_chart_compiles_and_draws(card: Card, name: str) -> None:
         "top": lambda: top_cues(section, tables, labels, labels[0], 5),
         "families": lambda: family_counts(section),
         "balance": lambda: label_balance(tables, labels),
-        "lengths": lambda: length_distribution(tables, labels, "hypothesis"),
+        "lengths": lambda: length_distribution(tables, labels, "hypothesis", name="text"),
     }[name]()
     svg = vl_convert.vegalite_to_svg(themed(chart).to_dict())
     assert svg.count("<path") > 3
@@ -109,6 +109,6 @@ def test_significance_begins_at_the_largest_significant_p_value_or_at_bonferroni
 
 
 def test_curves_of_length_have_the_same_area(card: Card) -> None:
-    spec = specification(length_distribution(card.tables, card.dataset.labels, "premise"))
+    spec = specification(length_distribution(card.tables, card.dataset.labels, "premise", name="premise"))
     rows = points(spec)
     assert sum(row["share"] for row in rows if row["label"] == "neutral") == pytest.approx(1.0)

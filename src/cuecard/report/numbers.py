@@ -27,6 +27,8 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
     if fraction is None or not math.isfinite(fraction):
         return MISSING
+    if fraction in (0, 1):
+        return f"{fraction * 100:.0f}\N{NO-BREAK SPACE}%"
     smallest = 10.0 ** -(digits + 2)
     if 0 < fraction < smallest:
         return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
