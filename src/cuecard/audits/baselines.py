@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -129,18 +129,19 @@ def mean_information(guesses: Guesses, null: Floats | None) -> float | None:
 def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
     """Return the lines with q-values over those that were tested, and "at" where chance is not excluded.
 
-    Majority and prior are what chance is made of; they are shown, and not counted as tests.
+    Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor is the full
+    input, which is meant to succeed: counted, it would make the others look better.
     """
-    from dataclasses import replace
-
     full = next((b.accuracy for b in baselines if b.kind == "full"), None)
-    counted = [b for b in baselines if b.kind != "reference"]
-    q = dict(zip([b.name for b in counted], q_values([b.p_value for b in counted]).tolist(), strict=True))
+    counted = [b for b in baselines if b.kind in ("content-blind", "partial")]
+    adjusted = q_values([b.log10_p * math.log(10) for b in counted])
+    q = {b.name: b.p_value if b.kind == "full" else 1.0 for b in baselines}
+    q |= dict(zip([b.name for b in counted], adjusted.tolist(), strict=True))
     return [
         replace(
             b,
-            q_value=q.get(b.name, 1.0),
-            direction=b.direction if q.get(b.name, 1.0) <= alpha else "at",
+            q_value=q[b.name],
+            direction=b.direction if q[b.name] <= alpha else "at",
             percent_r=b.accuracy / full if full and b.kind != "full" else None,
         )
         for b in baselines

@@ -50,7 +50,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     columns = ["column", "value", "n", "accuracy", "low", "high", "chance", "p_value", "log10_p"]
     schema = dict.fromkeys(columns, pl.Float64) | {"column": pl.String, "value": pl.String, "n": pl.Int64}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.with_columns(q_value=pl.Series(q_values(table["p_value"].to_numpy()), dtype=pl.Float64))
+    return table.with_columns(q_value=pl.Series(q_values(table["log10_p"].to_numpy() * np.log(10))))
 
 
 def _slices(examples: Examples, scored: Ints, tokens: Floats) -> Iterator[_Slice]:
