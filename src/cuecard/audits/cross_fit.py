@@ -16,6 +16,23 @@ from cuecard.models import LinearModel
 
 
 @dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Guesses for examples the model has not seen, and those among which the test counts its hits.
+
+    Where there is a test split they are the same. A cross-fit uses every example to learn from and to guess,
+    so its hits are not independent: what chance has put into one fold, the models of the others have learned,
+    and the count of hits varies more than a binomial one. The test then counts the hits of models that learned
+    from earlier folds only. Given the past, these are independent of the answers where input and answer are,
+    so their number has exactly the distribution that is tested.
+    """
+
+    examples: Ints
+    guesses: Guesses
+    tested_examples: Ints
+    tested: Guesses
+
+
+@dataclass(frozen=True, eq=False)
 class Trainer:
     """Fits the learner on some examples and guesses others; fits run side by side on all cores.
 
@@ -39,7 +56,8 @@ class Trainer:
         if not examples.data.grouped:
             model.fit(matrix[learn], examples.gold[learn])
             return guess_labels(
-                _all_classes(model.predict_proba(matrix[guess]), len(examples.data.labels)), examples.gold[guess]
+                _all_classes(model.predict_proba(matrix[guess]), len(examples.data.labels)),
+                examples.gold[guess],
             )
         rows, groups = examples.rows(learn), np.repeat(np.arange(len(learn)), examples.options[learn])
         right = (examples.data.label_codes[rows] == 0).astype(np.int64)
@@ -52,14 +70,45 @@ class Trainer:
         """Return the same guesses as a promise; the work is done beside the caller's."""
         return self.pool.submit(self.guess, matrix, learn, guess)
 
-    def cross_fit(self, matrix: sparse.csr_matrix, among: Ints, fold: Ints) -> Callable[[], Guesses]:
-        """Return a function that gives every example of `among` its guess by a model of the other folds."""
-        parts = [among[fold == f] for f in np.unique(fold)]
-        promised = [
-            self.later(matrix, among[fold != f], part) for f, part in zip(np.unique(fold), parts, strict=True)
+    def held_out(self, matrix: sparse.csr_matrix, learn: Ints, guess: Ints) -> Callable[[], Evaluation]:
+        """Return a function that gives the guesses for `guess` of a model of `learn`."""
+        promise = self.later(matrix, learn, guess)
+
+        def collect() -> Evaluation:
+            guesses = promise.result()
+            return Evaluation(guess, guesses, guess, guesses)
+
+        return collect
+
+    def cross_fit(
+        self, matrix: sparse.csr_matrix, among: Ints, fold: Ints, *, forward: bool = True
+    ) -> Callable[[], Evaluation]:
+        """Return a function that gives every example of `among` its guess by a model of the other folds.
+
+        With `forward` also the guesses for each fold of a model of the folds before it, for the exact test;
+        the last of them is a model of the cross-fit, and the first fold is not guessed.
+        """
+        names = np.unique(fold)
+        parts = [among[fold == f] for f in names]
+        crossed = [self.later(matrix, among[fold != f], part) for f, part in zip(names, parts, strict=True)]
+        ahead = [
+            self.later(matrix, among[fold < f], part)
+            for f, part in zip(names[1:-1], parts[1:-1], strict=True)
+            if forward
         ]
         order = np.argsort(np.concatenate(parts), kind="stable")
-        return lambda: joined([promise.result() for promise in promised]).take(order)
+
+        def collect() -> Evaluation:
+            guesses = [promise.result() for promise in crossed]
+            later = [*(promise.result() for promise in ahead), guesses[-1]] if forward else guesses
+            return Evaluation(
+                among,
+                joined(guesses).take(order),
+                np.concatenate(parts[len(parts) - len(later) :]),
+                joined(later),
+            )
+
+        return collect
 
 
 @contextmanager

@@ -67,7 +67,8 @@ class Examples:
             return examples
         sizes = self.options[examples]
         inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.repeat(self.first_row[examples], sizes) + inside
+        rows: Ints = np.repeat(self.first_row[examples], sizes) + inside
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
