@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -16,9 +17,12 @@ from cuecard.text import Encoded
 
 @dataclass(frozen=True, eq=False)
 class FeatureCounts:
-    """How many instances of every class have each feature: row f of `counts` is about `names[f]`."""
+    """How many instances of every class have each feature: row f of `counts` is about feature f.
 
-    names: pl.Series
+    `names` returns the names of the features of given numbers, so that only those that matter are written out.
+    """
+
+    names: Callable[[npt.NDArray[np.int64]], pl.Series]
     counts: npt.NDArray[np.int64]
 
 
@@ -46,7 +50,7 @@ class Presence:
         """Return how many instances of every class have each feature."""
         keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
         counts = np.bincount(keys, minlength=len(self.names) * n_classes)
-        return FeatureCounts(self.names, counts.reshape(len(self.names), n_classes))
+        return FeatureCounts(self.names.gather, counts.reshape(len(self.names), n_classes))
 
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""
@@ -69,7 +73,8 @@ class Presence:
 class Family(Protocol):
     """A set of named binary features of an instance.
 
-    `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
+    `phrase` says in a sentence what an instance with a feature has: "“{}”" for a word, "{}" where the name says
+    it. `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
     `cuecard.errors.CueCardError`; it is then skipped with that reason, and the others run. A family with very
     many features may also offer `counts(data, classes, n_classes) -> FeatureCounts`, which the audit prefers
     to building the matrix.
@@ -77,6 +82,7 @@ class Family(Protocol):
 
     name: ClassVar[str]
     description: ClassVar[str]
+    phrase: ClassVar[str]
     languages: ClassVar[frozenset[str] | None]
 
     def presence(self, data: Encoded) -> Presence:

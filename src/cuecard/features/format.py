@@ -41,6 +41,7 @@ class Formats:
 
     name: ClassVar[str] = "format"
     description: ClassVar[str] = "punctuation, capitals, digits, markdown, lists, code"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

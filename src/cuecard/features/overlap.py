@@ -20,17 +20,18 @@ class Overlap:
 
     name: ClassVar[str] = "overlap"
     description: ClassVar[str] = "premise and hypothesis share words that are not stop words"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:
-        """Return three features: overlap, no overlap, full overlap."""
+        """Return three features: some, none or all of the hypothesis' words stand in the premise."""
         if data.instances.task == "text":
             raise UsageError("overlap compares premise and hypothesis, and single texts have no premise")
         shared, content = shared_words(data)
         columns = {
-            "overlap": shared > 0,
-            "no overlap": (shared == 0) & (content > 0),
-            "full overlap": (shared == content) & (content > 0),
+            "some words of the premise": shared > 0,
+            "no word of the premise": (shared == 0) & (content > 0),
+            "only words of the premise": (shared == content) & (content > 0),
         }
         return Presence.from_columns(columns, len(data.instances))
 

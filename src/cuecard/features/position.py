@@ -16,6 +16,7 @@ class Positions:
 
     name: ClassVar[str] = "position"
     description: ClassVar[str] = "the place of a choice among the choices"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

@@ -76,7 +76,6 @@ def render_html(card: Card) -> str:
 def write_report(card: Card, path: str | Path) -> Path:
     """Write the report to a file, whole or not at all, and return its path."""
     path = Path(path)
-    html = render_html(card)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -84,7 +83,7 @@ def write_report(card: Card, path: str | Path) -> Path:
         raise InputError(f"{path}: cannot write there ({error.strerror}); choose another place.") from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(html)
+            file.write(render_html(card))
         os.chmod(staged, 0o644)
         os.replace(staged, path)
     except BaseException:
@@ -140,4 +139,5 @@ def settings(section: Section) -> str:
     return ", ".join(
         f"{name} {', '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
         for name, value in section.parameters.items()
+        if value not in (None, "", [], ())
     )

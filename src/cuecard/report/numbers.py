@@ -27,6 +27,8 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
     if fraction is None or not math.isfinite(fraction):
         return MISSING
+    if fraction in (0, 1):
+        return f"{fraction * 100:.0f}\N{NO-BREAK SPACE}%"
     smallest = 10.0 ** -(digits + 2)
     if 0 < fraction < smallest:
         return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
@@ -61,7 +63,7 @@ def probability(value: float | None, log10: float | None = None) -> str:
         log10 = math.log10(value)
     if not math.isfinite(log10):
         return MISSING
-    return f"{10**log10:.2g}" if log10 > -3 else power_of_ten(log10)
+    return f"{10 ** min(log10, 0.0):.2g}" if log10 > -3 else power_of_ten(log10)
 
 
 def power_of_ten(log10: float, *, negative: bool = False) -> str:

@@ -16,6 +16,7 @@ from cuecard.stats.multiple_testing import log_q_values, q_values
 from cuecard.stats.p_values import format_p, log10_p
 from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
 from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
+from cuecard.stats.stratified import stratified_hypergeometric_log_p
 from cuecard.stats.within_example import WithinExampleTest, within_example_test
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "pmi",
     "q_values",
     "share",
+    "stratified_hypergeometric_log_p",
     "total_variation",
     "wilson",
     "within_example_test",

@@ -57,7 +57,9 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
     return (bars + text).properties(width="container", height=max(220, 26 * len(splits) * len(names)))
 
 
-def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str) -> Any:
+def length_distribution(
+    tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str, *, name: str
+) -> Any:
     """Return curves of text length by label, each label's area the same, on the train split.
 
     Long texts are counted in wider bins; the longest 0.5 % are not shown.
@@ -90,7 +92,7 @@ def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str
         fields=["tokens"], nearest=True, on="pointerover", empty=False, clear="pointerout"
     )
     base = alt.Chart(inline(rows)).encode(
-        x=alt.X("tokens:Q", title=f"words in the {field}", axis=alt.Axis(grid=False, tickMinStep=1)),
+        x=alt.X("tokens:Q", title=f"words in the {name}", axis=alt.Axis(grid=False, tickMinStep=1)),
         y=alt.Y("share:Q", axis=percent_axis(None, tickCount=4)),
         color=label_colour(names, symbolType="stroke", symbolStrokeWidth=3),
     )
