@@ -174,7 +174,9 @@ class Cues:
 
 def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
     n_train = len(sample.train)  # train rows stand first
-    return redundancy_table(cues, matrix[:n_train], sample.labels, sample.label_codes[:n_train])
+    return redundancy_table(
+        cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
+    )
 
 
 def _learned(family: Family, parts: Iterable[Encoded]) -> Family:
