@@ -89,7 +89,7 @@ def measured(
         low=low,
         high=high,
         chance=chance,
-        luck=chance if grouped else float(_shares(gold, guesses)[guesses.label].mean()),
+        luck=chance if grouped else float(_shares(gold, guesses)[guesses.answer].mean()),
         p_value=math.exp(log_p),
         log10_p=float(log10_p(log_p)),
         n=n,
@@ -107,14 +107,14 @@ def _tails(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[float, float
         above = mixed_chance_log_p(hits, counts, shares, "greater")
         return above, mixed_chance_log_p(hits, counts, shares, "less")
     prior = _shares(gold, guesses)
-    guessed = np.bincount(guesses.label, minlength=len(prior))
+    guessed = np.bincount(guesses.answer, minlength=len(prior))
     above = float(accuracy_log_p(hits, len(gold), prior.max(), "greater"))
     return above, mixed_chance_log_p(hits, guessed, prior, "less")
 
 
 def _shares(gold: Ints, guesses: Guesses) -> Floats:
     """Return the share of every label among the right answers."""
-    return np.asarray(np.bincount(gold, minlength=int(guesses.label.max(initial=0)) + 1) / len(gold))
+    return np.asarray(np.bincount(gold, minlength=int(guesses.answer.max(initial=0)) + 1) / len(gold))
 
 
 def interval(score: Floats, level: float = 0.95) -> tuple[float, float]:

@@ -128,7 +128,7 @@ def joined(parts: Iterable[Guesses]) -> Guesses:
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.named for part in parts]),
         np.concatenate([part.options for part in parts]),
-        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.answer for part in parts]),
         np.concatenate(probabilities) if len(probabilities) == len(parts) else None,
     )
 

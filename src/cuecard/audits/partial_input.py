@@ -250,8 +250,8 @@ def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> B
 
 
 def _lengths(examples: Examples, tokens: Ints) -> Floats:
-    """Return the length of every example in words; that of its rows on average."""
-    return np.asarray(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row))
+    """Return the length of every example in words; that of its rows on average, rounded."""
+    return np.asarray(np.rint(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row)))
 
 
 def _leak_array(examples: Examples, parts: list[Scored]) -> Floats:

@@ -38,7 +38,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     for part in _slices(examples, scored, tokens):
         inside, gold = guesses.take(part.which), examples.gold[scored][part.which]
         if part.column == "label":
-            chance = float((guesses.label == gold[0]).mean())
+            chance = float((guesses.answer == gold[0]).mean())
             log_p = float(accuracy_log_p(int(inside.score.sum()), len(inside), chance))
             p, log10 = float(np.exp(log_p)), float(log10_p(log_p))
         else:
