@@ -26,7 +26,8 @@ CHOICES = {
     "race": ("race/validation_middle", "race/test_middle", 0.288, 0.306, "above"),
     "arc": ("arc_challenge/train", "arc_challenge/test", 0.276, 0.274, "above"),
     "mmlu": ("mmlu/val", "mmlu/test", 0.269, 0.282, "above"),
-    "copa": ("copa/dev", "copa/test", 0.532, 0.478, "at"),
+    # The within-example learner finds a little more than TF-IDF: 55.9 %, p = 0.009, a borderline case.
+    "copa": ("copa/dev", "copa/test", 0.532, 0.478, "above"),
     "arct": ("arct/train", "arct/test", 0.529, 0.464, "at"),
     "commonsenseqa": ("commonsenseqa/train", "commonsenseqa/dev", 0.132, 0.222, "below"),
 }

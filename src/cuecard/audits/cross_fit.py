@@ -6,13 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from cuecard.audits.guessing import Examples, Floats, Guesses, Ints, guess_labels, guess_rows
 from cuecard.models import LinearModel
+
+
+#: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
+EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,8 @@ class Trainer:
         if self.max_train is not None and len(learn) > self.max_train:
             drawn = np.random.default_rng(self.seed).permutation(len(learn))[: self.max_train]
             learn = learn[np.sort(drawn)]
-        model = LinearModel(strength=self.strength, seed=self.seed)
+        tolerance = EXACT if len(learn) <= FEW else GOOD_ENOUGH
+        model = LinearModel(strength=self.strength, tolerance=tolerance, seed=self.seed)
         examples = self.examples
         if not examples.data.grouped:
             model.fit(matrix[learn], examples.gold[learn])
@@ -85,30 +90,32 @@ class Trainer:
     ) -> Callable[[], Evaluation]:
         """Return a function that gives every example of `among` its guess by a model of the other folds.
 
-        With `forward` also the guesses for each fold of a model of the folds before it, for the exact test;
-        the last of them is a model of the cross-fit, and the first fold is not guessed.
+        With `forward` also, for the exact test, guesses of models of earlier folds only: the first for the
+        second fold, two for the next two, and so on; the last fold's come from the cross-fit itself.
         """
         names = np.unique(fold)
         parts = [among[fold == f] for f in names]
         crossed = [self.later(matrix, among[fold != f], part) for f, part in zip(names, parts, strict=True)]
-        ahead = [
-            self.later(matrix, among[fold < f], part)
-            for f, part in zip(names[1:-1], parts[1:-1], strict=True)
-            if forward
-        ]
+        ahead = []
+        for first, last in doubling(len(names) - 1) if forward else []:
+            next_ones = np.concatenate(parts[first:last])
+            ahead.append((next_ones, self.later(matrix, np.concatenate(parts[:first]), next_ones)))
         order = np.argsort(np.concatenate(parts), kind="stable")
 
         def collect() -> Evaluation:
             guesses = [promise.result() for promise in crossed]
-            later = [*(promise.result() for promise in ahead), guesses[-1]] if forward else guesses
-            return Evaluation(
-                among,
-                joined(guesses).take(order),
-                np.concatenate(parts[len(parts) - len(later) :]),
-                joined(later),
-            )
+            everything = joined(guesses).take(order)
+            if not forward:
+                return Evaluation(among, everything, among, everything)
+            tested = [*((which, promise.result()) for which, promise in ahead), (parts[-1], guesses[-1])]
+            examples, results = zip(*tested, strict=True)
+            return Evaluation(among, everything, np.concatenate(examples), joined(results))
 
         return collect
+
+    def limited(self, most: int) -> Trainer:
+        """Return the same trainer that learns from fewer examples, for inputs with few features."""
+        return replace(self, max_train=min(most, self.max_train or most))
 
 
 @contextmanager
@@ -118,6 +125,15 @@ def trainer(
     """Give a trainer with as many workers as there are cores, and let them go afterwards."""
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield Trainer(examples, pool, strength, max_train, seed)
+
+
+def doubling(end: int) -> list[tuple[int, int]]:
+    """Return ranges that follow each other up to `end`, each as long as all before it: (1, 2), (2, 4), (4, 8) …"""
+    ranges, first = [], 1
+    while first < end:
+        ranges.append((first, min(2 * first, end)))
+        first *= 2
+    return ranges
 
 
 def joined(parts: Iterable[Guesses]) -> Guesses:

@@ -25,6 +25,8 @@ from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
+#: Some dozens of bins are learned from as well as they can be with this many examples.
+BLIND_TRAIN = 20_000
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,8 @@ def primary_input(task: Task) -> str:
 def _evaluation(
     fit: Trainer, condition: Condition, train: Ints, test: Ints, folds: Folds
 ) -> Callable[[], Evaluation]:
+    if condition.kind in ("content-blind", "relation"):
+        fit = fit.limited(BLIND_TRAIN)
     if len(test):
         return fit.held_out(condition.matrix, train, test)
     return fit.cross_fit(condition.matrix, train, folds.fold)
