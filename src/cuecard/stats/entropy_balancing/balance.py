@@ -152,7 +152,7 @@ def entropy_balance(
         ridge=float(np.min(solution.problem.ridge)),
         label_shares=np.bincount(codes, weights=q, minlength=count).astype(np.float64),
         max_weight=float(weights.max()),
-        quantiles={level: float(np.quantile(weights, level)) for level in _QUANTILES},
+        quantiles=dict(zip(_QUANTILES, np.quantile(weights, _QUANTILES).tolist(), strict=True)),
     )
 
 
