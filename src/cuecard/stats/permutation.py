@@ -88,6 +88,11 @@ def permutation_test(
     is not called biased; the hypergeometric counts of the strata are convolved exactly. ``twice`` is the
     same with an instance of both sets counted twice. ``difference`` compares accuracy on U minus accuracy
     on N, which is not a function of the count in U once the sets overlap, by ``draws`` random shuffles.
+
+    >>> usual, unusual = [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> follows = permutation_test([1, 1, 1, 1, 0, 0, 0, 1], usual, unusual)
+    >>> follows.p_text, follows.difference
+    ('0.071', 0.75)
     """
     right, in_usual, in_unusual = (
         _truths(values, name)
