@@ -57,9 +57,22 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'cuecard' has no attribute {name!r}")
+    if _PUBLIC[name] == "cuecard.card":
+        _show_cards_in_notebooks()
     value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value
+
+
+def _show_cards_in_notebooks() -> None:
+    from cuecard.card.card import NOTEBOOK_VIEW
+
+    def view(card: Card) -> str:
+        from cuecard.report import notebook_html
+
+        return notebook_html(card)
+
+    NOTEBOOK_VIEW[:] = [view]
 
 
 def __dir__() -> list[str]:
