@@ -144,13 +144,13 @@ def mean_information(guesses: Guesses, null: Floats | None) -> float | None:
 def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
     """Return the lines with q-values over those that were tested, and "at" where chance is not excluded.
 
-    Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor is the full
-    input, which is meant to succeed: counted, it would make the others look better.
+    Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor are the full
+    input and relations of both texts, which may well succeed: counted, they would make the others look better.
     """
     full = next((b.accuracy for b in baselines if b.kind == "full"), None)
     counted = [b for b in baselines if b.kind in ("content-blind", "partial")]
     adjusted = q_values([b.log10_p * math.log(10) for b in counted])
-    q = {b.name: b.p_value if b.kind == "full" else 1.0 for b in baselines}
+    q = {b.name: 1.0 if b.kind == "reference" else b.p_value for b in baselines}
     q |= dict(zip([b.name for b in counted], adjusted.tolist(), strict=True))
     return [
         replace(

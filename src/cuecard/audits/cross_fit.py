@@ -14,7 +14,6 @@ from scipy import sparse
 from cuecard.audits.guessing import Examples, Floats, Guesses, Ints, guess_labels, guess_rows
 from cuecard.models import LinearModel
 
-
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
 

@@ -27,7 +27,6 @@ _RULE = {
     "longest": "Always taking the longest answer",
     "shortest": "Always taking the shortest answer",
     "position": "The position of a choice alone",
-    "length": "The length of the texts alone",
     "overlap": "The number of shared words alone",
 }
 
@@ -71,10 +70,10 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
 def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     best = max(blind, key=lambda b: abs(b.accuracy - b.chance))
     rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in blind if b is not best]
-    text = f"{_RULE[best.name]} {_verb(best, task)} {_score(best, task)}"
+    text = f"{_rule(best, task)} {_verb(best, task)} {_score(best, task)}"
     text += f"; also {listed(rest)}." if rest else "."
     beats = "beats chance" if best.direction == "above" else "scores below chance"
-    return _finding(best, severity_of(best), f"{_RULE[best.name]} {beats}", text)
+    return _finding(best, severity_of(best), f"{_rule(best, task)} {beats}", text)
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
@@ -88,10 +87,10 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
 
 def _relation(baseline: Baseline, task: Task) -> Finding:
     text = (
-        f"{_RULE[baseline.name]} {_verb(baseline, task)} {_score(baseline, task)}. That reads neither text, but "
+        f"{_rule(baseline, task)} {_verb(baseline, task)} {_score(baseline, task)}. That reads neither text, but "
         "compares both, so it may follow from the task itself; a model that does no better has not shown more."
     )
-    return _finding(baseline, "info", f"{_RULE[baseline.name]} beats chance", text)
+    return _finding(baseline, "info", f"{_rule(baseline, task)} beats chance", text)
 
 
 def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
@@ -110,6 +109,13 @@ def severity_of(baseline: Baseline) -> Severity:
         return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
     gain = (baseline.low - baseline.chance) / max(1 - baseline.chance, 1e-9)
     return "high" if gain >= 0.15 else "medium" if gain >= 0.04 else "low"
+
+
+def _rule(baseline: Baseline, task: Task) -> str:
+    if baseline.name != "length":
+        return _RULE[baseline.name]
+    measured = {"pair": "hypothesis", "text": "text"}.get(task, "answers")
+    return f"The length of the {measured} alone"
 
 
 def _verb(baseline: Baseline, task: Task) -> str:

@@ -93,7 +93,7 @@ def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], sp
     ]
     return (
         alt.Chart(inline(rows))
-        .mark_bar(cornerRadiusEnd=1)
+        .mark_bar(binSpacing=1)
         .encode(
             x=alt.X(
                 "low:Q",
@@ -102,13 +102,13 @@ def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], sp
                 axis=percent_axis("probability of the right answer from partial input"),
             ),
             x2="high:Q",
-            y=alt.Y("sum(count):Q", title="examples", axis=alt.Axis(format="~s")),
+            y=alt.Y("count:Q", stack="zero", title="examples", axis=alt.Axis(format="~s")),
             color=label_colour(names, symbolType="square") if len(names) > 1 else label_colour(names),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
                 alt.Tooltip("low:Q", title="from", format=".0%"),
                 alt.Tooltip("high:Q", title="to", format=".0%"),
-                alt.Tooltip("sum(count):Q", title="examples", format=","),
+                alt.Tooltip("count:Q", title="examples", format=","),
             ],
         )
         .properties(width="container", height=240)
