@@ -1,0 +1,117 @@
+"""Compiled walks over sparse rows; nothing is ever stored for a pair that is not an edge."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _comes_before(u, v, indptr):
+    """Whether an edge is worked on from v's side: from the node with more neighbours, so hubs cost little."""
+    size_u, size_v = indptr[u + 1] - indptr[u], indptr[v + 1] - indptr[v]
+    return size_u < size_v or (size_u == size_v and u <= v)
+
+
+@njit(cache=True, nogil=True)
+def loop_free_degrees(indptr, neighbours):
+    """Return how many other sentences every sentence is paired with."""
+    n = len(indptr) - 1
+    degrees = np.zeros(n, dtype=np.int64)
+    for u in range(n):
+        degrees[u] = indptr[u + 1] - indptr[u]
+        for p in range(indptr[u], indptr[u + 1]):
+            if neighbours[p] == u:
+                degrees[u] -= 1
+    return degrees
+
+
+@njit(cache=True, nogil=True)
+def two_step(indptr, neighbours, entries, edge_at, n_edges, degrees):
+    """Return A² at every edge, and the common neighbours' number, Σ 1/degree and Σ 1/log degree.
+
+    The rows of the node with more neighbours are spread out in `mark` once; the shorter rows look themselves up:
+    Σ over edges of the smaller degree, at most O(edges^1.5), also for a clique.
+    """
+    n = len(indptr) - 1
+    walks = np.zeros(n_edges)
+    common = np.zeros(n_edges)
+    allocation = np.zeros(n_edges)
+    adamic = np.zeros(n_edges)
+    mark = np.zeros(n)
+    for v in range(n):
+        for p in range(indptr[v], indptr[v + 1]):
+            mark[neighbours[p]] = entries[p]
+        for p in range(indptr[v], indptr[v + 1]):
+            u = neighbours[p]
+            if not _comes_before(u, v, indptr):
+                continue
+            total, shared, share, logs = 0.0, 0, 0.0, 0.0
+            for q in range(indptr[u], indptr[u + 1]):
+                c = neighbours[q]
+                if mark[c] == 0.0:
+                    continue
+                total += entries[q] * mark[c]
+                if c != u and c != v:
+                    shared += 1
+                    share += 1.0 / degrees[c]
+                    if degrees[c] > 1:
+                        logs += 1.0 / math.log(degrees[c])
+            edge = edge_at[p]
+            walks[edge], common[edge], allocation[edge], adamic[edge] = total, shared, share, logs
+        for p in range(indptr[v], indptr[v + 1]):
+            mark[neighbours[p]] = 0.0
+    return walks, common, allocation, adamic
+
+
+@njit(cache=True, nogil=True)
+def three_step(indptr, neighbours, entries, edge_at, n_edges, heavy_size):
+    """Return A³ at every edge {u, v}: Σ_c A[v, c] · A²[u, c].
+
+    The sum over c is cut in two. Nodes c with at most `heavy_size` neighbours are walked through from v. For
+    each of the few others one row of A² is spread out and read at the edges around it. Both parts cost at
+    most O(edges · heavy_size) where heavy_size is about sqrt(edges), so a hub cannot blow it up.
+    """
+    n = len(indptr) - 1
+    walks = np.zeros(n_edges)
+    row = np.zeros(n)
+    for v in range(n):
+        wanted = False
+        for p in range(indptr[v], indptr[v + 1]):
+            wanted = wanted or _comes_before(neighbours[p], v, indptr)
+        if wanted:
+            _spread(v, 1.0, row, indptr, neighbours, entries, heavy_size)
+            for p in range(indptr[v], indptr[v + 1]):
+                u = neighbours[p]
+                if _comes_before(u, v, indptr):
+                    total = 0.0
+                    for q in range(indptr[u], indptr[u + 1]):
+                        total += entries[q] * row[neighbours[q]]
+                    walks[edge_at[p]] += total
+            _spread(v, 0.0, row, indptr, neighbours, entries, heavy_size)
+    for h in range(n):
+        if indptr[h + 1] - indptr[h] <= heavy_size:
+            continue
+        _spread(h, 1.0, row, indptr, neighbours, entries, n)
+        for p in range(indptr[h], indptr[h + 1]):
+            v = neighbours[p]
+            for q in range(indptr[v], indptr[v + 1]):
+                u = neighbours[q]
+                if _comes_before(u, v, indptr):
+                    walks[edge_at[q]] += entries[p] * row[u]
+        _spread(h, 0.0, row, indptr, neighbours, entries, n)
+    return walks
+
+
+@njit(cache=True, nogil=True)
+def _spread(v, factor, row, indptr, neighbours, entries, largest):
+    """Add v's row of A², through nodes of at most `largest` neighbours, to `row`; factor 0 clears it again."""
+    for p in range(indptr[v], indptr[v + 1]):
+        c = neighbours[p]
+        if indptr[c + 1] - indptr[c] > largest:
+            continue
+        for q in range(indptr[c], indptr[c + 1]):
+            d = neighbours[q]
+            row[d] = (row[d] + entries[p] * entries[q]) * factor
