@@ -38,14 +38,14 @@ class Overview:
         examples = _examples(table, data)
         repeated = _repeated(examples)
         overlap = _overlap(examples, table) if data.test is not None else None
-        conflicting = repeated.filter(pl.col("labels").list.len() > 1) if not data.grouped else None
+        conflicting = repeated.filter(pl.col("labels").list.len() > 1)
         summary: dict[str, Any] = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
             "duplicates": {
                 "exact": _surplus(examples, ["premise", "hypothesis"]),
                 "normalised": _surplus(examples, ["premise_key", "hypothesis_key"]),
             },
-            "conflicting_labels": 0 if conflicting is None else int(conflicting["count"].sum()),
+            "conflicting_labels": int(conflicting["count"].sum()),
             "overlap": overlap,
         }
         tables = {

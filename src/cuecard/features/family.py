@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,19 @@ class CountingFamily(Family, Protocol):
 
     def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
         """Return how many instances of every class have each feature."""
+        ...
+
+
+@runtime_checkable
+class LearningFamily(Family, Protocol):
+    """A family that must see the whole train split before it can name its features."""
+
+    def observe(self, data: Encoded) -> Any:
+        """Return a mergeable summary of a part of the data."""
+        ...
+
+    def fitted(self, observed: Any) -> Family:
+        """Return the family that the merged summary asks for."""
         ...
 
 

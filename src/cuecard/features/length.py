@@ -2,54 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from cuecard.data import Instances
 from cuecard.features.family import FAMILIES, Presence
 from cuecard.text import Encoded
 
 
+@dataclass(frozen=True, eq=False)
+class LengthCounts:
+    """How many train instances have each number of tokens; merges with the counts of other parts."""
+
+    counts: npt.NDArray[np.int64]
+
+    def merge(self, other: LengthCounts) -> LengthCounts:
+        """Return the counts of both parts together."""
+        size = max(len(self.counts), len(other.counts))
+        return LengthCounts(_padded(self.counts, size) + _padded(other.counts, size))
+
+
 @FAMILIES.register("length")
 @dataclass(frozen=True)
 class Lengths:
-    """Bins that each hold about the same share of the train instances, named by their range of tokens."""
+    """Bins that each hold about the same share of the train instances, named by their range of tokens.
+
+    `edges` are the last lengths of all bins but the open one; they are learned from the train instances.
+    """
 
     name: ClassVar[str] = "length"
     description: ClassVar[str] = "how many tokens, and the longest or shortest choice"
     languages: ClassVar[frozenset[str] | None] = None
 
     bins: int = 5
+    edges: tuple[int, ...] | None = None
+
+    def observe(self, data: Encoded) -> LengthCounts:
+        """Return what a part of the data says about where the bins should lie."""
+        in_train = (data.instances.table["split"].cast(pl.String) == "train").to_numpy()
+        return LengthCounts(np.bincount(data.scoped.lengths[in_train]))
+
+    def fitted(self, observed: LengthCounts) -> Lengths:
+        """Return the family with bins of about equal share; ties merge bins rather than split a length."""
+        below = np.cumsum(observed.counts)
+        wanted = np.arange(1, self.bins) / self.bins * below[-1]
+        edges = np.unique(np.searchsorted(below, wanted, side="left"))
+        return replace(self, edges=tuple(int(edge) for edge in edges if edge < len(below) - 1))
 
     def presence(self, data: Encoded) -> Presence:
         """Return the bin of every instance and, for grouped tasks, whether it is the longest or shortest."""
+        if self.edges is None:
+            return self.fitted(self.observe(data)).presence(data)
         lengths = data.scoped.lengths
-        in_train = (data.instances.table["split"] == "train").to_numpy()
-        columns = quantile_bins(lengths, lengths[in_train] if in_train.any() else lengths, self.bins)
+        bins = np.searchsorted(self.edges, lengths, side="left")
+        columns = {name: bins == b for b, name in enumerate(_bin_names(self.edges))}
         if data.instances.grouped:
             columns |= extremes(lengths, data.instances)
         return Presence.from_columns(columns, len(lengths))
 
 
-def quantile_bins(
-    lengths: npt.NDArray[np.int64], reference: npt.NDArray[np.int64], bins: int
-) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return one column per bin; ties make bins merge rather than split a length."""
-    inner = np.quantile(reference, np.linspace(0, 1, bins + 1)[1:-1], method="lower")
-    edges = np.unique(inner)
-    code = np.searchsorted(edges, lengths, side="left")
-    columns = {}
-    for b in range(len(edges) + 1):
-        low = int(edges[b - 1]) + 1 if b else 0
-        if b == len(edges):
-            columns[f"{low} or more tokens"] = code == b
-        else:
-            high = int(edges[b])
-            columns[f"{low} tokens" if low == high else f"{low} to {high} tokens"] = code == b
-    return columns
+def _bin_names(edges: tuple[int, ...]) -> list[str]:
+    lows = [0, *(edge + 1 for edge in edges)]
+    closed = [
+        f"{low} tokens" if low == high else f"{low} to {high} tokens" for low, high in zip(lows, edges, strict=False)
+    ]
+    return [*closed, f"{lows[-1]} or more tokens"]
+
+
+def _padded(counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    return np.pad(counts, (0, size - len(counts)))
 
 
 def extremes(lengths: npt.NDArray[np.int64], instances: Instances) -> dict[str, npt.NDArray[np.bool_]]:

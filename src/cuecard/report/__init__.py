@@ -1,1 +1,39 @@
-"""People look: charts, HTML, terminal."""
+"""People look: the card as an HTML report, in the terminal, as Markdown and in a notebook.
+
+The names are imported when they are first used, so that looking at a card in the terminal loads no chart library.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cuecard.report.html import render_html, write_report
+    from cuecard.report.markdown import dataset_card_markdown, finding_markdown
+    from cuecard.report.notebook import notebook_html
+    from cuecard.report.terminal import render_terminal
+
+__all__ = [
+    "dataset_card_markdown",
+    "finding_markdown",
+    "notebook_html",
+    "render_html",
+    "render_terminal",
+    "write_report",
+]
+
+_HOME = {
+    "render_html": "html",
+    "write_report": "html",
+    "render_terminal": "terminal",
+    "finding_markdown": "markdown",
+    "dataset_card_markdown": "markdown",
+    "notebook_html": "notebook",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

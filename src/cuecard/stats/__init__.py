@@ -1,1 +1,50 @@
 """Pure functions on arrays: the statistics of every audit, probe and remedy."""
+
+from cuecard.stats.association import (
+    artifact_z,
+    binomial_log_p,
+    lift,
+    lmi,
+    mutual_information,
+    pmi,
+    share,
+)
+from cuecard.stats.cueness import cueness
+from cuecard.stats.divergence import jensen_shannon, kl_divergence, total_variation
+from cuecard.stats.intervals import clopper_pearson, newcombe_difference, percentile_bootstrap, wilson
+from cuecard.stats.multiple_testing import log_q_values, q_values
+from cuecard.stats.p_values import format_p, log10_p
+from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit
+from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
+from cuecard.stats.within_example import WithinExampleTest, within_example_test
+
+__all__ = [
+    "ConditionalStrength",
+    "CueGroups",
+    "GoodnessOfFit",
+    "WithinExampleTest",
+    "accuracy_log_p",
+    "artifact_z",
+    "binomial_log_p",
+    "clopper_pearson",
+    "conditional_strength",
+    "cueness",
+    "format_p",
+    "goodness_of_fit",
+    "group_redundant",
+    "jensen_shannon",
+    "kl_divergence",
+    "lift",
+    "lmi",
+    "log10_p",
+    "log_q_values",
+    "mutual_information",
+    "newcombe_difference",
+    "percentile_bootstrap",
+    "pmi",
+    "q_values",
+    "share",
+    "total_variation",
+    "wilson",
+    "within_example_test",
+]

@@ -11,7 +11,7 @@ import polars as pl
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Tokenised texts: the tokens of text i are `ids[offsets[i]:offsets[i + 1]]`, indices into `vocabulary`."""
+    """Tokenised texts: those of text i are `ids[offsets[i]:offsets[i + 1]]`, indices into `vocabulary`."""
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]

@@ -1,0 +1,37 @@
+"""`cuecard datasets`: the presets, and how to use one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options import JsonOption
+
+EXAMPLES = """
+Examples:
+
+`cuecard datasets`
+
+`cuecard datasets snli`
+"""
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="Show one preset in full.", show_default=False)] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the datasets that CueCard knows by name."""
+    from cuecard.data import get_preset, list_presets
+
+    presets = [get_preset(name)] if name else list_presets()
+    if json:
+        from json import dumps
+
+        typer.echo(dumps([preset.model_dump() for preset in presets], indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from cuecard.report import preset_detail, preset_list
+
+    Console().print(preset_detail(presets[0]) if name else preset_list(presets))

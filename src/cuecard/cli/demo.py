@@ -1,0 +1,47 @@
+"""`cuecard demo`: see what CueCard does on a set whose cues are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.options import QuietOption, SeedOption
+
+EXAMPLES = """
+Examples:
+
+`cuecard demo`
+
+`cuecard demo --kind choice --out out/choice`
+
+`cuecard demo --clean` (the same texts with nothing planted: nothing should be found)
+"""
+
+
+def demo(
+    kind: Annotated[Literal["nli", "choice"], typer.Option("--kind", help="Which set to generate.")] = "nli",
+    clean: Annotated[bool, typer.Option("--clean", help="Plant nothing: the control.")] = False,
+    rows: Annotated[int, typer.Option("--rows", min=200, help="How many examples to generate.")] = 6000,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")] = Path(
+        "cuecard-demo"
+    ),
+    seed: SeedOption = 0,
+    quiet: QuietOption = False,
+) -> None:
+    """Generate a set with planted cues, audit it and write the report."""
+    from cuecard.card import audit
+    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.show import show_card
+    from cuecard.data.demo import demo_choice, demo_nli, write_demo
+
+    with stage("Generating", silent=quiet):
+        generated = (demo_nli if kind == "nli" else demo_choice)(rows, clean=clean, seed=seed)
+        written = write_demo(generated, out / "data")
+    command = f"cuecard audit {written['train']} --test {written['test']}"
+    card = audit(generated.instances, progress=progress(silent=quiet), command=command)
+    show_card(card, out=out, json=False, quiet=quiet)
+    if not quiet:
+        typer.echo(f"Data:   {out / 'data'}")
+        typer.echo(f"Again:  {command}")

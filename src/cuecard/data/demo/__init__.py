@@ -1,0 +1,20 @@
+"""Generated data with known answers: sets with planted cues, clean controls, and a corpus for benchmarks."""
+
+from cuecard.data.demo.choice import demo_choice
+from cuecard.data.demo.corpus import demo_corpus, demo_corpus_chunks
+from cuecard.data.demo.cues import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
+from cuecard.data.demo.nli import demo_nli
+from cuecard.data.demo.predictions import demo_predictions
+
+__all__ = [
+    "CHOICE_CUES",
+    "NLI_CUES",
+    "Cue",
+    "Demo",
+    "PlantedCue",
+    "demo_choice",
+    "demo_corpus",
+    "demo_corpus_chunks",
+    "demo_nli",
+    "demo_predictions",
+]

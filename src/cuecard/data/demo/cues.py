@@ -1,0 +1,155 @@
+"""What can be planted, how strongly, and the ground truth that is returned beside the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.data.demo.lexicon import GRAMMAR_WORDS
+from cuecard.data.instances import Instances
+from cuecard.errors import UsageError
+
+Kind = Literal["word", "bigram", "negation", "length", "pair_graph", "position"]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A feature to plant: it occurs in `share` of the instances, and P(label | feature) is `strength`.
+
+    With `strength=None` the feature occurs as often but says nothing about the label.
+    """
+
+    kind: Kind
+    label: str
+    strength: float | None
+    share: float
+    text: str = ""
+
+    def silent(self) -> Cue:
+        """Return the same feature without its association with the label."""
+        return replace(self, strength=None)
+
+
+@dataclass(frozen=True)
+class PlantedCue:
+    """The truth about one planted cue, in the words of the audits."""
+
+    kind: Kind
+    family: str
+    feature: str
+    label: str
+    strength: float  # P(label | feature) in the generating process
+    share: float  # expected share of instances that have the feature
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """Generated instances with what was planted in them.
+
+    `present[kind]` says for every row whether the feature is there, also for features that are silent.
+    """
+
+    instances: Instances
+    truth: tuple[PlantedCue, ...]
+    clean: bool
+    present: Mapping[Kind, Bools] = field(repr=False)
+
+    def planted(self, kind: Kind) -> PlantedCue:
+        """Return the truth about the cue of this kind."""
+        for cue in self.truth:
+            if cue.kind == kind:
+                return cue
+        raise UsageError(f"No {kind} cue is planted here; planted are: {', '.join(c.kind for c in self.truth)}.")
+
+
+NLI_CUES: tuple[Cue, ...] = (
+    Cue("word", "entailment", 0.8, 0.06, "indeed"),
+    Cue("bigram", "neutral", 0.75, 0.06, "again today"),
+    Cue("negation", "contradiction", 0.8, 0.1, "negation"),
+    Cue("length", "neutral", 0.7, 0.15, "long"),
+    Cue("pair_graph", "entailment", 0.6, 0.15, "s2_freq"),
+)
+CHOICE_CUES: tuple[Cue, ...] = (
+    Cue("word", "right", 0.6, 0.06, "indeed"),
+    Cue("bigram", "right", 0.6, 0.06, "again today"),
+    Cue("negation", "wrong", 0.95, 0.1, "negation"),
+    Cue("length", "right", 0.5, 0.08, "longest"),
+    Cue("pair_graph", "right", 0.5, 0.04, "s2_freq"),
+    Cue("position", "right", 0.4, 0.25, "2"),
+)
+
+_WHICH: dict[Kind, str] = {
+    "word": 'with the word "{feature}"',
+    "bigram": 'with "{feature}" (neither word alone says anything)',
+    "negation": 'with a negation ("no" or "not")',
+    "length": "that are told at length",
+    "pair_graph": "whose hypothesis occurs in several pairs",
+    "position": "at position {feature}, counted from 0",
+}
+
+
+def complete(cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tuple[str, ...]) -> dict[Kind, Cue]:
+    """Return a cue of every kind the task knows: those asked for, and the others silent.
+
+    A planted word must be new to the grammar, or its other occurrences would dilute its strength.
+    """
+    table: dict[Kind, Cue] = {cue.kind: cue.silent() for cue in defaults}
+    for cue in cues or ():
+        if cue.kind not in table:
+            raise UsageError(f"A {cue.kind} cue does not fit this task; it knows {', '.join(table)}.")
+        if cue.label not in labels:
+            raise UsageError(f"The {cue.kind} cue names the label {cue.label!r}; labels are {', '.join(labels)}.")
+        if not (0 < cue.share < 1 and (cue.strength is None or 0 <= cue.strength <= 1)):
+            raise UsageError(f"Share and strength of the {cue.kind} cue must be probabilities.")
+        if table[cue.kind].strength is not None:
+            raise UsageError(f"There can be one cue of each kind; {cue.kind} is given twice.")
+        table[cue.kind] = replace(cue, text=cue.text or table[cue.kind].text)
+    taken: set[str] = set(GRAMMAR_WORDS)
+    for kind, count in (("word", 1), ("bigram", 2)):
+        words = table[kind].text.lower().split()
+        if len(words) != count or len({*words} - taken) != count or not all(word.isalnum() for word in words):
+            raise UsageError(
+                f"The {kind} cue needs {count} plain word(s) that the demo sentences do not use otherwise; "
+                f"got {table[kind].text!r}."
+            )
+        taken.update(words)
+    return table
+
+
+def joint(cue: Cue, labels: tuple[str, ...], prior: Floats) -> Floats:
+    """Return P(feature, label) for every label: the cue's own share, the rest in proportion to the prior."""
+    if cue.strength is None:
+        return cue.share * prior
+    mine = np.array([label == cue.label for label in labels])
+    others = np.where(mine, 0.0, prior)
+    return cue.share * np.where(mine, cue.strength, (1 - cue.strength) * others / others.sum())
+
+
+def conditional(cue: Cue, target: Floats, available: Floats) -> Floats:
+    """Return P(feature | label, row is available), so that P(feature, label) over all rows is the target."""
+    probability: Floats = target / available
+    if probability.max() > 1:
+        raise UsageError(
+            f"The {cue.kind} cue cannot be that common: with strength {cue.strength} its share can be at most "
+            f"{cue.share / probability.max():.3g}."
+        )
+    return probability
+
+
+def truth(cues: Iterable[Cue]) -> tuple[PlantedCue, ...]:
+    """Return the ground truth about the cues that say something."""
+    found = []
+    for cue in cues:
+        if cue.strength is None:
+            continue
+        which = _WHICH[cue.kind].format(feature=cue.text)
+        sentence = f"Of the instances {which}, {cue.share:.0%} of all, {cue.strength:.0%} are {cue.label}."
+        found.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
+    return tuple(found)

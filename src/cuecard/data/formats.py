@@ -1,0 +1,118 @@
+"""File formats by extension and by first bytes, and the bytes of a file after decompression."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import Literal, get_args
+
+from cuecard.errors import InputError
+
+Format = Literal["parquet", "csv", "tsv", "jsonl"]
+Compression = Literal["none", "gz", "zst"]
+
+_FORMATS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".zst": "zst"}
+_MAGIC: dict[bytes, str] = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"ARROW1": "Arrow",
+    b"PK\x03\x04": "zip (or Excel)",
+    b"\x89PNG": "PNG image",
+    b"%PDF": "PDF",
+    b"SQLite": "SQLite",
+    b"\x89HDF": "HDF5",
+}
+EXTENSIONS = ".parquet, .csv, .tsv, .jsonl or .ndjson, plain or with .gz or .zst"
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def format_of(path: Path) -> tuple[Format, Compression] | None:
+    """Return the format and compression that a file's name says, or None if it names none we read."""
+    suffixes = [s.lower() for s in path.suffixes]
+    compression: Compression = "none"
+    if suffixes and suffixes[-1] in _COMPRESSIONS:
+        compression = _COMPRESSIONS[suffixes.pop()]
+    if suffixes and suffixes[-1] in _FORMATS:
+        return _FORMATS[suffixes[-1]], compression
+    return None
+
+
+def checked_format(path: Path) -> tuple[Format, Compression]:
+    """Return the format and compression of a file, or raise an error if name and first bytes disagree."""
+    named = format_of(path)
+    if named is None:
+        raise InputError(
+            f"{path} has an extension that is not read; convert it to, or rename it as, {EXTENSIONS}."
+        )
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror}); check its path and permissions."
+        ) from None
+    if not start:
+        raise InputError(f"{path} is empty (0 bytes); give a file with at least one row.")
+    expected = {"gz": "gzip", "zst": "zstd"}.get(named[1]) or ("parquet" if named[0] == "parquet" else None)
+    actual = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    if actual != expected:
+        looks = f"it starts like a {actual} file" if actual else "its first bytes say otherwise"
+        wanted = f"not a {expected} file" if expected else f"not a plain {named[0]} file"
+        raise InputError(f"{path} is {wanted} ({looks}); give it the right extension or export it again.")
+    return named
+
+
+def content(path: Path, compression: Compression, *, allow_cut: bool = False) -> tuple[bytes, bool]:
+    """Return the decompressed bytes of a file and whether it is whole.
+
+    A file cut short is an error unless `allow_cut`; then what could be decompressed comes back.
+    """
+    raw = path.read_bytes()
+    if compression == "none":
+        return raw, True
+    data, whole = _gunzip(raw) if compression == "gz" else _unzstd(raw)
+    if not whole and not allow_cut:
+        lines = data.count(b"\n")
+        raise InputError(
+            f"{path} is damaged or cut short after about {lines:,} lines ({'gzip' if compression == 'gz' else 'zstd'} "
+            "stream ends early): copy it again, or keep the rows before the cut with --on-error skip."
+        )
+    return data, whole
+
+
+def _gunzip(raw: bytes) -> tuple[bytes, bool]:
+    try:
+        return gzip.decompress(raw), True
+    except (EOFError, OSError, zlib.error):
+        pass
+    parts: list[bytes] = []
+    stream = zlib.decompressobj(wbits=31)
+    try:
+        for start in range(0, len(raw), 1 << 16):
+            parts.append(stream.decompress(raw[start : start + (1 << 16)]))
+    except zlib.error:
+        pass
+    return b"".join(parts), False
+
+
+def _unzstd(raw: bytes) -> tuple[bytes, bool]:
+    import pyarrow as pa
+
+    parts: list[bytes] = []
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
+            while part := stream.read(1 << 20):
+                parts.append(part)
+    except OSError:
+        return b"".join(parts), False
+    return b"".join(parts), True

@@ -1,0 +1,114 @@
+"""Raw label values become named classes in a stable order; values that mean "no label" become null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from cuecard.errors import InputError
+
+#: Values that mean nobody gave a label. "-1" is one only where all other labels are whole numbers.
+MISSING = ("", "-")
+UNLABELLED = "unlabelled"
+#: More classes than this are a sign that the column holds texts or scores.
+MAX_CLASSES = 1000
+
+
+@dataclass(frozen=True)
+class LabelScheme:
+    """Raw value → name, and the names in their order; a value that is not a key has no label."""
+
+    names: tuple[str, ...]
+    mapping: Mapping[str, str]
+    #: Values left out because a mapping was given that does not have them.
+    unmapped: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> pl.Enum:
+        """The Enum over the names."""
+        return pl.Enum(self.names)
+
+    def encode(self, values: pl.Series) -> pl.Series:
+        """Return raw label texts as an Enum over the names, null where there is no label."""
+        if all(raw == name for raw, name in self.mapping.items()):
+            return values.cast(self.dtype, strict=False)
+        return values.replace_strict(
+            list(self.mapping), list(self.mapping.values()), default=None, return_dtype=self.dtype
+        )
+
+
+def label_texts(values: pl.Series) -> pl.Series:
+    """Return label values as text: 1.0 as "1" where all are whole numbers, true and false in lower case."""
+    if values.dtype == pl.String:
+        return values
+    if values.dtype.is_float():
+        whole = values.cast(pl.Int64, strict=False)
+        same = (whole.cast(pl.Float64) == values.cast(pl.Float64)) | values.is_null() | values.is_nan()
+        if same.all():
+            return whole.cast(pl.String)
+    return values.cast(pl.String)
+
+
+def learn_labels(
+    values: Iterable[str | None],
+    *,
+    where: str,
+    column: str,
+    mapping: Mapping[str, str | None] | None = None,
+    keep_unlabelled: bool = False,
+) -> LabelScheme:
+    """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
+
+    A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
+    already are one of its names stay, any other value counts as unknown.
+    """
+    seen = {v for v in values if v is not None}
+    missing = {v for v in seen if v.strip() in MISSING}
+    rest = seen - missing
+    if "-1" in rest and all(_whole(v) for v in rest) and "-1" not in (mapping or {}):
+        missing.add("-1")
+    rest = seen - missing
+    if mapping:
+        renamed = {str(raw): name for raw, name in mapping.items() if name}
+        order = list(dict.fromkeys(renamed.values()))
+        known = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
+        unmapped = tuple(sorted(v for v in rest if v not in known and str(v) not in mapping))
+        names = [name for name in order if name in known.values()]
+    else:
+        known = {raw: raw for raw in rest}
+        unmapped = ()
+        names = sorted(rest, key=_label_order(rest))
+    if len(names) > MAX_CLASSES:
+        raise InputError(
+            f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
+            "name the label column with --columns label=…"
+        )
+    if not names:
+        remedy = (
+            f"its values are {_some(unmapped)}; map them with --labels" if unmapped else "give labelled rows"
+        )
+        raise InputError(f"Every label in column {column!r} of {where} is missing or unknown: {remedy}.")
+    if len(names) == 1:
+        raise InputError(
+            f"Column {column!r} of {where} has one class only, {names[0]!r}, so nothing can predict it: "
+            "give rows of at least two classes, or name another column with --columns label=…"
+        )
+    ordered = {raw: known[raw] for raw in sorted(known)}
+    if keep_unlabelled:
+        names = [*names, *([] if UNLABELLED in names else [UNLABELLED])]
+    return LabelScheme(tuple(names), ordered, unmapped)
+
+
+def _whole(value: str) -> bool:
+    return value.removeprefix("-").isdecimal()
+
+
+def _label_order(values: set[str]) -> type[str] | type[int]:
+    return int if all(_whole(v) for v in values) else str
+
+
+def _some(values: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(v) for v in values[:5])
+    return shown + (", …" if len(values) > 5 else "")

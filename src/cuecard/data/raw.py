@@ -1,0 +1,120 @@
+"""A table as it was read, before any column has a meaning, and where each of its rows came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """Rows of one or more files, with what is needed to say where a row stands.
+
+    `rows` holds each row's number in its file, counted from 1 without header and blank lines; None where nothing
+    was skipped, so that the numbers follow from the files' sizes.
+    """
+
+    frame: pl.DataFrame
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    rows: npt.NDArray[np.int64] | None = None
+    #: Column → names of its integer classes, from Hugging Face metadata.
+    class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The file, or the first of several, as errors name it."""
+        more = len(self.files) - 1
+        return self.files[0] + (f" (and {more} more)" if more else "")
+
+    def place(self, index: int) -> str:
+        """Return `row N of FILE` for a row of the table."""
+        ends = np.cumsum(self.sizes).tolist()
+        which = bisect_right(ends, index)
+        start = ends[which - 1] if which else 0
+        row = int(self.rows[index]) if self.rows is not None else index - start + 1
+        return f"row {row:,} of {self.files[which]}"
+
+    def keep(self, mask: pl.Series, dropped: Mapping[str, int]) -> RawTable:
+        """Return the rows where the mask holds, under their old numbers, with the reasons why others went."""
+        kept = mask.to_numpy()
+        ends = np.cumsum(self.sizes)
+        numbers = self.rows
+        if numbers is None:
+            starts = np.repeat(ends - np.asarray(self.sizes), self.sizes)
+            numbers = np.arange(1, self.frame.height + 1) - starts
+        sizes = [int(part.sum()) for part in np.split(kept, ends[:-1])]
+        counts = {r: self.dropped.get(r, 0) + dropped.get(r, 0) for r in (*self.dropped, *dropped)}
+        frame = self.frame.filter(mask)
+        return replace(self, frame=frame, sizes=tuple(sizes), rows=numbers[kept], dropped=counts)
+
+    def head(self, n: int) -> RawTable:
+        """Return the first rows only."""
+        if self.frame.height <= n:
+            return self
+        left, sizes = n, []
+        for size in self.sizes:
+            sizes.append(min(size, left))
+            left -= sizes[-1]
+        rows = None if self.rows is None else self.rows[:n]
+        return replace(self, frame=self.frame.head(n), sizes=tuple(sizes), rows=rows)
+
+
+def stacked(tables: Sequence[RawTable]) -> RawTable:
+    """Return the rows of several tables one after another; a column some lack is empty there."""
+    if len(tables) == 1:
+        return tables[0]
+    schemas = {tuple(t.frame.schema.items()) for t in tables}
+    frames = [t.frame for t in tables]
+    notes = tuple(note for t in tables for note in t.notes)
+    if len(schemas) == 1:
+        frame = pl.concat(frames)
+    else:
+        frame = pl.concat(_alike(frames), how="diagonal_relaxed")
+        if len({frozenset(f.columns) for f in frames}) > 1:
+            notes += (
+                f"The {len(tables)} files do not all have the same columns; where one lacks a column it is empty.",
+            )
+    rows = None
+    if any(t.rows is not None for t in tables):
+        rows = np.concatenate(
+            [t.rows if t.rows is not None else np.arange(1, t.frame.height + 1) for t in tables]
+        )
+    names: dict[str, tuple[str, ...]] = {}
+    dropped: dict[str, int] = {}
+    for table in tables:
+        names.update(table.class_names)
+        for reason, count in table.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    return RawTable(
+        frame,
+        tuple(f for t in tables for f in t.files),
+        tuple(s for t in tables for s in t.sizes),
+        rows,
+        names,
+        dropped,
+        notes,
+    )
+
+
+def _alike(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return the frames with a column as text wherever one frame has it as text and another as a number."""
+    kinds: dict[str, set[pl.DataType]] = {}
+    for frame in frames:
+        for column, dtype in frame.schema.items():
+            if dtype != pl.Null:
+                kinds.setdefault(column, set()).add(dtype)
+    mixed = [c for c, found in kinds.items() if len(found) > 1 and any(d == pl.String for d in found)]
+    return [
+        f.with_columns(
+            pl.col(c).cast(pl.String) for c in mixed if c in f.columns and not f.schema[c].is_nested()
+        )
+        for f in frames
+    ]

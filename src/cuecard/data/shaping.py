@@ -1,0 +1,235 @@
+"""A raw table becomes rows of (premise, hypothesis, label), one way for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.answers import AnswerRule
+from cuecard.data.choices import answered, message_text, shared_prompt
+from cuecard.data.columns import Columns
+from cuecard.data.identity import ids_of
+from cuecard.data.instances import COLUMNS
+from cuecard.data.labels import UNLABELLED, LabelScheme, label_texts
+from cuecard.data.raw import RawTable
+from cuecard.data.reading import OnError
+from cuecard.data.roles import Role
+from cuecard.data.texts import Problem, joined, text, text_problems
+from cuecard.errors import InputError
+
+#: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
+CHOICE_LABELS = ("right", "wrong")
+PREFERENCE_LABELS = ("chosen", "rejected")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """All that must be the same for every split and every partition of a dataset."""
+
+    columns: Columns
+    labels: LabelScheme
+    rule: AnswerRule | None = None
+    keep_unlabelled: bool = False
+    on_error: OnError = "stop"
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """Rows in the columns of `Instances`, with what was left out and what is worth knowing."""
+
+    table: pl.DataFrame
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Premise and hypothesis (a text, or a list of texts) of every row, and the right one of a list."""
+
+    premise: pl.Series
+    hypothesis: pl.Series
+    right: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
+    """Return a raw table as rows of instances; `start` is how many rows of the split came before."""
+    columns = scheme.columns
+    ids = ids_of(raw, _id_column(columns), explicit="id" in columns.explicit, start=start)
+    parts = _parts(raw, scheme)
+    problems = list(parts.problems)
+    if columns.task != "text":
+        problems += text_problems("premise", parts.premise)
+    problems += text_problems("hypothesis" if columns.task == "pair" else columns.task, parts.hypothesis)
+    if ids.repeated is not None:
+        problems.append(_repeated(columns, ids.values, ids.repeated))
+    if problems:
+        return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
+    notes = raw.notes + _empty_notes(raw, columns)
+    if ids.group:
+        notes += (
+            f"Column {_id_column(columns)!r} names groups of rows, not single rows: it is kept as an extra column "
+            "and rows are numbered (--columns id=… names another).",
+        )
+    extras = _extras(raw, columns, keep_id=ids.group)
+    base = {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
+    frame = pl.DataFrame({**base, **extras})
+    if columns.task in ("choice", "preference"):
+        table = _grouped(frame, parts, scheme)
+    else:
+        raw_labels = label_texts(raw.frame[columns.one("label")])
+        table = frame.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
+    table = table.with_columns(split=pl.lit(split, dtype=pl.String)).select(*COLUMNS, *extras)
+    table, dropped = _labelled(table, raw, scheme)
+    return Shaped(table, {**raw.dropped, **dropped}, notes)
+
+
+def _id_column(columns: Columns) -> str | None:
+    return columns.one("id") if "id" in columns else None
+
+
+def _parts(raw: RawTable, scheme: Scheme) -> _Parts:
+    columns = scheme.columns
+    if columns.task == "pair":
+        return _Parts(_role(raw, columns, "premise"), _role(raw, columns, "hypothesis"))
+    if columns.task == "text":
+        words = _role(raw, columns, "text")
+        return _Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
+    if columns.task == "preference":
+        return _preference(raw, columns)
+    return _choice(raw, scheme)
+
+
+def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
+    return joined([text(raw, name) for name in columns.roles[role]])
+
+
+def _preference(raw: RawTable, columns: Columns) -> _Parts:
+    chosen, rejected = (message_text(raw, columns.one(role)) for role in ("chosen", "rejected"))  # type: ignore[arg-type]
+    if "prompt" in columns:
+        prompt = _role(raw, columns, "prompt")
+    elif columns.prompt_ends_with:
+        prompt, chosen, rejected = shared_prompt(chosen, rejected, columns.prompt_ends_with)
+    else:
+        prompt = pl.repeat("", len(chosen), eager=True, dtype=pl.String)
+    both = pl.select(pl.concat_list(pl.lit(chosen), pl.lit(rejected))).to_series()
+    return _Parts(prompt, both, np.zeros(len(chosen), dtype=np.int64))
+
+
+def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
+    columns = scheme.columns
+    table = answered(raw, columns)
+    premise = joined([_role(raw, columns, role) for role in ("context", "question") if role in columns])  # type: ignore[arg-type]
+    assert scheme.rule is not None
+    right = table.positions(scheme.rule)
+    problems = []
+    few = pl.Series(table.counts < 2)
+    if few.any():
+        problems.append(Problem("fewer than two choices", "has fewer than two choices", few))
+    lost = pl.Series(right < 0) & table.answers.is_not_null()
+    if lost.any():
+        problems.append(
+            _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
+        )
+    return _Parts(premise, table.choices, right, tuple(problems))
+
+
+def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
+    column = columns.one("answer")
+    value = raw.frame[column][int(lost.arg_max() or 0)]
+    how = {
+        "from 0": "a number counted from 0",
+        "from 1": "a number counted from 1",
+        "letter": "a letter",
+    }.get(rule, "the key of a choice" if rule == "key" else "the text of a choice")
+    return Problem(
+        "answer out of range",
+        f"has the answer {value!r} in column {column!r}, which is none of its {choices} choices (read as {how})",
+        lost,
+        f"correct the row, say where counting starts with --columns answer={column}:1 or {column}:0",
+    )
+
+
+def _repeated(columns: Columns, values: pl.Series, repeated: pl.Series) -> Problem:
+    example = values[int(repeated.arg_max() or 0)]
+    return Problem(
+        "duplicate id",
+        f"has the id {example!r} in column {columns.one('id')!r} that an earlier row has too",
+        repeated,
+        "name another column with --columns id=OTHER, number the rows with --columns id=none",
+    )
+
+
+def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTable:
+    """Return the table without the rows that have a problem, or raise an error about the first of them."""
+    if on_error == "stop":
+        first = min(problems, key=lambda p: int(p.rows.arg_max() or 0))
+        place = raw.place(int(first.rows.arg_max() or 0))
+        raise InputError(
+            f"R{place[1:]} {first.clause}: {first.remedy}, or leave such rows out with --on-error skip."
+        )
+    bad = problems[0].rows
+    dropped = {problems[0].reason: int(bad.sum())}
+    for problem in problems[1:]:
+        dropped[problem.reason] = dropped.get(problem.reason, 0) + int((problem.rows & ~bad).sum())
+        bad = bad | problem.rows
+    return raw.keep(~bad, dropped)
+
+
+def _grouped(frame: pl.DataFrame, parts: _Parts, scheme: Scheme) -> pl.DataFrame:
+    """Return one row per choice, labelled by whether it is the right one."""
+    names = scheme.labels.names
+    at = pl.int_ranges(0, pl.col("hypothesis").list.len(), dtype=pl.Int32)
+    label = (
+        pl.when(pl.col("_right") < 0)
+        .then(None)
+        .when(pl.col("position") == pl.col("_right"))
+        .then(pl.lit(names[0]))
+        .otherwise(pl.lit(names[1]))
+        .cast(scheme.labels.dtype)
+    )
+    long = frame.with_columns(position=at, _right=pl.Series(parts.right)).explode("hypothesis", "position")
+    return long.with_columns(label=label, hypothesis=pl.col("hypothesis").fill_null(""))
+
+
+def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the rows that have a label, or all with a class for those that have none, and how many went."""
+    missing = table["label"].null_count()
+    if not missing:
+        return table, {}
+    if scheme.keep_unlabelled:
+        return table.with_columns(pl.col("label").fill_null(UNLABELLED)), {}
+    kept = table.filter(pl.col("label").is_not_null())
+    if scheme.columns.task == "choice":
+        return kept, {"missing answer": table["example_id"].n_unique() - kept["example_id"].n_unique()}
+    if scheme.labels.unmapped:
+        values = label_texts(raw.frame[scheme.columns.one("label")])
+        unknown = int(values.is_in(list(scheme.labels.unmapped)).sum())
+        return kept, {
+            k: v for k, v in (("missing label", missing - unknown), ("unknown label", unknown)) if v
+        }
+    return kept, {"missing label": missing}
+
+
+def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, pl.Series]:
+    """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
+    used = columns.used - ({columns.one("id")} if keep_id else frozenset())
+    return {
+        (f"original_{name}" if name in COLUMNS else name): raw.frame[name]
+        for name in raw.frame.columns
+        if name not in used
+    }
+
+
+def _empty_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
+    roles: tuple[Role, ...] = ("premise", "hypothesis", "text", "prompt", "chosen", "rejected")
+    names = [name for role in roles for name in columns.roles.get(role, ())]
+    counts = {name: raw.frame[name].null_count() for name in names}
+    return tuple(
+        f"Column {name!r} of {raw.where} is empty in {n:,} rows; they are read as empty text."
+        for name, n in counts.items()
+        if n
+    )

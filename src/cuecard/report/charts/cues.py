@@ -1,0 +1,257 @@
+"""Charts of the cues: where they lie, which are strongest, and what family they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+from scipy.stats import norm
+
+from cuecard.card.card import Section
+from cuecard.report import numbers
+from cuecard.report.charts.drawing import (
+    PERCENT_LABELS,
+    ZOOM_EVENTS,
+    inline,
+    label_colour,
+    label_shape,
+    percent_axis,
+)
+from cuecard.report.cue_rows import critical_p, prior_of, sample_for_map, strongest, with_test_share
+from cuecard.report.texts import display_text
+
+#: Names written into the map of cues, and the size of the chart they are kept apart for.
+MOST_NAMES = 24
+_MAP_SIZE = (860.0, 440.0)
+
+
+def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
+    """Return every feature by how often it occurs and how far its label's share lies above chance.
+
+    After Gardner et al. (2021): above a label's curve the share is significant, given the number of tests.
+    """
+    names = [display_text(label, 60) for label in labels]
+    cues = sample_for_map(with_test_share(tables["cues"], labels))
+    rows = [_point(row) for row in cues.iter_rows(named=True)]
+    lowest = min((row["n"] for row in rows), default=1)
+    highest = max((row["n"] for row in rows), default=10)
+    x = alt.X(
+        "n:Q",
+        title="train instances with the feature (logarithmic)",
+        scale=alt.Scale(type="log", domain=[max(1, lowest) * 0.9, max(highest, 10) * 1.4], nice=False),
+        axis=alt.Axis(grid=False, format="~s", tickCount=6),
+    )
+    y = alt.Y(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1.04], nice=False),
+        axis=percent_axis("share of the label it points to", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+    )
+    colour = label_colour(names, symbolSize=90)
+    chosen = alt.selection_point(fields=["label"], bind="legend", name="chosen_label")
+    zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name="zoom")
+    visible = alt.condition(chosen, alt.value(1), alt.value(0.06))
+    base = alt.Chart(inline(rows)).encode(x=x, y=y)
+    quiet = (
+        base.transform_filter("!datum.significant")
+        .mark_point(style="quiet", size=14, clip=True, aria=False)
+        .encode(tooltip=_tooltip())
+    )
+    loud = (
+        base.transform_filter("datum.significant")
+        .mark_point(filled=True, clip=True, strokeWidth=0, aria=False)
+        .encode(
+            color=colour,
+            shape=label_shape(names, symbolSize=90),
+            size=alt.condition("datum.is_cue", alt.value(42), alt.value(16)),
+            opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.05)),
+            tooltip=_tooltip(),
+        )
+        .add_params(chosen, zoom)
+    )
+    curves = _curves(section, tables["cues"], labels, x, y, colour, visible)
+    written = (
+        alt.Chart(inline(_names(rows)))
+        .mark_text(align="left", dx=7, clip=True, style="name", aria=False, limit=150, fontSize=12)
+        .encode(
+            x=x,
+            y=y,
+            text="feature:N",
+            # On a narrow screen only the strongest names have room.
+            opacity=alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0)),
+        )
+    )
+    return alt.layer(*curves, quiet, loud, written).properties(width="container", height=_MAP_SIZE[1])
+
+
+def _point(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "feature": display_text(row["feature"], 60),
+        "family": row["family"],
+        "label": display_text(row["label"], 60),
+        "n": row["train_count"],
+        "share": round(row["share"], 4),
+        "interval": f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}",
+        "lift": round(row["lift"], 3) if numbers.is_number(row["lift"]) else None,
+        "p": numbers.probability(None, row["log10_p"]),
+        "test": f"{numbers.percent(row['test_share'])} of {numbers.count(row['test_count'])}",
+        "significant": row["significant"],
+        "is_cue": row["is_cue"],
+    }
+
+
+def _tooltip() -> list[Any]:
+    return [
+        alt.Tooltip("feature:N", title="feature"),
+        alt.Tooltip("family:N", title="family"),
+        alt.Tooltip("label:N", title="points to"),
+        alt.Tooltip("share:Q", title="train share", format=".1%"),
+        alt.Tooltip("interval:N", title="95 % interval"),
+        alt.Tooltip("n:Q", title="train instances", format=","),
+        alt.Tooltip("test:N", title="test share"),
+        alt.Tooltip("lift:Q", title="lift", format=".2f"),
+        alt.Tooltip("p:N", title="p-value"),
+    ]
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points to write a name beside: the strongest, each kept clear of those before it."""
+    if not rows:
+        return []
+    width, height = _MAP_SIZE
+    counts = np.log([max(row["n"], 1) for row in rows])
+    span = max(float(counts.max() - counts.min()), 1e-9)
+    taken: list[tuple[float, float, float]] = []
+    written: list[dict[str, Any]] = []
+    for row, count in zip(rows, counts, strict=True):
+        if not row["significant"] or len(written) == MOST_NAMES:
+            break
+        left = float(count - counts.min()) / span * width
+        right, middle = left + 14 + 7.0 * len(row["feature"]), row["share"] * height
+        if right <= width and all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
+            taken.append((left, right, middle))
+            written.append({k: row[k] for k in ("feature", "n", "share", "label")} | {"rank": len(written)})
+    return written
+
+
+def _curves(
+    section: Section,
+    cues: pl.DataFrame,
+    labels: Sequence[str],
+    x: Any,
+    y: Any,
+    colour: Any,
+    visible: Any,
+) -> list[Any]:
+    """Return the prior of every label as a dashed line, and the share at which significance begins."""
+    prior = {display_text(label, 60): prior_of(section).get(label) for label in labels}
+    z = float(norm.isf(max(critical_p(section, cues), 1e-300) / 2))
+    lowest, highest = cues["train_count"].min(), cues["train_count"].max()
+    if lowest is None or highest is None:
+        return []
+    grid = np.geomspace(max(float(lowest), 1.0) * 0.9, max(float(highest), 10.0) * 1.4, 60)  # type: ignore[arg-type]
+    priors = [{"label": label, "share": p} for label, p in prior.items() if p is not None]
+    bounds = [
+        {"label": row["label"], "n": float(n), "share": float(row["share"] + z * np.sqrt(variance / n))}
+        for row in priors
+        for variance in [row["share"] * (1 - row["share"])]
+        for n in grid
+    ]
+    lines = (
+        alt.Chart(inline([b for b in bounds if b["share"] <= 1.04]))
+        .mark_line(strokeWidth=1.4, clip=True, aria=False)
+        .encode(x=x, y=y, color=colour, opacity=visible)
+    )
+    chance = (
+        alt.Chart(inline(priors))
+        .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
+        .encode(
+            y=y,
+            color=colour,
+            opacity=visible,
+            tooltip=[
+                alt.Tooltip("label:N", title="label"),
+                alt.Tooltip("share:Q", title="share of train", format=".1%"),
+            ],
+        )
+    )
+    return [chance, lines]
+
+
+def top_cues(
+    section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequence[str], label: str, top: int
+) -> Any:
+    """Return the strongest cues of one label: train share with interval, test share, and the label's prior."""
+    names = [display_text(name, 60) for name in labels]
+    cues = strongest(with_test_share(tables["cues"], labels), label, top)
+    rows = [
+        {
+            **_point(row),
+            "low": row["share_low"],
+            "high": row["share_high"],
+            "test_share": row["test_share"],
+        }
+        for row in cues.iter_rows(named=True)
+    ]
+    order = [row["feature"] for row in rows]
+    start = min([row["low"] for row in rows] + [prior_of(section).get(label, 0.0)], default=0.0)
+    scale = alt.Scale(domain=[max(0.0, min(start - 0.05, 0.5)), 1.0], nice=False)
+    axis = alt.Axis(title=None, labelExpr=PERCENT_LABELS, tickCount=4, orient="top")
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y("feature:N", sort=order, title=None, axis=alt.Axis(labelLimit=130)),
+        color=label_colour(names),
+        tooltip=_tooltip(),
+    )
+    share = alt.X("share:Q", scale=scale, axis=axis)
+    prior = (
+        alt.Chart(inline([{"share": prior_of(section).get(label)}]))
+        .mark_rule(style="prior", aria=False)
+        .encode(x=share)
+    )
+    interval = base.mark_rule(strokeWidth=3, strokeCap="round", opacity=0.4).encode(
+        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
+    )
+    train = base.mark_point(filled=True, size=75, opacity=1, shape="circle").encode(x=share)
+    test = base.mark_point(style="hollow", size=55, shape="diamond", strokeWidth=1.8, opacity=1).encode(
+        x=alt.X("test_share:Q", scale=scale, axis=axis)
+    )
+    return alt.layer(prior, interval, train, test).properties(width="container", height=alt.Step(25))
+
+
+def family_counts(section: Section) -> Any:
+    """Return for every family which share of its features is significant, and which share is a cue."""
+    rows = []
+    for name, family in section.summary.get("families", {}).items():
+        tested = family.get("features") or 0
+        if family.get("skipped") or not tested:
+            continue
+        rows.append(
+            {
+                "family": name,
+                "significant": family["significant"] / tested,
+                "cues": family["cues"] / tested,
+                "text": f"{numbers.count(family['cues'])} of {numbers.count(tested)}",
+            }
+        )
+    scale = alt.Scale(domain=[0, 1.25], nice=False)
+    axis = percent_axis("share of the features tested", values=[0, 0.25, 0.5, 0.75, 1])
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y("family:N", title=None, sort=[row["family"] for row in rows]),
+        tooltip=[
+            alt.Tooltip("family:N", title="family"),
+            alt.Tooltip("text:N", title="cues of features tested"),
+            alt.Tooltip("significant:Q", title="significant", format=".1%"),
+        ],
+    )
+    significant = base.mark_bar(style="muted-bar", height=14, cornerRadiusEnd=2).encode(
+        x=alt.X("significant:Q", scale=scale, axis=axis)
+    )
+    listed = base.mark_bar(style="accent-bar", height=14, cornerRadiusEnd=2).encode(
+        x=alt.X("cues:Q", scale=scale, axis=axis)
+    )
+    text = base.mark_text(style="figure", align="left", dx=6, aria=False).encode(
+        x=alt.X("significant:Q", scale=scale, axis=axis), text="text:N"
+    )
+    return alt.layer(significant, listed, text).properties(width="container", height=alt.Step(28))

@@ -1,0 +1,69 @@
+"""What all charts share: rows as inline data, axes in percent, and the finished specification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from cuecard.report.palette import LIGHT, Palette, vega_config
+
+#: A constant expression: dataset texts never become part of one.
+PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
+
+#: Zooming asks for a modifier so that the wheel keeps scrolling the page.
+ZOOM_EVENTS = "wheel![event.ctrlKey || event.metaKey || event.shiftKey]"
+
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+
+
+def inline(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
+    """Return rows as data inside the chart, numbers that JSON does not know as missing."""
+    return alt.InlineData(values=[{key: _json(value) for key, value in row.items()} for row in rows])
+
+
+def _json(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def percent_axis(title: str | None, **options: Any) -> alt.Axis:
+    """Return an axis for fractions, labelled in percent."""
+    return alt.Axis(title=title, labelExpr=PERCENT_LABELS, **options)
+
+
+def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
+    """Return the colour of each label, the same in every chart; the theme holds the colours themselves."""
+    return alt.Color(
+        "label:N", scale=alt.Scale(domain=list(labels)), legend=alt.Legend(**legend) if legend else None
+    )
+
+
+def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
+    """Return the shape of each label, so that colour is never the only difference."""
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(labels))]
+    scale = alt.Scale(domain=list(labels), range=shapes)
+    return alt.Shape("label:N", scale=scale, legend=alt.Legend(**legend) if legend else None)
+
+
+def specification(chart: Any) -> dict[str, Any]:
+    """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec.pop("config", None)
+    return spec
+
+
+def themed(chart: Any, palette: Palette = LIGHT) -> Any:
+    """Return the chart with its colours inside, ready for a notebook or for saving as PNG or SVG."""
+    config = vega_config(palette)
+    return chart.properties(background=palette.surface, config=config)

@@ -1,0 +1,122 @@
+"""Charts of the overview: label balance and text lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from cuecard.report.charts.drawing import inline, label_colour, percent_axis
+from cuecard.report.texts import display_text
+
+MOST_LABELS = 20
+MOST_BINS = 40
+
+
+def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
+    """Return bars of each label's share, one row per label and split."""
+    shown = list(labels)[:MOST_LABELS]
+    balance = tables["label_balance"].filter(pl.col("label").cast(pl.String).is_in(shown))
+    splits = balance["split"].cast(pl.String).unique(maintain_order=True).to_list()
+    rows = [
+        {
+            "label": display_text(row["label"], 60),
+            "split": str(row["split"]),
+            "share": row["share"],
+            "count": row["count"],
+            "text": f"{100 * row['share']:.1f} %",
+        }
+        for row in balance.iter_rows(named=True)
+    ]
+    names = [display_text(label, 60) for label in shown]
+    highest = max((row["share"] for row in rows), default=1.0)
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y("label:N", sort=names, title=None, scale=alt.Scale(paddingInner=0.35)),
+        yOffset=alt.YOffset("split:N", sort=splits, scale=alt.Scale(paddingInner=0.12)),
+        x=alt.X(
+            "share:Q",
+            axis=percent_axis(None, tickCount=5),
+            scale=alt.Scale(domain=[0, min(1.0, highest * 1.18)]),
+        ),
+        tooltip=[
+            alt.Tooltip("split:N", title="split"),
+            alt.Tooltip("label:N", title="label"),
+            alt.Tooltip("count:Q", title="instances", format=","),
+            alt.Tooltip("text:N", title="share"),
+        ],
+    )
+    strength = alt.Opacity(
+        "split:N",
+        scale=alt.Scale(domain=splits, range=[1.0, 0.5, 0.3][: len(splits)]),
+        legend=alt.Legend(symbolType="square") if len(splits) > 1 else None,
+    )
+    bars = base.mark_bar(cornerRadiusEnd=2).encode(color=label_colour(names), opacity=strength)
+    text = base.mark_text(align="left", dx=6, style="figure", aria=False).encode(text="text:N")
+    return (bars + text).properties(width="container", height=max(90, 26 * len(splits) * len(names)))
+
+
+def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str) -> Any:
+    """Return curves of text length by label, each label's area the same, on the train split.
+
+    Longer texts than almost all share the last bin; long texts are counted in wider bins.
+    """
+    lengths = tables["lengths"].filter(
+        (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
+    )
+    shown = list(labels)[:8]
+    lengths = lengths.filter(pl.col("label").cast(pl.String).is_in(shown))
+    width, last = _bins(lengths)
+    binned = (
+        lengths.with_columns(bin=(pl.min_horizontal(pl.col("tokens"), pl.lit(last)) // width) * width)
+        .group_by("label", "bin")
+        .agg(pl.col("count").sum())
+        .with_columns(share=pl.col("count") / pl.col("count").sum().over("label"))
+        .sort("label", "bin")
+    )
+    names = [display_text(label, 60) for label in shown]
+    rows = [
+        {
+            "label": display_text(row["label"], 60),
+            "tokens": row["bin"],
+            "share": row["share"],
+            "count": row["count"],
+        }
+        for row in binned.iter_rows(named=True)
+    ]
+    near = alt.selection_point(
+        fields=["tokens"], nearest=True, on="pointerover", empty=False, clear="pointerout"
+    )
+    base = alt.Chart(inline(rows)).encode(
+        x=alt.X("tokens:Q", title=f"words in the {field}", axis=alt.Axis(grid=False, tickMinStep=1)),
+        y=alt.Y("share:Q", axis=percent_axis(None, tickCount=4)),
+        color=label_colour(names, symbolType="stroke", symbolStrokeWidth=3),
+    )
+    lines = base.mark_line(strokeWidth=2.2, interpolate="monotone", aria=False)
+    points = (
+        base.mark_point(filled=True, size=55, aria=False)
+        .encode(
+            opacity=alt.condition(near, alt.value(1), alt.value(0)),
+            tooltip=[
+                alt.Tooltip("label:N", title="label"),
+                alt.Tooltip(
+                    "tokens:Q", title="words" if width == 1 else f"words, from … to {width - 1} more"
+                ),
+                alt.Tooltip("share:Q", title="share of the label", format=".1%"),
+                alt.Tooltip("count:Q", title="instances", format=","),
+            ],
+        )
+        .add_params(near)
+    )
+    return (lines + points).properties(width="container", height=220)
+
+
+def _bins(lengths: pl.DataFrame) -> tuple[int, int]:
+    """Return the width of a bin and the last length shown: 99.5 % of the texts are no longer."""
+    per_length = lengths.group_by("tokens").agg(pl.col("count").sum()).sort("tokens")
+    if per_length.is_empty():
+        return 1, 1
+    reached = per_length.with_columns(share=pl.col("count").cum_sum() / pl.col("count").sum())
+    last = int(reached.filter(pl.col("share") >= 0.995)["tokens"][0])
+    return max(1, -(-last // MOST_BINS)), max(1, last)

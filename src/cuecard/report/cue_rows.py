@@ -1,0 +1,61 @@
+"""The table of cues made ready to be shown: which rows, with the test share beside the train share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Section
+
+#: A chart carries at most this many points; a table at most this many rows.
+MOST_POINTS = 2000
+MOST_ROWS = 500
+_NOT_SIGNIFICANT_POINTS = 500
+
+
+def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    """Return the cues with `test_share`: how often the label a feature points to holds in test, too."""
+    hits = pl.coalesce(
+        *(
+            pl.when(pl.col("label").cast(pl.String) == label).then(pl.col(f"test_{label}"))
+            for label in labels
+            if f"test_{label}" in cues.columns
+        ),
+        pl.lit(None, dtype=pl.Int64),
+    )
+    return cues.with_columns(test_share=pl.when(pl.col("test_count") > 0).then(hits / pl.col("test_count")))
+
+
+def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:
+    """Return at most `MOST_POINTS` cues: the strongest significant ones, and evenly drawn others for contrast."""
+    if cues.height <= MOST_POINTS:
+        return cues
+    significant = cues.filter("significant")
+    others = cues.filter(~pl.col("significant"))
+    kept_others = min(others.height, max(_NOT_SIGNIFICANT_POINTS, MOST_POINTS - significant.height))
+    step = max(1, -(-others.height // max(kept_others, 1)))
+    return pl.concat([significant.head(MOST_POINTS - kept_others), others.gather_every(step)])
+
+
+def strongest(cues: pl.DataFrame, label: str, top: int) -> pl.DataFrame:
+    """Return the strongest significant cues of a label, listed ones (seen often enough in test, too) first."""
+    of_label = cues.filter((pl.col("label").cast(pl.String) == label) & pl.col("significant"))
+    listed = of_label.filter("is_cue")
+    return (listed if listed.height >= min(3, of_label.height) else of_label).head(top)
+
+
+def prior_of(section: Section) -> Mapping[str, float]:
+    """Return the chance level of every label."""
+    prior: Mapping[str, float] = section.summary.get("prior", {})
+    return prior
+
+
+def critical_p(section: Section, cues: pl.DataFrame) -> float:
+    """Return the p-value at which significance begins: the largest significant one, else Bonferroni's."""
+    significant: Any = cues.filter("significant")["log10_p"].max()
+    if significant is not None:
+        return float(10.0**significant)
+    tests = max(1, cues.height * max(1, len(prior_of(section))))
+    return float(section.summary.get("alpha", 0.05)) / tests

@@ -1,0 +1,61 @@
+"""The findings of a card in the order and the shape they are shown in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cuecard.analysis import Severity
+from cuecard.card.card import Card, FindingModel
+from cuecard.report import numbers
+
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low", "info")
+
+
+def ordered_findings(card: Card) -> list[FindingModel]:
+    """Return the findings, most serious first, otherwise in the card's order."""
+    return sorted(card.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+@dataclass(frozen=True)
+class Meter:
+    """A rate on a line from 0 to 100 %, with its interval and chance, as positions in percent."""
+
+    value: float
+    low: float | None
+    width: float | None
+    chance: float | None
+    spoken: str
+
+
+def meter(finding: FindingModel) -> Meter | None:
+    """Return where to draw a finding's rate, or None where its number is none."""
+    if not is_rate(finding) or finding.value is None or finding.chance is None:
+        return None
+    spoken = numbers.percent(finding.value)
+    low = width = None
+    if finding.low is not None and finding.high is not None:
+        low, width = 100 * finding.low, 100 * (finding.high - finding.low)
+        spoken += f", 95 % interval {numbers.percent(finding.low)} to {numbers.percent(finding.high)}"
+    spoken += f", chance {numbers.percent(finding.chance)}"
+    return Meter(100 * finding.value, low, width, 100 * finding.chance, spoken)
+
+
+def is_rate(finding: FindingModel) -> bool:
+    """Return whether a finding's number is a fraction of something."""
+    return finding.value is not None and 0 <= finding.value <= 1
+
+
+def facts(finding: FindingModel) -> list[tuple[str, str]]:
+    """Return a finding's numbers with what each is: measured (with interval), chance, examples."""
+    rate = is_rate(finding)
+    shown = []
+    if finding.value is not None:
+        shown.append(("Measured", numbers.measured(finding.value, rate=rate)))
+    if finding.low is not None and finding.high is not None:
+        low, high = (numbers.measured(x, rate=rate) for x in (finding.low, finding.high))
+        shown.append(("95 % interval", f"{low} to {high}"))
+    if finding.chance is not None:
+        shown.append(("Chance", numbers.measured(finding.chance, rate=rate)))
+    if finding.n is not None:
+        shown.append(("Examples", numbers.count(finding.n)))
+    return shown

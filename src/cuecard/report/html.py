@@ -1,0 +1,150 @@
+"""The card as one HTML file that opens anywhere, offline, with interactive charts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from cuecard.card.card import Card, FindingModel, Section
+from cuecard.errors import InputError
+from cuecard.report import numbers
+from cuecard.report.findings import facts, meter, ordered_findings
+from cuecard.report.inlined import chart_library, resource, script_json, security_policy
+from cuecard.report.markdown import finding_markdown
+from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
+from cuecard.report.sections import section_view
+from cuecard.report.texts import Piece, display_text, highlight
+from cuecard.report.verdict import key_figures, verdict
+from cuecard.report.view import SectionView
+
+#: Findings shown at once; the others are one click away.
+OPEN_FINDINGS = 8
+
+
+@dataclass(frozen=True)
+class _Chapter:
+    """A section of the card beside what to show of it."""
+
+    name: str
+    section: Section
+    view: SectionView
+    seconds: float | None
+
+
+def render_html(card: Card) -> str:
+    """Return the whole report as HTML: findings first, then every section, then how it was made."""
+    chapters = [
+        _Chapter(name, section, section_view(card, name), card.provenance.seconds.get(name))
+        for name, section in card.sections.items()
+    ]
+    findings = ordered_findings(card)
+    charts = _specifications(chapters)
+    payload = {
+        "charts": charts,
+        "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
+        "snippets": [finding_markdown(card, finding) for finding in findings],
+    }
+    scripts = [*([chart_library()] if charts else []), resource("report.js")]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            card=card,
+            verdict=verdict(card),
+            figures=key_figures(card),
+            findings=findings,
+            open_findings=OPEN_FINDINGS,
+            chapters=chapters,
+            css=Markup(resource("report.css")),
+            light=Markup(css_variables(LIGHT)),
+            dark=Markup(css_variables(DARK)),
+            scripts=[Markup(script) for script in scripts],
+            payload=Markup(script_json(payload)),
+            policy=security_policy(scripts),
+            **_functions(card),
+        )
+    )
+
+
+def write_report(card: Card, path: str | Path) -> Path:
+    """Write the report to a file, whole or not at all, and return its path."""
+    path = Path(path)
+    html = render_html(card)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write there ({error.strerror}); choose another place.") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(html)
+        os.chmod(staged, 0o644)
+        os.replace(staged, path)
+    except BaseException:
+        Path(staged).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("cuecard.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _functions(card: Card) -> dict[str, Any]:
+    """Return what the templates call to put numbers and texts into words."""
+    positions = {label: i % len(LIGHT.labels) for i, label in enumerate(card.dataset.labels)}
+
+    def marked(finding: FindingModel, field: str, text: str, words: Sequence[str]) -> list[Piece]:
+        return highlight(text, words if _looked_at(card, finding, field) else ())
+
+    return {
+        "numbers": numbers,
+        "show": display_text,
+        "marked": marked,
+        "label_colour": lambda label: positions.get(label),
+        "meter": meter,
+        "facts": facts,
+        "settings": settings,
+        "chart_id": lambda chapter, i: f"{chapter.name}-{i}",
+    }
+
+
+def _looked_at(card: Card, finding: FindingModel, field: str) -> bool:
+    """Return whether a finding's words were looked for in this text: marking the other one would mislead."""
+    section = card.sections.get(finding.section)
+    scope = section.parameters.get("scope", "both") if section else "both"
+    return scope in ("both", field)
+
+
+def _specifications(chapters: Sequence[_Chapter]) -> dict[str, Any]:
+    specifications: dict[str, Any] = {}
+    for chapter in chapters:
+        for i, chart in enumerate(chapter.view.charts):
+            from cuecard.report.charts.drawing import specification
+
+            spec = specification(chart.draw())
+            specifications[f"{chapter.name}-{i}"] = spec | {"description": chart.alt}
+    return specifications
+
+
+def settings(section: Section) -> str:
+    """Return the parameters of a section in a line, or why it has none."""
+    if section.status != "done":
+        return section.reason
+    return ", ".join(
+        f"{name} {', '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
+        for name, value in section.parameters.items()
+    )

@@ -1,0 +1,145 @@
+"""Markdown to paste: a finding for an issue, a paragraph for a dataset card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.report import numbers
+from cuecard.report.findings import facts, is_rate, ordered_findings
+from cuecard.report.texts import display_text, highlight
+from cuecard.report.verdict import verdict
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
+#: A mention or a reference in a dataset text must not notify or link anyone.
+_REFERENCE = re.compile(r"([@#])(?=\w)")
+EXAMPLES_SHOWN = 3
+CUES_PER_LABEL = 5
+
+
+def finding_markdown(card: Card, finding: FindingModel) -> str:
+    """Return a finding as Markdown that stands alone: numbers, chance, examples, data and command."""
+    rows = [
+        *facts(finding),
+        ("Severity", finding.severity),
+        ("Data", f"{escape(card.dataset.name)}, {_sizes(card)}"),
+        ("Fingerprint", code(card.dataset.fingerprint)),
+        *_method(card, finding),
+    ]
+    parts = [f"### {escape(finding.title)}", escape(finding.text, limit=2000), _table(("", ""), rows)]
+    if finding.evidence:
+        parts.append("\n\n".join(_example(evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]))
+    command = finding.command or card.provenance.command
+    if command:
+        parts.append(f"To repeat it: {code(command)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def dataset_card_markdown(card: Card) -> str:
+    """Return a section for the dataset's card: what was found, how strong, and how it was measured."""
+    judged = verdict(card)
+    parts = ["## Known cues", f"{escape(judged.headline)} {escape(judged.detail)}"]
+    findings = [finding for finding in ordered_findings(card) if finding.severity != "info"]
+    if findings:
+        rows = [
+            (
+                escape(finding.title),
+                numbers.measured(finding.value, rate=is_rate(finding)),
+                numbers.measured(finding.chance, rate=is_rate(finding)),
+                numbers.count(finding.n),
+                finding.severity,
+            )
+            for finding in findings
+        ]
+        parts.append(_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
+    strongest = _strongest_words(card)
+    if strongest:
+        parts.append(_table(("Label", "Strongest cues (share of the label in train)"), strongest))
+    not_run = [
+        f"- {escape(section.title)}: {section.status}, {escape(section.reason)}"
+        for section in card.sections.values()
+        if section.status != "done"
+    ]
+    if not_run:
+        parts.append("Not run:\n\n" + "\n".join(not_run))
+    measured = f"Measured with CueCard {escape(card.provenance.versions.get('cuecard', ''))}".rstrip()
+    parts.append(f"{measured} on {_sizes(card)}, data fingerprint {code(card.dataset.fingerprint)}.")
+    if card.provenance.command:
+        parts.append(f"To repeat it: {code(card.provenance.command)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def escape(text: str, limit: int = 600) -> str:
+    """Return a text as Markdown that renders as the text itself."""
+    return _REFERENCE.sub("\\1\u200b", _SPECIAL.sub(r"\\\1", display_text(text, limit)))
+
+
+def code(text: str) -> str:
+    """Return a text as inline code, whatever backticks it has."""
+    text = display_text(text, 1000)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if longest else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
+    section = card.sections.get(finding.section)
+    if section is None:
+        return []
+    settings = {**section.parameters, **{k: section.summary[k] for k in ("null",) if k in section.summary}}
+    plain = {k: v for k, v in settings.items() if isinstance(v, (str, int, float, list, tuple))}
+    words = [
+        f"{k} = {', '.join(map(str, v)) if isinstance(v, (list, tuple)) else v}" for k, v in plain.items()
+    ]
+    return [("Method", escape("; ".join([section.title, *words])))]
+
+
+def _example(evidence: EvidenceModel) -> str:
+    def bold(text: str) -> str:
+        return "".join(
+            f"**{escape(p.text)}**" if p.marked else _spaced(p.text)
+            for p in highlight(text, evidence.highlight)
+        )
+
+    premise = [f"> {bold(evidence.premise)}", ">"] if evidence.premise else []
+    source = f"> — {escape(evidence.label)} ({escape(evidence.split)}, {escape(evidence.example_id)})"
+    return "\n".join([*premise, f"> {bold(evidence.hypothesis)}", ">", source])
+
+
+def _spaced(text: str) -> str:
+    """Escape a stretch of text and keep the spaces at its ends."""
+    stripped = text.strip()
+    if not stripped:
+        return text
+    before, after = text[: text.index(stripped[0])], text[len(text.rstrip()) :]
+    return f"{before}{escape(stripped)}{after}"
+
+
+def _sizes(card: Card) -> str:
+    return ", ".join(
+        f"{numbers.count(split.examples)} {escape(name)}" for name, split in card.dataset.splits.items()
+    )
+
+
+def _strongest_words(card: Card) -> list[tuple[str, str]]:
+    from cuecard.report.cue_rows import strongest
+
+    if "cues" not in card.tables:
+        return []
+    rows = []
+    for label in card.dataset.labels:
+        cues = strongest(card.tables["cues"], label, CUES_PER_LABEL)
+        if cues.height:
+            words = [
+                f"{escape(f)} ({numbers.percent(s, 0)})"
+                for f, s in cues.select("feature", "share").iter_rows()
+            ]
+            rows.append((escape(label), ", ".join(words)))
+    return rows
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -1,0 +1,78 @@
+"""Numbers rounded for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+#: What stands where a number is missing.
+MISSING = "–"
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number (a truth value is none)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with thousands separated: 12,345."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{round(value):,}"
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
+    if fraction is None or not math.isfinite(fraction):
+        return MISSING
+    smallest = 10.0 ** -(digits + 2)
+    if 0 < fraction < smallest:
+        return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+    if 1 - smallest / 2 < fraction < 1:
+        return f">{(1 - smallest) * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
+def number(value: float | None) -> str:
+    """Return a number with three significant digits, whole numbers whole: 2.74, 0.0312, 1,234."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == round(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    if abs(value) < 1e-4:
+        return power_of_ten(math.log10(abs(value)), negative=value < 0)
+    return f"{value:.3g}"
+
+
+def probability(value: float | None, log10: float | None = None) -> str:
+    """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3×10⁻³²¹."""
+    if log10 is None:
+        if value is None or not math.isfinite(value):
+            return MISSING
+        if value <= 0:
+            return "<10⁻³⁰⁰"
+        log10 = math.log10(value)
+    if not math.isfinite(log10):
+        return MISSING
+    return f"{10**log10:.2g}" if log10 > -3 else power_of_ten(log10)
+
+
+def power_of_ten(log10: float, *, negative: bool = False) -> str:
+    """Return a number given by its logarithm in scientific notation: 4×10⁻³²."""
+    exponent = math.floor(log10)
+    digit = round(10 ** (log10 - exponent))
+    if digit == 10:
+        digit, exponent = 1, exponent + 1
+    return f"{'-' if negative else ''}{digit}×10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def measured(value: float | None, *, rate: bool) -> str:
+    """Return the number of a finding: a percentage where it is a rate, else a plain number."""
+    return percent(value) if rate else number(value)
+
+
+def plural(n: float, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: "1 cue", "12 cues"."""
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,115 @@
+"""Colours and type of every view: one quiet palette, told apart by colour-blind readers, for light and dark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SANS = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
+MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'Liberation Mono', monospace"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one scheme; text colours reach contrast AA on both grounds."""
+
+    ground: str
+    surface: str
+    ink: str
+    muted: str
+    line: str
+    accent: str
+    mark: str  # behind a highlighted cue
+    quiet: str  # points that are not significant
+    labels: tuple[str, ...]
+    severity: dict[str, str]
+
+
+LIGHT = Palette(
+    ground="#faf9f6",
+    surface="#ffffff",
+    ink="#1c2128",
+    muted="#59616d",
+    line="#e5e2db",
+    accent="#1f5fa8",
+    mark="#ffe9a8",
+    quiet="#b9bcc2",
+    labels=("#1f6fb4", "#d2601a", "#12866b", "#8b5bb0", "#a67c00", "#c2407f", "#4a9fc4", "#6b7280"),
+    severity={"high": "#b3351c", "medium": "#8f5a00", "low": "#1f5fa8", "info": "#59616d"},
+)
+
+DARK = Palette(
+    ground="#13161b",
+    surface="#1a1e25",
+    ink="#e8eaee",
+    muted="#a2aab6",
+    line="#2d333d",
+    accent="#83b5f0",
+    mark="#5c4a12",
+    quiet="#4d5562",
+    labels=("#62a8ea", "#f08c4b", "#3fbf9d", "#bd93e0", "#d6b13c", "#ea7fb3", "#93d3ee", "#9aa3b2"),
+    severity={"high": "#ff8a70", "medium": "#e9b04a", "low": "#83b5f0", "info": "#a2aab6"},
+)
+
+
+def css_variables(palette: Palette) -> str:
+    """Return the palette as CSS custom properties."""
+    names = ("ground", "surface", "ink", "muted", "line", "accent", "mark", "quiet")
+    pairs = [(name, getattr(palette, name)) for name in names]
+    pairs += [(f"label-{i}", colour) for i, colour in enumerate(palette.labels)]
+    pairs += [(f"severity-{name}", colour) for name, colour in palette.severity.items()]
+    return " ".join(f"--{name}: {colour};" for name, colour in pairs)
+
+
+def vega_config(palette: Palette) -> dict[str, Any]:
+    """Return the Vega-Lite configuration that gives every chart this palette.
+
+    Charts name styles ("interval", "prior", …) and never colours, so that a report can change scheme without
+    building its charts twice.
+    """
+    axis = {
+        "domain": False,
+        "ticks": False,
+        "grid": True,
+        "gridColor": palette.line,
+        "labelColor": palette.muted,
+        "labelFontSize": 12,
+        "labelPadding": 6,
+        "titleColor": palette.muted,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+    }
+    return {
+        "font": SANS,
+        "background": "transparent",
+        "view": {"stroke": None},
+        "range": {"category": list(palette.labels)},
+        "axis": axis,
+        "axisQuantitative": {"tickCount": 6},
+        "axisBand": {"grid": False, "labelColor": palette.ink},
+        "legend": {
+            "orient": "top",
+            "direction": "horizontal",
+            "title": None,
+            "labelColor": palette.ink,
+            "labelFontSize": 12,
+            "labelLimit": 220,
+            "symbolSize": 70,
+            "symbolStrokeWidth": 0,
+            "offset": 8,
+            "columnPadding": 18,
+        },
+        "text": {"color": palette.ink, "fontSize": 12},
+        "style": {
+            "cell": {"stroke": None},
+            "name": {"fill": palette.ink, "stroke": palette.surface, "strokeWidth": 3, "strokeJoin": "round"},
+            "figure": {"fill": palette.muted, "fontSize": 12},
+            "prior": {"stroke": palette.muted, "strokeDash": [4, 4], "strokeWidth": 1},
+            "quiet": {"fill": palette.quiet, "fillOpacity": 0.55, "stroke": None},
+            "bar": {"cornerRadiusEnd": 2},
+            "muted-bar": {"fill": palette.quiet, "fillOpacity": 0.6},
+            "accent-bar": {"fill": palette.accent},
+            "hollow": {"fill": palette.surface, "fillOpacity": 1},
+        },
+    }

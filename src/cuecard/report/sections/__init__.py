@@ -1,0 +1,20 @@
+"""The views of the card's sections, one per file; a section without one gets the general view."""
+
+from __future__ import annotations
+
+from cuecard.card.card import Card
+from cuecard.report.sections import cues, overview
+from cuecard.report.sections.general import general
+from cuecard.report.view import SECTION_VIEWS, SectionView
+
+__all__ = ["cues", "overview", "section_view"]
+
+
+def section_view(card: Card, name: str) -> SectionView:
+    """Return what to show of a section: its own view, the general one, or nothing where it did not run."""
+    section = card[name]
+    if section.status != "done":
+        return SectionView()
+    if name not in SECTION_VIEWS.names():
+        return general(card, section)
+    return SECTION_VIEWS.get(name)(card, section)

@@ -1,0 +1,157 @@
+"""Which surface features point to a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
+from cuecard.report.texts import display_text
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+CUES_PER_LABEL = 10
+MOST_LABELS = 6
+
+
+@SECTION_VIEWS.register("cues")
+def cues(card: Card, section: Section) -> SectionView:
+    """Return the map of cues, the strongest of every label, and a table to search."""
+    summary = section.summary
+    families = summary.get("families", {})
+    skipped = [f"{name}: {info['skipped']}" for name, info in families.items() if info.get("skipped")]
+    return SectionView(
+        lead=[_verdict(summary), *_strongest(card, section)],
+        figures=[
+            KeyFigure("features tested", numbers.count(summary["features"])),
+            KeyFigure("significant", numbers.count(summary["significant"]), f"q ≤ {summary['alpha']:g}"),
+            KeyFigure(
+                "cues", numbers.count(summary["cues"]), f"at least {summary['min_count']} times in each split"
+            ),
+            KeyFigure(
+                "families", numbers.count(len(families) - len(skipped)), f"of {len(families)} asked for"
+            ),
+        ],
+        charts=_charts(card, section),
+        tables=[_table(card)],
+        notes=[f"Not looked at: {reason}." for reason in skipped],
+    )
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    tested = numbers.plural(summary["features"], "feature")
+    if not summary["significant"]:
+        return (
+            f"None of {tested} is associated with a label beyond chance "
+            f"(false discovery rate {numbers.percent(summary['alpha'], 0)})."
+        )
+    return (
+        f"{numbers.count(summary['significant'])} of {tested} "
+        f"({numbers.percent(summary['significant'] / summary['features'])}) are associated with a label beyond "
+        f"chance at a false discovery rate of {numbers.percent(summary['alpha'], 0)}; "
+        f"{numbers.count(summary['cues'])} of them occur often enough to be listed as cues."
+    )
+
+
+def _strongest(card: Card, section: Section) -> list[str]:
+    frame = card.tables["cues"]
+    if not section.summary["significant"] or frame.is_empty():
+        return []
+    row = frame.row(0, named=True)
+    prior = prior_of(section).get(row["label"])
+    return [
+        f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: {numbers.percent(row['share'])} of the "
+        f"{numbers.count(row['train_count'])} train instances that have it are {row['label']}, "
+        f"against {numbers.percent(prior)} of all."
+    ]
+
+
+def _charts(card: Card, section: Section) -> list[ChartView]:
+    frame, labels = card.tables["cues"], card.dataset.labels
+    if frame.is_empty():
+        return []
+
+    def cue_map() -> Any:
+        from cuecard.report.charts.cues import cue_map
+
+        return cue_map(section, card.tables, labels)
+
+    def by_family() -> Any:
+        from cuecard.report.charts.cues import family_counts
+
+        return family_counts(section)
+
+    sampled = (
+        f" Shown are {MOST_POINTS:,} of {frame.height:,} features, the strongest first."
+        if frame.height > MOST_POINTS
+        else ""
+    )
+    charts = [
+        ChartView(
+            "Map of cues",
+            cue_map,
+            alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of train instances and share of "
+            "the label each points to; those above their label's curve are significant. The table below has the same "
+            "numbers.",
+            caption="Each point is a feature. Dashed lines are what chance gives (the label's share of train); above the "
+            f"curve of its colour a share is significant.{sampled} Choose a label in the legend; drag to move, "
+            "Ctrl + wheel to zoom, double-click to reset.",
+        )
+    ]
+    with_cues = [label for label in labels if strongest(frame, label, 1).height]
+    charts += [_label_chart(card, section, label) for label in with_cues[:MOST_LABELS]]
+    if len(section.summary.get("families", {})) > 1:
+        charts.append(
+            ChartView(
+                "By family",
+                by_family,
+                alt="Bars of the share of features that are significant and that are cues, one per feature family.",
+                caption="Blue: cues. Grey: significant, but too rare in a split to be listed.",
+                wide=False,
+            )
+        )
+    return charts
+
+
+def _label_chart(card: Card, section: Section, label: str) -> ChartView:
+    def draw() -> Any:
+        from cuecard.report.charts.cues import top_cues
+
+        return top_cues(section, card.tables, card.dataset.labels, label, CUES_PER_LABEL)
+
+    top = strongest(card.tables["cues"], label, 3)["feature"].to_list()
+    return ChartView(
+        f"Cues of {display_text(label, 40)}",
+        draw,
+        alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, with 95 % interval, in "
+        f"train and test; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
+        caption="● train with its 95 % interval  ◇ test  ┆ chance",
+        wide=False,
+    )
+
+
+def _table(card: Card) -> TableView:
+    frame = with_test_share(card.tables["cues"], card.dataset.labels)
+    columns = {
+        "feature": Column("Feature"),
+        "family": Column("Family"),
+        "label": Column("Points to", "label"),
+        "train_count": Column("Train", "count", "train instances that have the feature"),
+        "share": Column("Share", "percent", "share of the label among them"),
+        "share_low": Column("from", "percent", "lower end of the 95 % interval of the share"),
+        "share_high": Column("to", "percent", "upper end of the 95 % interval of the share"),
+        "lift": Column("Lift", "number", "share divided by the label's prior"),
+        "test_count": Column("Test", "count", "test instances that have the feature"),
+        "test_share": Column("Test share", "percent", "share of the same label in test"),
+        "cueness": Column("Cueness", "number", "deviation from balance that holds in test, in percent"),
+        "z": Column("z", "number", "standard errors above the prior"),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+    }
+    return TableView(
+        title="All cues" if frame.height <= MOST_ROWS else "Strongest cues",
+        columns=list(columns.values()),
+        rows=frame.select(list(columns)).head(MOST_ROWS).rows(),
+        total=frame.height,
+        source="tables/cues.parquet",
+        searchable=True,
+    )

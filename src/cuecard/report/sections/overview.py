@@ -1,0 +1,173 @@
+"""What is in the dataset: sizes, balance, lengths, duplicates and what test shares with train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+_NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
+MOST_DUPLICATES = 20
+
+
+@SECTION_VIEWS.register("overview")
+def overview(card: Card, section: Section) -> SectionView:
+    """Return the first look at a dataset."""
+    summary = section.summary
+    return SectionView(
+        lead=[*_sizes(card, summary), *_overlap(card, summary), *_repeats(summary)],
+        figures=_figures(card, summary),
+        charts=_charts(card, section),
+        tables=[_duplicates(card.tables["duplicates"])] if _has_rows(card, "duplicates") else [],
+    )
+
+
+def _has_rows(card: Card, table: str) -> bool:
+    return table in card.tables and card.tables[table].height > 0
+
+
+def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
+    splits: dict[str, Any] = summary.get("splits", {})
+    if not splits:
+        return []
+    sizes = " and ".join(f"{numbers.count(split['examples'])} {name}" for name, split in splits.items())
+    first, split = next(iter(splits.items()))
+    sentence = (
+        f"The set has {sizes} {_NOUN[card.dataset.task]} with {numbers.plural(len(split['labels']), 'label')}"
+    )
+    total = sum(split["labels"].values())
+    if card.dataset.task in ("choice", "preference") or not total:
+        return [f"{sentence}."]
+    label, most = max(split["labels"].items(), key=lambda item: item[1])
+    return [
+        f"{sentence}; always answering “{label}” would be right for {numbers.percent(most / total)} of {first}."
+    ]
+
+
+def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
+    overlap = summary.get("overlap") or {}
+    tests = overlap.get("test_examples")
+    if not tests:
+        return []
+    seen = overlap["hypothesis"]
+    text = (
+        "text"
+        if card.dataset.task == "text"
+        else "hypothesis"
+        if card.dataset.task == "pair"
+        else "answer text"
+    )
+    whole = (
+        f"; {numbers.plural(overlap['pair'], 'test example')} also in whole"
+        if card.dataset.task != "text"
+        else ""
+    )
+    return [
+        f"The {text} of {numbers.count(seen)} of {numbers.count(tests)} test examples "
+        f"({numbers.percent(seen / tests)}) also occurs in train{whole}."
+    ]
+
+
+def _repeats(summary: dict[str, Any]) -> list[str]:
+    conflicting = summary.get("conflicting_labels")
+    if not conflicting:
+        return []
+    return [f"{numbers.plural(conflicting, 'example')} share their input with an example of another label."]
+
+
+def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
+    figures = [
+        KeyFigure(f"{name} examples", numbers.count(split["examples"]))
+        for name, split in summary.get("splits", {}).items()
+    ]
+    train = next(iter(summary.get("splits", {}).values()), {})
+    for field in ("hypothesis", "premise"):
+        lengths = train.get(f"{field}_tokens") or {}
+        if lengths.get("max"):
+            reach = f"{numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])} for most"
+            label = "words in a text" if card.dataset.task == "text" else f"words in a {field}"
+            figures.append(KeyFigure(label, numbers.number(lengths["median"]), reach))
+    if "vocabulary" in summary:
+        figures.append(KeyFigure("distinct words", numbers.count(summary["vocabulary"])))
+    duplicates = summary.get("duplicates", {})
+    if duplicates:
+        near = f"{numbers.count(duplicates['normalised'])} ignoring case and punctuation"
+        figures.append(KeyFigure("duplicates", numbers.count(duplicates["exact"]), near))
+    empty = sum(
+        split.get("empty_hypothesis", 0)
+        + (split.get("empty_premise", 0) if card.dataset.task != "text" else 0)
+        for split in summary.get("splits", {}).values()
+    )
+    if empty:
+        figures.append(KeyFigure("empty texts", numbers.count(empty)))
+    return figures
+
+
+def _charts(card: Card, section: Section) -> list[ChartView]:
+    del section
+    tables, labels = card.tables, card.dataset.labels
+    charts = []
+    if _has_rows(card, "label_balance"):
+
+        def balance() -> Any:
+            from cuecard.report.charts.overview import label_balance
+
+            return label_balance(tables, labels)
+
+        charts.append(
+            ChartView(
+                "Label balance",
+                balance,
+                alt=f"Bars of the share of {len(labels)} labels in each split.",
+                caption="Share of each label among the instances of a split.",
+                wide=False,
+            )
+        )
+    if _has_rows(card, "lengths"):
+        charts += [_length_chart(card, field) for field in ("hypothesis", "premise") if _varies(card, field)]
+    return charts
+
+
+def _varies(card: Card, field: str) -> bool:
+    lengths = card.tables["lengths"].filter(
+        (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
+    )
+    return lengths["tokens"].n_unique() > 1
+
+
+def _length_chart(card: Card, field: str) -> ChartView:
+    def draw() -> Any:
+        from cuecard.report.charts.overview import length_distribution
+
+        return length_distribution(card.tables, card.dataset.labels, field)
+
+    return ChartView(
+        f"Length of the {field}",
+        draw,
+        alt=f"Curves of the number of words in the {field}, one per label, on train.",
+        caption="Share of each label's train instances. Curves that differ are a cue by themselves.",
+        wide=False,
+    )
+
+
+def _duplicates(frame: pl.DataFrame) -> TableView:
+    titles = {
+        "premise": "Premise",
+        "hypothesis": "Hypothesis",
+        "labels": "Labels",
+        "count": "Times",
+        "splits": "Splits",
+    }
+    columns = [name for name in titles if name in frame.columns]
+    return TableView(
+        title="Repeated inputs",
+        columns=[Column(titles[name], "count" if name == "count" else "text") for name in columns],
+        rows=frame.select(columns).head(MOST_DUPLICATES).rows(),
+        total=frame.height,
+        source="tables/duplicates.parquet",
+        caption="Inputs that occur more than once, most frequent first.",
+    )

@@ -1,0 +1,73 @@
+"""Dataset texts made fit to be looked at: nothing hidden, nothing endless, the cue marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Control characters would reach the terminal, and direction marks would reorder the sentence around the text:
+# both are shown by name instead.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of text that is or is not part of the cue."""
+
+    text: str
+    marked: bool = False
+
+
+def display_text(text: object, limit: int = 600) -> str:
+    """Return a text on one line, invisible characters named, cut after `limit` characters."""
+    one_line = _SPACE.sub(" ", str(text).encode("utf-8", "replace").decode("utf-8")).strip()
+    visible = _INVISIBLE.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", one_line)
+    return visible if len(visible) <= limit else visible[: limit - 1].rstrip() + "…"
+
+
+def highlight(text: str, words: Sequence[str], limit: int = 600) -> list[Piece]:
+    """Return a text in pieces, those that match one of the words marked.
+
+    Whole words are looked for first; only if there is none, any place (Chinese, or `n't` in "don't"). A long
+    text is cut so that the first match stays in view.
+    """
+    text = display_text(text, limit=max(len(text) * 8, 1))
+    spans = _matches(text, words)
+    lead = ""
+    if len(text) > limit:
+        start = max(0, spans[0][0] - limit // 3) if spans else 0
+        end = min(len(text), start + limit)
+        lead, tail = "…" if start else "", "…" if end < len(text) else ""
+        text = text[start:end] + tail
+        spans = [(a - start, min(b, end) - start) for a, b in spans if a < end and b > start]
+    pieces = [Piece(lead)] if lead else []
+    at = 0
+    for a, b in spans:
+        if a > at:
+            pieces.append(Piece(text[at:a]))
+        pieces.append(Piece(text[a:b], marked=True))
+        at = b
+    if at < len(text):
+        pieces.append(Piece(text[at:]))
+    return pieces
+
+
+def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the spans of the words in a text, in order, overlapping ones joined."""
+    patterns = [r"\W+".join(re.escape(part) for part in word.split()) for word in words if word.strip()]
+    if not patterns:
+        return []
+    either = "|".join(patterns)
+    found = [m.span() for m in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
+    found = found or [m.span() for m in re.finditer(either, text, re.IGNORECASE)]
+    joined: list[tuple[int, int]] = []
+    for a, b in sorted(found):
+        if joined and a < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
+        else:
+            joined.append((a, b))
+    return joined

@@ -1,0 +1,77 @@
+"""The headline of a card: one sentence, fair to what was and was not looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from cuecard.analysis import Severity
+from cuecard.card.card import Card
+from cuecard.report import numbers
+from cuecard.report.findings import SEVERITIES, is_rate
+from cuecard.report.view import KeyFigure
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The headline, how serious it is, and the sentence that goes below it."""
+
+    level: Literal["high", "medium", "low", "none", "unknown"]
+    headline: str
+    detail: str
+
+
+def verdict(card: Card) -> Verdict:
+    """Return what the card says, in a sentence."""
+    name = card.dataset.name
+    done = [section for section in card.sections.values() if section.status == "done"]
+    tally = Counter(finding.severity for finding in card.findings)
+    missing = len(card.sections) - len(done)
+    detail = _detail(card, tally)
+    if missing:
+        detail += f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
+    if not done:
+        return Verdict("unknown", f"Nothing is known about {name} yet.", detail.strip())
+    if tally["high"]:
+        return Verdict("high", f"{name} contains strong cues that give labels away.", detail)
+    if tally["medium"]:
+        return Verdict("medium", f"{name} contains cues worth a look before you trust a score.", detail)
+    if tally["low"]:
+        return Verdict("low", f"{name} contains only weak cues.", detail)
+    return Verdict("none", f"No cue was found in {name}.", detail)
+
+
+def _detail(card: Card, tally: Counter[Severity]) -> str:
+    counted = [
+        f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
+    ]
+    if not counted:
+        return "A cue that was not looked for can still be there."
+    weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
+    return f"{weight} A cue in the data is not yet a cheat in a model."
+
+
+def key_figures(card: Card) -> list[KeyFigure]:
+    """Return the few numbers that stand below the headline."""
+    shown = []
+    for severity in SEVERITIES[:2]:
+        tally = sum(finding.severity == severity for finding in card.findings)
+        shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
+    cues = card.sections.get("cues")
+    if cues is not None and cues.status == "done":
+        of = f"of {numbers.count(cues.summary['features'])} features tested"
+        shown.append(KeyFigure("cues", numbers.count(cues.summary["cues"]), of))
+    strongest = max(
+        (f for f in card.findings if is_rate(f) and f.chance is not None),
+        key=lambda f: (f.low if f.low is not None else f.value or 0.0) - (f.chance or 0.0),
+        default=None,
+    )
+    if strongest is not None:
+        chance = f"chance {numbers.percent(strongest.chance)}"
+        shown.append(KeyFigure("strongest share", numbers.percent(strongest.value), chance))
+    overlap = (card.sections["overview"].summary.get("overlap") or {}) if "overview" in card.sections else {}
+    if overlap.get("test_examples"):
+        share = overlap["sentence"] / overlap["test_examples"]
+        shown.append(KeyFigure("test examples that share a text with train", numbers.percent(share)))
+    return shown

@@ -1,0 +1,101 @@
+"""What a section shows, said once and drawn by every renderer: sentences, key figures, charts and tables.
+
+To give a section of the card its own view, write one function in a file under `sections/` (or in a plug-in, entry
+point group `cuecard.section_views`)::
+
+    @SECTION_VIEWS.register("my_audit")
+    def my_audit(card: Card, section: Section) -> SectionView:
+        return SectionView(lead=("One sentence that says what was found.",))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cuecard.card.card import Card, Section
+from cuecard.registry import Registry
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+
+Kind = Literal["text", "label", "count", "percent", "number", "probability"]
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number large enough to be read at a glance, with what it counts."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A chart with its words; `draw` is called only by renderers that can show it and returns an Altair chart."""
+
+    title: str
+    draw: Callable[[], Any]
+    alt: str
+    caption: str = ""
+    wide: bool = True
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading and how its values are written."""
+
+    title: str
+    kind: Kind = "text"
+    hint: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers, which are aligned to the right."""
+        return self.kind not in ("text", "label")
+
+    def write(self, value: Any) -> str:
+        """Return a value as it is shown."""
+        if value is None:
+            return numbers.MISSING
+        if self.numeric and numbers.is_number(value):
+            return _WRITERS[self.kind](value)
+        return display_text(value, limit=200)
+
+
+_WRITERS: dict[Kind, Callable[[float], str]] = {
+    "count": numbers.count,
+    "percent": numbers.percent,
+    "number": numbers.number,
+    "probability": numbers.probability,
+}
+
+
+@dataclass(frozen=True)
+class TableView:
+    """Rows to look at: a sample of a table of the card, whose whole is in a file."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    total: int
+    source: str = ""
+    caption: str = ""
+    searchable: bool = False
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """What to show of a section, from its first sentence to its last table."""
+
+    lead: Sequence[str] = ()
+    figures: Sequence[KeyFigure] = ()
+    charts: Sequence[ChartView] = ()
+    tables: Sequence[TableView] = ()
+    notes: Sequence[str] = field(default=())
+
+
+SECTION_VIEWS: Registry[Callable[[Card, Section], SectionView]] = Registry(
+    "section view", group="cuecard.section_views"
+)

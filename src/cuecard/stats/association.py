@@ -1,0 +1,152 @@
+"""How strongly a feature goes with a label: z, exact p-values, and sizes that do not grow with the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import xlogy
+
+from cuecard.stats._arrays import (
+    Alternative,
+    FloatArray,
+    chosen_tail,
+    divided,
+    probabilities,
+    successes_of,
+    whole_counts,
+)
+from cuecard.stats._kernels import binomial_log_tails
+
+
+def share(k: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
+    """Share p̂ = k / n of a label among the n instances with the feature; nan where n is 0.
+
+    >>> share([30, 0], [40, 0])
+    array([0.75,  nan])
+    """
+    successes, trials = successes_of(k, n)
+    return divided(successes, trials)
+
+
+def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
+    """Lift p̂ / p0 of a label by the feature: 1 is no association, 2 is twice as frequent as its prior.
+
+    >>> lift(30, 40, 0.5)
+    array(1.5)
+    """
+    base = probabilities("prior", prior)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(share(k, n) / base)
+
+
+def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
+    """Artifact statistic z of k label instances among the n with the feature (Gardner et al. 2021, eq. 1).
+
+        z = (p̂ − p0) / sqrt(p0 (1 − p0) / n),   p̂ = k / n
+
+    p0 is the label's prior, or 1/|L|. nan where n is 0 or the prior leaves nothing to chance.
+
+    >>> artifact_z([60, 40], 100, 0.5)
+    array([ 2., -2.])
+    """
+    base = probabilities("prior", prior)
+    successes, trials = successes_of(k, n)
+    spread = np.sqrt(trials * base * (1 - base))
+    return divided(successes - trials * base, spread)
+
+
+def binomial_log_tails_at(
+    k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Natural logs of P(X ≤ k) and P(X ≥ k) for X ~ Binomial(n, prior), exact far below the smallest float.
+
+    >>> less, greater = binomial_log_tails_at(3, 3, 0.5)
+    >>> float(less), float(greater.round(6))
+    (0.0, -2.079442)
+    """
+    successes, trials = successes_of(k, n)
+    successes, trials, base = np.broadcast_arrays(successes, trials, probabilities("prior", prior))
+    less, greater = np.empty(successes.size), np.empty(successes.size)
+    binomial_log_tails(successes.flatten(), trials.flatten(), base.flatten(), less, greater)
+    return less.reshape(successes.shape), greater.reshape(successes.shape)
+
+
+def binomial_log_p(
+    k: npt.ArrayLike,
+    n: npt.ArrayLike,
+    prior: npt.ArrayLike,
+    alternative: Alternative = "two-sided",
+) -> FloatArray:
+    """Natural log of the exact binomial p-value of k out of n where each succeeds with probability `prior`.
+
+    It never underflows: the leading term is taken in saddle-point form and the rest of the tail as a ratio
+    to it, so 1e-100000 is as exact as 0.1. Two-sided is twice the smaller tail, at most 1: it never drops
+    when the evidence weakens and agrees with the Clopper–Pearson interval, which the sum over all outcomes
+    no likelier than k does not. 0 of 0 is no evidence: p = 1.
+
+    >>> np.exp(binomial_log_p([8, 6, 4], 8, 0.5)).round(4)
+    array([0.0078, 0.2891, 1.    ])
+    >>> (binomial_log_p([10_000], 10_000, 0.5, "greater") / np.log(10)).round(1)
+    array([-3010.3])
+    """
+    return chosen_tail(alternative, *binomial_log_tails_at(k, n, prior))
+
+
+def pmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> FloatArray:
+    """Pointwise mutual information of feature and label in bits (log base 2), −inf where they never meet.
+
+        PMI = log2( p(f, l) / (p(f) p(l)) ) = log2( k · total / (n · label_total) )
+
+    k instances have both, n the feature, `label_total` the label, `total` is all instances.
+
+    >>> pmi(40, 40, 50, 100)
+    array(1.)
+    """
+    successes, trials = successes_of(k, n)
+    labelled, everything = successes_of(label_total, total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log2(successes * everything / (trials * labelled)))
+
+
+def lmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> FloatArray:
+    """Local mutual information in bits: p(f, l) · PMI(f, l), p(f, l) = k / total; 0 where they never meet.
+
+    Unlike PMI it is small for rare features, however one-sided.
+
+    >>> lmi([40, 0], 40, 50, 100)
+    array([0.4, 0. ])
+    """
+    information = pmi(k, n, label_total, total)
+    together = share(k, total)
+    return np.multiply(together, information, out=np.zeros(information.shape), where=together != 0)
+
+
+def mutual_information(with_counts: npt.ArrayLike, totals: npt.ArrayLike) -> FloatArray:
+    """Mutual information in bits between having each feature (yes/no) and the label.
+
+        I(F; Y) = Σ_f Σ_y p(f, y) log2( p(f, y) / (p(f) p(y)) )
+
+    `with_counts[f, y]` instances of label y have feature f; `totals[y]` instances have label y in all.
+
+    >>> mutual_information([[50, 0], [25, 25]], [50, 50])
+    array([1., 0.])
+    """
+    having, labels = whole_counts("with_counts", with_counts), whole_counts("totals", totals)
+    if having.ndim != 2 or labels.shape != (having.shape[1],):
+        raise ValueError(
+            "with_counts must have a row per feature and a column per label, totals one entry per label"
+        )
+    if (having > labels).any():
+        raise ValueError(
+            "with_counts must not exceed totals: a feature cannot occur in more instances than exist"
+        )
+    total = labels.sum()
+    if total == 0:
+        return np.full(len(having), np.nan)
+    information = np.zeros(len(having))
+    for part in (having, labels - having):
+        expected = part.sum(axis=1, keepdims=True) * (labels / total)
+        ratio = np.divide(part, expected, out=np.ones_like(part), where=expected > 0)
+        information += xlogy(part, ratio).sum(axis=1)
+    # Independent feature and label can leave −1e-17 by rounding.
+    return np.asarray(np.maximum(information / (total * np.log(2)), 0.0))

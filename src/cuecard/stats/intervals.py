@@ -1,0 +1,108 @@
+"""Intervals for a share, for a difference of shares, and for any statistic by resampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
+
+from cuecard.stats._arrays import FloatArray, level_of, successes_of
+from cuecard.stats.association import share
+
+DRAWN_AT_ONCE = 4_000_000  # resampled values held in memory, about 32 MB
+
+
+def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Low and high end of Wilson's score interval for a share k / n; (0, 1) where n is 0.
+
+    The priors that `artifact_z` does not reject:  (p̂ + z²/2n ± z sqrt(p̂(1−p̂)/n + z²/4n²)) / (1 + z²/n).
+
+    >>> low, high = wilson(8, 10)
+    >>> float(low.round(4)), float(high.round(4))
+    (0.4902, 0.9433)
+    """
+    z = ndtri((1 + level_of(level)) / 2)
+    successes, trials = successes_of(k, n)
+    size = np.maximum(trials, 1.0)
+    p = successes / size
+    middle = p + z**2 / (2 * size)
+    half = z * np.sqrt(p * (1 - p) / size + (z / (2 * size)) ** 2)
+    scale = 1 + z**2 / size
+    # The ends are exactly 0 and 1 where nothing or everything succeeded; rounding would leave 1e-17.
+    low = np.where(successes == 0, 0.0, (middle - half) / scale)
+    high = np.where(successes == trials, 1.0, (middle + half) / scale)
+    return low, high
+
+
+def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Low and high end of the exact interval for a share k / n; it covers at least `level`; (0, 1) at n = 0.
+
+    The priors that the two-sided exact binomial test does not reject.
+
+    >>> low, high = clopper_pearson(8, 10)
+    >>> float(low.round(4)), float(high.round(4))
+    (0.4439, 0.9748)
+    """
+    tail = (1 - level_of(level)) / 2
+    successes, trials = successes_of(k, n)
+    failures = trials - successes
+    low = np.where(successes == 0, 0.0, betaincinv(np.maximum(successes, 1), failures + 1, tail))
+    high = np.where(failures == 0, 1.0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail))
+    return low, high
+
+
+def newcombe_difference(
+    k1: npt.ArrayLike, n1: npt.ArrayLike, k2: npt.ArrayLike, n2: npt.ArrayLike, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high end of an interval for k1/n1 − k2/n2, shares of two separate sets (acc(S_f) − acc(S_¬f)).
+
+    Newcombe's hybrid score method: the two Wilson intervals combined in squares, so it stays within −1 and
+    1 and works with shares of 0 or 1. nan where a set is empty.
+
+    >>> low, high = newcombe_difference(56, 70, 48, 80)
+    >>> float(low.round(4)), float(high.round(4))
+    (0.0524, 0.3339)
+    """
+    low1, high1 = wilson(k1, n1, level)
+    low2, high2 = wilson(k2, n2, level)
+    p1, p2 = share(k1, n1), share(k2, n2)
+    difference = p1 - p2
+    low = difference - np.hypot(p1 - low1, high2 - p2)
+    high = difference + np.hypot(high1 - p1, p2 - low2)
+    return np.asarray(low), np.asarray(high)
+
+
+def percentile_bootstrap(
+    values: npt.ArrayLike,
+    statistic: Callable[[FloatArray], npt.ArrayLike],
+    *,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high percentile of a statistic over seeded resamples of the rows of `values`.
+
+    `values` has one row per unit that was sampled (for multiple choice: per example, never per choice).
+    `statistic` gets an array of shape (some draws, rows, …) and gives one result, or a row of results, per
+    draw.
+
+    >>> low, high = percentile_bootstrap([0, 1] * 200, lambda drawn: drawn.mean(axis=1))
+    >>> bool(0.44 < low < 0.46 and 0.54 < high < 0.56)
+    True
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    tail = (1 - level_of(level)) / 2
+    if rows.ndim == 0 or len(rows) == 0:
+        raise ValueError("values must have at least one row to resample")
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, and is {draws}")
+    generator = np.random.default_rng(seed)
+    step = max(1, DRAWN_AT_ONCE // rows.size)
+    results = []
+    for start in range(0, draws, step):
+        drawn = generator.integers(len(rows), size=(min(step, draws - start), len(rows)))
+        results.append(np.asarray(statistic(rows[drawn]), dtype=np.float64))
+    low, high = np.quantile(np.concatenate(results), [tail, 1 - tail], axis=0)
+    return np.asarray(low), np.asarray(high)

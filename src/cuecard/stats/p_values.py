@@ -1,0 +1,45 @@
+"""p-values kept as natural logs, shown as people write them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats._arrays import FloatArray
+
+
+def log10_p(log_p: npt.ArrayLike) -> FloatArray:
+    """Base-10 logs of p-values given as natural logs.
+
+    >>> log10_p(np.log([0.1, 0.001])).round(6)
+    array([-1., -3.])
+    """
+    return np.asarray(np.asarray(log_p, dtype=np.float64) / math.log(10))
+
+
+def format_p(log_p: float, digits: int = 2) -> str:
+    """Write a p-value as text with `digits` significant digits, from its natural log, however small it is.
+
+    >>> format_p(math.log(0.0312)), format_p(-1753.5), format_p(0.0)
+    ('0.031', '2.9e-762', '1')
+    """
+    if digits < 1:
+        raise ValueError(f"digits must be at least 1, and is {digits}")
+    if math.isnan(log_p):
+        return "nan"
+    if log_p > 0:
+        raise ValueError("log_p must not be positive: it is the natural log of a p-value")
+    if log_p == -math.inf:
+        return "0"
+    tens = log_p / math.log(10)
+    exponent = math.floor(tens)
+    mantissa = round(10 ** (tens - exponent), digits - 1)
+    if mantissa >= 10:
+        mantissa, exponent = mantissa / 10, exponent + 1
+    if exponent >= 0:
+        return "1"
+    if exponent >= -3:
+        return f"{mantissa * 10.0**exponent:.{digits - 1 - exponent}f}"
+    return f"{mantissa:.{digits - 1}f}e{exponent}"

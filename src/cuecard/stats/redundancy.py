@@ -1,0 +1,166 @@
+"""Cues that are the same instances under two names, and what a cue adds to a stronger one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import log_ndtr
+
+from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.association import share
+
+
+@dataclass(frozen=True, eq=False)
+class CueGroups:
+    """For each cue the index of the strongest cue of its group (itself if it leads), and its likeness."""
+
+    leader: IntArray
+    jaccard: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalStrength:
+    """How a cue goes with a label where a stronger cue is absent and where it is present, per pair asked for.
+
+    `n` and `k` count instances with the cue, and those of them with the label, in each stratum; `share` is
+    k / n and `base` the label's share in the whole stratum. `z` and `log_p` (two-sided, natural log) are
+    the Cochran–Mantel–Haenszel test over both strata; `odds_ratio` is Mantel and Haenszel's common odds
+    ratio.
+    """
+
+    n_without: IntArray
+    k_without: IntArray
+    share_without: FloatArray
+    base_without: FloatArray
+    n_with: IntArray
+    k_with: IntArray
+    share_with: FloatArray
+    base_with: FloatArray
+    odds_ratio: FloatArray
+    z: FloatArray
+    log_p: FloatArray
+
+
+def group_redundant(presence: sparse.spmatrix, threshold: float = 0.8) -> CueGroups:
+    """Cue groups that occur in (nearly) the same instances, led by the strongest.
+
+    `presence` is a sparse 0/1 matrix, instances × cues, its columns in order of strength. The strongest cue
+    left leads and takes every cue left whose Jaccard index |A ∩ B| / |A ∪ B| with it reaches `threshold`;
+    repeat. Membership is by likeness to the leader, so a chain of half-alike cues does not become one
+    group.
+
+    >>> presence = sparse.csc_matrix([[1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> groups = group_redundant(presence, threshold=0.7)
+    >>> groups.leader, groups.jaccard
+    (array([0, 0, 2]), array([1.  , 0.75, 1.  ]))
+    """
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold must be above 0 and at most 1, and is {threshold}")
+    cues = _zero_one(presence)
+    size = cues.shape[1]
+    counts = np.diff(cues.indptr)
+    together = (cues.T @ cues).tocsr()
+    rows = np.repeat(np.arange(size), np.diff(together.indptr))
+    jaccard = together.data / (counts[rows] + counts[together.indices] - together.data)
+    alike = jaccard >= threshold
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[alike], minlength=size))])
+    partners, likeness = together.indices[alike], jaccard[alike]
+
+    leader, with_leader = np.full(size, -1, dtype=np.int64), np.ones(size)
+    for cue in range(size):
+        if leader[cue] >= 0:
+            continue
+        leader[cue] = cue
+        near = slice(starts[cue], starts[cue + 1])
+        free = leader[partners[near]] < 0
+        leader[partners[near][free]] = cue
+        with_leader[partners[near][free]] = likeness[near][free]
+    return CueGroups(leader, with_leader)
+
+
+def conditional_strength(
+    presence: sparse.spmatrix,
+    labels: npt.ArrayLike,
+    cue: npt.ArrayLike,
+    given: npt.ArrayLike,
+    label: npt.ArrayLike,
+) -> ConditionalStrength:
+    """Strength of what each cue still says of a label once a stronger cue is known.
+
+    `presence` is instances × cues (sparse 0/1), `labels` the label code of every instance; `cue`, `given`
+    and `label` are parallel: pair i asks for column cue[i] and label label[i] given column given[i]. Within
+    each stratum s (given absent, given present) of N instances, M with the label, n with the cue, the count
+    k has mean and variance
+
+        E = nM/N,   V = n(N−n)M(N−M) / (N²(N−1));     z = Σ(k − E) / sqrt(ΣV)  over s
+
+    so z near 0 says that the cue adds nothing to the stronger one; nan where neither stratum can tell.
+    Instances are taken as independent.
+
+    A cue that occurs only together with the stronger one, in half of its instances, whatever the label:
+
+    >>> presence = sparse.csc_matrix([[1, 1], [1, 0], [1, 1], [1, 0], [0, 0], [0, 0]])
+    >>> result = conditional_strength(presence, [1, 1, 0, 0, 0, 0], cue=[1], given=[0], label=[1])
+    >>> result.k_with, result.n_with, result.z
+    (array([1]), array([2]), array([0.]))
+    """
+    cues = _zero_one(presence)
+    codes, columns, stronger, wanted = (
+        np.asarray(part, dtype=np.int64) for part in (labels, cue, given, label)
+    )
+    if codes.shape != (cues.shape[0],):
+        raise ValueError(f"labels must hold one code for each of the {cues.shape[0]} instances")
+    if columns.ndim != 1 or columns.shape != stronger.shape or columns.shape != wanted.shape:
+        raise ValueError("cue, given and label must be flat arrays of the same length")
+    size = int(max(codes.max(initial=0), wanted.max(initial=0))) + 1
+    one_hot = sparse.csr_matrix(
+        (np.ones(len(codes), dtype=np.int64), (np.arange(len(codes)), codes)), shape=(len(codes), size)
+    )
+    by_label = np.asarray((one_hot.T @ cues).todense())
+    total_by_label = np.bincount(codes, minlength=size)
+    both_by_label = np.asarray((one_hot.T @ cues[:, columns].multiply(cues[:, stronger])).todense())
+
+    pairs = np.arange(len(columns))
+    k_with, n_with = both_by_label[wanted, pairs], both_by_label.sum(axis=0)
+    labelled_with, size_with = by_label[wanted, stronger], by_label[:, stronger].sum(axis=0)
+    k_without, n_without = by_label[wanted, columns] - k_with, by_label[:, columns].sum(axis=0) - n_with
+    labelled_without, size_without = total_by_label[wanted] - labelled_with, len(codes) - size_with
+
+    k, n = np.stack([k_without, k_with]).astype(np.float64), np.stack([n_without, n_with]).astype(np.float64)
+    labelled = np.stack([labelled_without, labelled_with]).astype(np.float64)
+    whole = np.stack([size_without, size_with]).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.where(whole > 0, n * labelled / whole, 0.0)
+        variance = np.where(
+            whole > 1, n * (whole - n) * labelled * (whole - labelled) / (whole**2 * (whole - 1)), 0.0
+        )
+        z = (k - expected).sum(axis=0) / np.sqrt(variance.sum(axis=0))
+        for_label = np.where(whole > 0, k * (whole - n - labelled + k) / whole, 0.0).sum(axis=0)
+        against = np.where(whole > 0, (n - k) * (labelled - k) / whole, 0.0).sum(axis=0)
+        odds_ratio = for_label / against
+    log_p = np.where(np.isnan(z), 0.0, np.minimum(np.log(2.0) + log_ndtr(-np.abs(z)), 0.0))
+    return ConditionalStrength(
+        n_without=n_without,
+        k_without=k_without,
+        share_without=share(k_without, n_without),
+        base_without=share(labelled_without, size_without),
+        n_with=n_with,
+        k_with=k_with,
+        share_with=share(k_with, n_with),
+        base_with=share(labelled_with, size_with),
+        odds_ratio=odds_ratio,
+        z=z,
+        log_p=log_p,
+    )
+
+
+def _zero_one(presence: sparse.spmatrix) -> sparse.csc_matrix:
+    cues = sparse.csc_matrix(presence, copy=True)
+    cues.eliminate_zeros()
+    cues.sum_duplicates()
+    if (cues.data != 1).any():
+        raise ValueError("presence must hold only 0 and 1")
+    return cues.astype(np.int64)

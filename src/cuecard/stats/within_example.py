@@ -1,0 +1,148 @@
+"""The exact test for grouped data: given an example's rows, is the right one the one with the feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, divided
+from cuecard.stats._kernels import poisson_binomial_log_tails
+
+
+@dataclass(frozen=True, eq=False)
+class WithinExampleTest:
+    """What the informative examples say of each feature; one entry per feature in every array.
+
+    An example is informative if some but not all of its rows have the feature. `observed` of the
+    `informative` examples have it in the right row where chance alone gives `expected` ± √`variance`.
+    `log_odds` is the conditional maximum likelihood estimate of the log odds ratio for a row to be right
+    with the feature against without.
+    """
+
+    informative: IntArray
+    observed: IntArray
+    expected: FloatArray
+    variance: FloatArray
+    log_odds: FloatArray
+    log_p_less: FloatArray
+    log_p_greater: FloatArray
+
+    @property
+    def z(self) -> FloatArray:
+        """(observed − expected) / √variance; nan where no example is informative."""
+        return divided(self.observed - self.expected, np.sqrt(self.variance))
+
+    def log_p(self, alternative: Alternative = "two-sided") -> FloatArray:
+        """Natural logs of the exact p-values; two-sided is twice the smaller tail, at most 1."""
+        return chosen_tail(alternative, self.log_p_less, self.log_p_greater)
+
+    def for_wrong(self) -> WithinExampleTest:
+        """Return the same test read for the label `wrong`.
+
+        Of an example's m rows with the feature, m − 1 are wrong if the right one has it and m if not, so a
+        feature that is too often right is too seldom wrong by exactly as much: "greater" and "less" change
+        places, z and the log odds change sign, the two-sided p-value stays. Counts are then of examples
+        whose right row lacks the feature.
+        """
+        return WithinExampleTest(
+            informative=self.informative,
+            observed=self.informative - self.observed,
+            expected=self.informative - self.expected,
+            variance=self.variance,
+            log_odds=-self.log_odds,
+            log_p_less=self.log_p_greater,
+            log_p_greater=self.log_p_less,
+        )
+
+
+def within_example_test(
+    feature: npt.ArrayLike,
+    k: npt.ArrayLike,
+    m: npt.ArrayLike,
+    n_examples: npt.ArrayLike,
+    n_right: npt.ArrayLike,
+    *,
+    n_features: int | None = None,
+) -> WithinExampleTest:
+    """Exact conditional test of each feature from examples of k rows, one of them right, m with the feature.
+
+    The arrays are parallel, in any order: `n_examples` examples have k rows of which m have `feature` (an
+    index), and in `n_right` of them the right row is among the m. If the feature tells nothing, each of the
+    k rows is equally likely to be the right one, so
+
+        P(the right row has the feature | m, k) = m / k
+
+    and the count over examples is Poisson-binomial, whatever made m vary between examples. The binomial
+    over rows is wrong here: rows of one example are not independent. With k = 2 this is the sign test,
+    Binomial(N, ½). Tails are exact in log space by exponential tilting. Examples with m = 0 or m = k say
+    nothing and are left out.
+
+    Feature 0 sits in one of two rows in ten examples, nine times in the right one; feature 1 is never
+    informative:
+
+    >>> test = within_example_test([0, 0, 1], [2, 2, 2], [1, 2, 2], [10, 5, 3], [9, 5, 3])
+    >>> test.observed, test.expected, test.z.round(2)
+    (array([9, 0]), array([5., 0.]), array([2.53,  nan]))
+    >>> np.exp(test.log_p("greater")).round(4), np.exp(test.log_p()).round(4)
+    (array([0.0107, 1.    ]), array([0.0215, 1.    ]))
+    """
+    columns = [np.asarray(column) for column in (feature, k, m, n_examples, n_right)]
+    if any(column.ndim != 1 or len(column) != len(columns[0]) for column in columns):
+        raise ValueError("feature, k, m, n_examples and n_right must be flat arrays of the same length")
+    if any(len(column) and not np.issubdtype(column.dtype, np.integer) for column in columns):
+        raise ValueError("feature, k, m, n_examples and n_right must hold integers")
+    features, rows, having, examples, right = (column.astype(np.int64) for column in columns)
+    _check(features, rows, having, examples, right)
+    size = int(features.max(initial=-1)) + 1 if n_features is None else n_features
+    if len(features) and features.max() >= size:
+        raise ValueError(f"feature must be below n_features, which is {size}")
+
+    telling = (having > 0) & (having < rows) & (examples > 0)
+    features, rows, having, examples, right = (
+        column[telling] for column in (features, rows, having, examples, right)
+    )
+    chance = having / rows
+    informative, observed = _sums(features, examples, size), _sums(features, right, size)
+    expected, variance = np.zeros(size), np.zeros(size)
+    np.add.at(expected, features, examples * chance)
+    np.add.at(variance, features, examples * chance * (1 - chance))
+
+    offsets, trials, chances = _distinct_chances(features, rows, having, examples, size)
+    less, greater, log_odds = np.empty(size), np.empty(size), np.empty(size)
+    poisson_binomial_log_tails(observed, offsets, trials, chances, less, greater, log_odds)
+    return WithinExampleTest(informative, observed, expected, variance, log_odds, less, greater)
+
+
+def _check(features: IntArray, rows: IntArray, having: IntArray, examples: IntArray, right: IntArray) -> None:
+    if (features < 0).any():
+        raise ValueError("feature must hold indices that are not negative")
+    if (having < 0).any() or (having > rows).any():
+        raise ValueError("m must lie between 0 and k: at most all k rows of an example have the feature")
+    if (right < 0).any() or (right > examples).any():
+        raise ValueError("n_right must lie between 0 and n_examples")
+    if (right[having == 0] > 0).any() or (right < examples)[having == rows].any():
+        raise ValueError("n_right must be 0 where m is 0 and n_examples where m is k")
+
+
+def _sums(features: IntArray, counts: IntArray, size: int) -> IntArray:
+    totals = np.zeros(size, dtype=np.int64)
+    np.add.at(totals, features, counts)
+    return totals
+
+
+def _distinct_chances(
+    features: IntArray, rows: IntArray, having: IntArray, examples: IntArray, size: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """One binomial for each feature and distinct m/k (2 of 4 is 1 of 2), as offsets, trials and chances."""
+    shared = np.gcd(having, rows)
+    above, below = having // shared, rows // shared
+    order = np.lexsort((below, above, features))
+    features, above, below, examples = features[order], above[order], below[order], examples[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(features) != 0) | (np.diff(above) != 0) | (np.diff(below) != 0)
+    starts = np.flatnonzero(new)
+    trials = np.add.reduceat(examples, starts) if len(starts) else np.empty(0, dtype=np.int64)
+    offsets = np.searchsorted(features[starts], np.arange(size + 1))
+    return offsets.astype(np.int64), trials, above[starts] / below[starts]

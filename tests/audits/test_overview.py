@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from conftest import choice_instances, pair_instances
+
+from cuecard.audits import Overview
+
+
+def test_sizes_labels_and_lengths_are_counted_per_split():
+    data = pair_instances(
+        [
+            ("train", "a b c", "d", "yes"),
+            ("train", "a", "d e", "no"),
+            ("train", "", "x y z", "no"),
+            ("test", "q", "r", "yes"),
+        ]
+    )
+    splits = Overview().run(data).summary["splits"]
+    assert splits["train"]["labels"] == {"no": 2, "yes": 1}
+    assert splits["train"]["hypothesis_tokens"] == {"mean": 2.0, "median": 2.0, "p5": 1.0, "p95": 3.0, "max": 3.0}
+    assert splits["train"]["empty_premise"] == 1
+    assert splits["test"]["examples"] == 1
+
+
+def test_duplicates_are_counted_exactly_and_up_to_case_and_punctuation():
+    data = pair_instances(
+        [
+            ("train", "A man runs.", "He moves", "yes"),
+            ("train", "A man runs.", "He moves", "yes"),
+            ("train", "a man runs", "he moves!", "yes"),
+            ("train", "A dog", "It barks", "no"),
+        ]
+    )
+    summary = Overview().run(data).summary
+    assert summary["duplicates"] == {"exact": 1, "normalised": 2}
+    assert summary["conflicting_labels"] == 0
+
+
+def test_the_same_input_with_two_labels_is_a_finding_with_an_example():
+    data = pair_instances(
+        [("train", "A man", "sleeps", "yes"), ("train", "a man.", "Sleeps", "no"), ("train", "x", "y", "no")]
+    )
+    result = Overview().run(data)
+    assert result.summary["conflicting_labels"] == 2
+    finding = next(f for f in result.findings if f.title == "The same input has two labels")
+    assert finding.n == 2
+    assert finding.evidence[0].label == "no / yes"
+
+
+def test_train_test_overlap_is_counted_by_pair_and_by_sentence():
+    data = pair_instances(
+        [
+            ("train", "p1", "h1", "yes"),
+            ("train", "p2", "h2", "no"),
+            ("test", "P1!", "h1", "yes"),  # the pair
+            ("test", "p2", "new", "no"),  # the premise
+            ("test", "new", "h2", "no"),  # the hypothesis
+            ("test", "h1", "fresh", "no"),  # a train hypothesis as premise
+            ("test", "none", "at all", "yes"),
+        ]
+    )
+    overlap = Overview().run(data).summary["overlap"]
+    assert overlap == {"pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5}
+
+
+def test_choices_in_another_order_are_the_same_question():
+    data = choice_instances(
+        [
+            ("train", "Why?", ["because", "so"], 0),
+            ("train", "Why?", ["so", "because"], 1),
+            ("train", "Why?", ["so", "because"], 0),
+            ("train", "How?", ["thus", "so"], 0),
+        ]
+    )
+    summary = Overview().run(data).summary
+    assert summary["duplicates"]["exact"] == 2
+    assert summary["conflicting_labels"] == 3
+
+
+def test_a_choice_that_only_differs_in_the_separator_is_no_duplicate():
+    data = choice_instances([("train", "?", ["a b", "c"], 0), ("train", "?", ["a", "b c"], 0)])
+    assert Overview().run(data).summary["duplicates"]["normalised"] == 0

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+from conftest import pair_instances
+
+from cuecard.card import audit, card_schema, schema_text
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_published_schema_is_the_one_the_code_has():
+    assert (DOCS / "card.schema.json").read_text(encoding="utf-8") == schema_text()
+
+
+def test_a_real_card_obeys_the_published_schema():
+    rows = [("train", "p", f"word{i % 5} text", "yes" if i % 2 else "no") for i in range(40)]
+    jsonschema.validate(json.loads(audit(pair_instances(rows)).model_dump_json()), card_schema())
