@@ -59,7 +59,7 @@ def choice_instances(questions: list[tuple[str, str, list[str], int]], name: str
         for position, choice in enumerate(choices)
     ]
     columns = ["example_id", "position", "split", "premise", "hypothesis", "label"]
-    schema = {name: pl.String for name in columns} | {
+    schema = dict.fromkeys(columns, pl.String) | {
         "position": pl.Int32,
         "label": pl.Enum(["right", "wrong"]),
     }

@@ -6,6 +6,7 @@ silently missing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
@@ -60,7 +61,7 @@ class Result:
     examples: pl.DataFrame | None = None
 
 
-class Skip(Exception):  # noqa: N818 - it is an answer, not an error
+class Skip(Exception):
     """Raised by `run` when the data turns out not to allow the question; the reason goes on the card."""
 
     def __init__(self, reason: str) -> None:
@@ -88,5 +89,6 @@ A = TypeVar("A", bound=Analysis)
 
 
 def parameters(analysis: Analysis) -> dict[str, Any]:
-    """Return the parameters of an analysis as they are written on the card."""
-    return asdict(analysis)  # type: ignore[call-overload, no-any-return]
+    """Return the parameters of an analysis as they are written on the card: only what JSON can hold."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(analysis)))  # type: ignore[call-overload]
+    return plain

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from conftest import choice_instances, pair_instances
-
 from cuecard.audits import Overview
 
 
@@ -16,7 +15,13 @@ def test_sizes_labels_and_lengths_are_counted_per_split():
     )
     splits = Overview().run(data).summary["splits"]
     assert splits["train"]["labels"] == {"no": 2, "yes": 1}
-    assert splits["train"]["hypothesis_tokens"] == {"mean": 2.0, "median": 2.0, "p5": 1.0, "p95": 3.0, "max": 3.0}
+    assert splits["train"]["hypothesis_tokens"] == {
+        "mean": 2.0,
+        "median": 2.0,
+        "p5": 1.0,
+        "p95": 3.0,
+        "max": 3.0,
+    }
     assert splits["train"]["empty_premise"] == 1
     assert splits["test"]["examples"] == 1
 

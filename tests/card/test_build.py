@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
-from conftest import pair_instances
 
+from conftest import pair_instances
 from cuecard.analysis import Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.card import audit

@@ -4,8 +4,8 @@ import json
 
 import polars as pl
 import pytest
-from conftest import pair_instances
 
+from conftest import pair_instances
 from cuecard.card import Card, audit, load_card, save_card
 from cuecard.errors import InputError
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import jsonschema
-from conftest import pair_instances
 
+from conftest import pair_instances
 from cuecard.card import audit, card_schema, schema_text
 
 DOCS = Path(__file__).parents[2] / "docs"

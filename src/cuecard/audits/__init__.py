@@ -4,4 +4,8 @@ from cuecard.audits.cues import Cues
 from cuecard.audits.overview import Overview
 from cuecard.audits.registry import AUDITS
 
+#: The order in which audits run and stand on a card.
+for _audit in (Overview, Cues):
+    AUDITS.add(_audit.name, _audit)
+
 __all__ = ["AUDITS", "Cues", "Overview"]

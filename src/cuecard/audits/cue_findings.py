@@ -33,14 +33,18 @@ def cue_findings(
     shown = shown.sort("log10_p", maintain_order=True)
     evidence = _evidence(shown, sample, families)
     total = int(counts.totals[0].sum())
-    findings = [_verdict(tables.cues, notable, total, alpha)]
+    phrases = {family.name: family.phrase for family in families}
+    findings = [_verdict(tables.cues, notable, phrases, total, alpha)]
     for row in shown.iter_rows(named=True):
         key = (row["family"], row["feature"])
-        findings.append(_cue(row, prior[row["label"]], total, evidence.get(key, ())))
+        name = phrases[row["family"]].format(row["feature"])
+        findings.append(_cue(row, name, prior[row["label"]], total, evidence.get(key, ())))
     return findings
 
 
-def _verdict(cues: pl.DataFrame, notable: pl.DataFrame, total: int, alpha: float) -> Finding:
+def _verdict(
+    cues: pl.DataFrame, notable: pl.DataFrame, phrases: dict[str, str], total: int, alpha: float
+) -> Finding:
     significant = int(cues["significant"].sum())
     tested = count(cues.height, "feature")
     if significant == 0:
@@ -48,7 +52,9 @@ def _verdict(cues: pl.DataFrame, notable: pl.DataFrame, total: int, alpha: float
         return Finding("cues", "info", "No cue found", text, value=0.0, n=total)
     share = significant / cues.height
     severity: Severity = "high" if notable.height >= 20 else "medium" if notable.height else "low"
-    examples = [f"“{feature}”" for feature in notable["feature"].head(3)]
+    examples = [
+        phrases[family].format(name) for family, name in notable.select("family", "feature").head(3).rows()
+    ]
     text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label beyond chance (q ≤ {alpha:g})"
     if examples:
         text += (
@@ -60,12 +66,14 @@ def _verdict(cues: pl.DataFrame, notable: pl.DataFrame, total: int, alpha: float
     return Finding("cues", severity, "Surface features predict the label", text, value=share, n=total)
 
 
-def _cue(row: dict[str, object], prior: float, total: int, evidence: tuple[Evidence, ...]) -> Finding:
+def _cue(
+    row: dict[str, object], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]
+) -> Finding:
     n, share, low, high = (
         int(str(row["train_count"])),
         *(float(str(row[c])) for c in ("share", "share_low", "share_high")),
     )
-    label, name = str(row["label"]), described(str(row["family"]), str(row["feature"]))
+    label = str(row["label"])
     severity: Severity = (
         "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= prior + 0.2 else "low"
     )
@@ -73,12 +81,18 @@ def _cue(row: dict[str, object], prior: float, total: int, evidence: tuple[Evide
         f"{percent(share)} of the {count(n, 'train instance')} with {name} are {label} "
         f"(95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
     )
-    return Finding("cues", severity, f"{name} points to {label}", text, share, low, high, prior, n, evidence)
-
-
-def described(family: str, feature: str) -> str:
-    """Return how a feature is called in a sentence."""
-    return f"“{feature}”" if family in {"word", "bigram", "trigram", "regex"} else f"{family}: {feature}"
+    return Finding(
+        "cues",
+        severity,
+        f"{name[0].upper()}{name[1:]} points to {label}",
+        text,
+        share,
+        low,
+        high,
+        prior,
+        n,
+        evidence,
+    )
 
 
 def _evidence(

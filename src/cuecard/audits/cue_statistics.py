@@ -119,7 +119,9 @@ def _within_example(
         rows["right"].to_numpy(),
         n_features=features.height,
     )
-    return np.column_stack([test.z, -test.z]), np.column_stack([test.log_p, test.log_p])
+    z = np.nan_to_num(test.z)  # a feature that every choice has, or none, says nothing: not a number of σ
+    log_p = test.log_p()
+    return np.column_stack([z, -z]), np.column_stack([log_p, log_p])
 
 
 def _associations(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
@@ -11,20 +13,27 @@ import polars as pl
 from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
-from cuecard.audits.registry import AUDITS
 from cuecard.data import TASKS, Instances, Task
-from cuecard.errors import InputError
-from cuecard.features import COUNTED_SPLITS, FAMILIES, CueCounts, Family, count_cues
+from cuecard.engines import map_reduce
+from cuecard.features import (
+    COUNTED_SPLITS,
+    FAMILIES,
+    CueCounts,
+    Family,
+    LearningFamily,
+    Regexes,
+    count_cues,
+)
 from cuecard.text import Encoded, Scope, encode
 
 
-@AUDITS.register("cues")
 @dataclass(frozen=True)
 class Cues:
     """Test every feature of the chosen families against every label.
 
     Args:
-        features: feature families to look at.
+        features: feature families to look at; all by default.
+        regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation, such as "default", "stubborn" or "treebank".
         scope: which text a feature is looked for in.
         min_count: a feature is tested if at least this many train instances have it, and listed as a cue if as
@@ -39,7 +48,8 @@ class Cues:
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
-    features: tuple[str, ...] = ("word",)
+    features: tuple[str, ...] | None = None
+    regex: tuple[tuple[str, str], ...] = ()
     tokens: str = "default"
     scope: Scope = "hypothesis"
     language: str = "en"
@@ -52,22 +62,33 @@ class Cues:
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
         encoded = self.encode(data)
-        counts = count_cues(encoded, self.families(), minimum=self.min_count)
-        return self.result(counts, encoded)
+        families = [_learned(family, [encoded]) for family in self.families()]
+        counts = count_cues(encoded, families, minimum=self.min_count)
+        return self.result(counts, encoded, families)
+
+    def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
+        """Return what `run` would return for the parts together, holding only a few of them in memory.
+
+        `parts` are gone through more than once, so they must not be an iterator.
+        """
+        families = [_learned(family, map(self.encode, parts)) for family in self.families()]
+        counts = map_reduce(parts, lambda part: count_cues(self.encode(part), families), workers=workers)
+        return self.result(counts, self.encode(next(iter(parts))), families)
 
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
-        return [FAMILIES.get(name)() for name in self.features]
+        names = self.features if self.features is not None else FAMILIES.names()
+        own: list[Family] = [Regexes(self.regex)] if self.regex else []
+        return [*(FAMILIES.get(name)() for name in names), *own]
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""
-        _check_classes(data)
         if not set(data.splits) <= set(COUNTED_SPLITS):
             counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
             data = replace(data, table=counted)
         return encode(data, tokens=self.tokens, scope=self.scope, language=self.language)
 
-    def result(self, counts: CueCounts, sample: Encoded) -> Result:
+    def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
         """Return the statistics of the counts, with examples for the findings from the sample."""
         tables = cue_tables(
             counts,
@@ -78,12 +99,12 @@ class Cues:
             prior=self.prior,
         )
         return Result(
-            summary=self._summary(counts, tables),
+            summary=self._summary(counts, tables, families),
             tables={"cues": tables.cues, "associations": tables.associations},
-            findings=cue_findings(tables, counts, sample, self.families(), alpha=self.alpha),
+            findings=cue_findings(tables, counts, sample, families, alpha=self.alpha),
         )
 
-    def _summary(self, counts: CueCounts, tables: CueTables) -> dict[str, Any]:
+    def _summary(self, counts: CueCounts, tables: CueTables, families: Sequence[Family]) -> dict[str, Any]:
         cues = tables.cues
         by_family = Counter(cues["family"].to_list())
         significant = Counter(cues.filter("significant")["family"].to_list())
@@ -93,13 +114,13 @@ class Cues:
             "significant": int(cues["significant"].sum()),
             "cues": sum(listed.values()),
             "families": {
-                name: {
-                    "features": by_family[name],
-                    "significant": significant[name],
-                    "cues": listed[name],
-                    "skipped": counts.skipped.get(name),
+                family.name: {
+                    "features": by_family[family.name],
+                    "significant": significant[family.name],
+                    "cues": listed[family.name],
+                    "skipped": counts.skipped.get(family.name),
                 }
-                for name in self.features
+                for family in families
             },
             "prior": dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
             "alpha": self.alpha,
@@ -110,10 +131,8 @@ class Cues:
         }
 
 
-def _check_classes(data: Instances) -> None:
-    present = data.train.table["label"].drop_nulls().n_unique()
-    if present < 2:
-        raise InputError(
-            f"{data.name}: the train split has only one label, so nothing can give it away; "
-            "check the label column (--columns label=NAME)."
-        )
+def _learned(family: Family, parts: Iterable[Encoded]) -> Family:
+    """Return the family after it has seen all parts, if it must."""
+    if not isinstance(family, LearningFamily):
+        return family
+    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Result
-from cuecard.audits.registry import AUDITS
 from cuecard.data import TASKS, Instances, Task
 from cuecard.wording import percent
 
@@ -16,7 +15,6 @@ from cuecard.wording import percent
 LONGEST_BIN = 200
 
 
-@AUDITS.register("overview")
 @dataclass(frozen=True)
 class Overview:
     """Describe the dataset before judging it."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cuecard.cli.options import QuietOption, SeedOption
+
+if TYPE_CHECKING:
+    from cuecard.data.demo import Demo
 
 EXAMPLES = """
 Examples:
@@ -24,9 +27,9 @@ def demo(
     kind: Annotated[Literal["nli", "choice"], typer.Option("--kind", help="Which set to generate.")] = "nli",
     clean: Annotated[bool, typer.Option("--clean", help="Plant nothing: the control.")] = False,
     rows: Annotated[int, typer.Option("--rows", min=200, help="How many examples to generate.")] = 6000,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")] = Path(
-        "cuecard-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")
+    ] = Path("cuecard-demo"),
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -34,10 +37,10 @@ def demo(
     from cuecard.card import audit
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
-    from cuecard.data.demo import demo_choice, demo_nli, write_demo
+    from cuecard.data.demo import write_demo
 
     with stage("Generating", silent=quiet):
-        generated = (demo_nli if kind == "nli" else demo_choice)(rows, clean=clean, seed=seed)
+        generated = _generate(kind, rows, clean=clean, seed=seed)
         written = write_demo(generated, out / "data")
     command = f"cuecard audit {written['train']} --test {written['test']}"
     card = audit(generated.instances, progress=progress(silent=quiet), command=command)
@@ -45,3 +48,11 @@ def demo(
     if not quiet:
         typer.echo(f"Data:   {out / 'data'}")
         typer.echo(f"Again:  {command}")
+
+
+def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:
+    from cuecard.data.demo import CHOICE_CUES, NLI_CUES, demo_choice, demo_nli
+
+    if kind == "nli":
+        return demo_nli(rows, seed=seed, cues=None if clean else NLI_CUES)
+    return demo_choice(rows, seed=seed, cues=None if clean else CHOICE_CUES)

@@ -33,11 +33,15 @@ ColumnsOption = Annotated[
 ]
 LabelsOption = Annotated[
     str | None,
-    typer.Option("--labels", metavar="VALUE=NAME,…", help="Names for label values, such as 0=entailment,1=neutral."),
+    typer.Option(
+        "--labels", metavar="VALUE=NAME,…", help="Names for label values, such as 0=entailment,1=neutral."
+    ),
 ]
 HoldoutOption = Annotated[
     float | None,
-    typer.Option("--holdout", help="Hold out this share of the examples as a test split that shares no sentence."),
+    typer.Option(
+        "--holdout", help="Hold out this share of the examples as a test split that shares no sentence."
+    ),
 ]
 KeepUnlabelledOption = Annotated[
     bool, typer.Option("--keep-unlabelled", help="Keep rows without a label as a class of their own.")
@@ -47,7 +51,8 @@ OnErrorOption = Annotated[
     typer.Option("--on-error", help="What to do with a bad row: stop, or skip it and say how many."),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write card.json, report.html and tables/ here.")
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Write card.json, report.html and tables/ here."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of text.")]
@@ -60,10 +65,12 @@ ScopeOption = Annotated[
     typer.Option("--scope", help="The text in which a feature is looked for."),
 ]
 FeaturesOption = Annotated[
-    str | None, typer.Option("--features", metavar="A,B,…", help="Feature families, such as word,bigram,negation.")
+    str | None,
+    typer.Option("--features", metavar="A,B,…", help="Feature families, such as word,bigram,negation."),
 ]
 MinCountOption = Annotated[
-    int, typer.Option("--min-count", min=1, help="Test features that at least this many train instances have.")
+    int,
+    typer.Option("--min-count", min=1, help="Test features that at least this many train instances have."),
 ]
 
 

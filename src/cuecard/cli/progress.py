@@ -20,7 +20,12 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+    )
     with Bars(*columns, console=console, transient=True) as bars:
         bars.add_task(title, total=None)
         yield

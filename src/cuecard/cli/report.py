@@ -19,7 +19,8 @@ Examples:
 def report(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; CARD/report.html by default.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write it; CARD/report.html by default."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the card.")] = False,
 ) -> None:

@@ -3,6 +3,8 @@
 from cuecard.data.columns import parse_columns, parse_labels
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.loading import load
+from cuecard.data.presets import Preset, get_preset, list_presets
+from cuecard.data.scanning import Scan, scan
 
 __all__ = [
     "COLUMNS",
@@ -10,8 +12,13 @@ __all__ = [
     "TASKS",
     "Instances",
     "LoadReport",
+    "Preset",
+    "Scan",
     "Task",
+    "get_preset",
+    "list_presets",
     "load",
     "parse_columns",
     "parse_labels",
+    "scan",
 ]

@@ -65,12 +65,16 @@ class Columns:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Return role → column from what was typed: `premise=a,hypothesis=b,label=c`, `choices=A+B+C+D,answer=key`."""
+    """Return role → column from what was typed, such as `premise=a,hypothesis=b,label=c`.
+
+    Several columns are joined by `+` (`choices=A+B+C+D`), an answer counted from 1 is `answer=COLUMN:1`, and
+    `id=none` numbers the rows.
+    """
     return _parse_pairs(text, option="--columns", example="premise=a,hypothesis=b,label=c")
 
 
 def parse_labels(text: str) -> dict[str, str]:
-    """Return value → label name from what was typed: `0=entailment,1=neutral`; `x=` makes x a missing label."""
+    """Return value → name from what was typed, such as `0=entailment,1=neutral`; `x=` means x is no label."""
     return _parse_pairs(text, option="--labels", example="0=entailment,1=neutral")
 
 
@@ -100,11 +104,12 @@ def recognise(
     columns: ColumnsArgument | None = None,
     known: Mapping[Role, Sequence[str]] | None = None,
     answer_base: int | None = None,
+    prompt_ends_with: str | None = None,
 ) -> Columns:
     """Return the task and the roles of the columns, or raise an error that shows the option to type.
 
-    `columns` is what the user said and always wins; `known` are names a preset expects, tried before the general
-    ones. Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
+    `columns` is what the user said and always wins; `known` are names a preset expects, tried before others.
+    Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
     preference, other pairs, and a single text last.
     """
     if task is not None and task not in TASKS:
@@ -116,8 +121,7 @@ def recognise(
             continue
         hit = _first_known(candidates, names, schema)
         if hit:
-            said_by_preset = {**said, role: hit}
-            said = said_by_preset
+            said[role] = hit
     explicit = frozenset(r for r in said if columns and r in columns)
     possible = (task,) if task else _possible_tasks(explicit)
     for candidate in possible:
@@ -126,14 +130,16 @@ def recognise(
             if "id" not in roles and not no_id:
                 found = _find("id", names, schema, taken=_flat(roles.values()))
                 roles = {**roles, **({"id": found} if found else {})}
-            return Columns(candidate, roles, explicit, base if base is not None else answer_base)
+            return Columns(
+                candidate, roles, explicit, base if base is not None else answer_base, prompt_ends_with
+            )
     raise _unrecognised(schema, where, task, said)
 
 
 def _said(
     columns: ColumnsArgument, schema: Schema, where: str
 ) -> tuple[dict[Role, tuple[str, ...]], int | None, bool]:
-    """Return the roles the user named, the number answers are counted from if said, and whether ids are refused."""
+    """Return the roles the user named, where answers count from if said, and whether ids are refused."""
     said: dict[Role, tuple[str, ...]] = {}
     base: int | None = None
     no_id = False
@@ -153,9 +159,10 @@ def _said(
         for column in chosen:
             if column not in schema:
                 near = get_close_matches(column, list(schema), n=1, cutoff=0.6)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise InputError(
-                    f"{where} has no column {column!r} for the role {role!r}; its columns are {_listed(schema)}.{hint}"
+                    f"{where} has no column {column!r} for the role {role!r}{hint}; "
+                    f"its columns are {_listed(schema)}."
                 )
         said[role] = tuple(chosen)
     return said, base, no_id
@@ -230,9 +237,7 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], sch
         pair = (names[first], names[second])
         if not all(_is_text(schema[c]) for c in pair):
             continue
-        if any(
-            roles.get(role, (c,)) != (c,) for role, c in zip(("premise", "hypothesis"), pair, strict=True)
-        ):
+        if roles.get("premise", pair[:1]) != pair[:1] or roles.get("hypothesis", pair[1:]) != pair[1:]:
             continue
         roles["premise"], roles["hypothesis"] = (pair[0],), (pair[1],)
         return
@@ -296,12 +301,9 @@ def _unrecognised(
     missing = ""
     if task:
         lacking = [r for r in REQUIRED[task] if r not in said]
-        missing = (
-            f" No column was recognised for the task {task!r} (needed: {', '.join(lacking)})."
-            if lacking
-            else ""
-        )
+        missing = f" (the task {task!r} needs {', '.join(lacking)})" if lacking else ""
     options = " or ".join(_OPTION[t] for t in shown)
     return InputError(
-        f"The columns of {where} are not recognised: {_listed(schema)}.{missing} Say which is which with {options}."
+        f"The columns of {where} are not recognised: {_listed(schema)}{missing}; "
+        f"say which is which with {options}."
     )

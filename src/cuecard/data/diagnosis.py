@@ -19,7 +19,7 @@ _REMEDY = "correct the row, or leave such rows out with --on-error skip"
 
 
 def mend_csv(data: bytes, where: str, *, separator: str, quote: str | None, skip: bool) -> RawTable:
-    """Return the good rows of a csv file that a fast parser refused, or raise an error naming the first bad one."""
+    """Return the good rows of a csv file a fast parser refused, or raise an error about the first bad one."""
     text = data.decode("utf-8-sig", errors="surrogateescape")
     previous = csv.field_size_limit(max(len(text), 1))
     try:
@@ -34,31 +34,55 @@ def _mend_csv(text: str, where: str, separator: str, quote: str | None, skip: bo
         delimiter=separator,
         quotechar=quote,
         quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
-        strict=False,
+        strict=True,
     )
-    header = next(reader, [])
-    if any(_undecodable(name) for name in header):
-        raise InputError(f"The header of {where} is not valid UTF-8: save the file as UTF-8.")
+    header = _header(reader, where)
     good: list[list[str | None]] = []
     rows: list[int] = []
     reasons: Counter[str] = Counter()
-    for number, fields in enumerate((f for f in reader if f), start=1):
+    for number, fields in enumerate(_records(reader), start=1):
         problem = _csv_problem(fields, len(header))
-        if problem is None:
+        if problem is None and isinstance(fields, list):
             good.append([f or None for f in fields] + [None] * (len(header) - len(fields)))
             rows.append(number)
-            continue
-        reason, detail = problem
-        if not skip:
-            raise InputError(f"Row {number:,} of {where} {detail}: {_REMEDY}.")
-        reasons[reason] += 1
+        elif problem is not None:
+            reason, detail = problem
+            if not skip:
+                raise InputError(f"Row {number:,} of {where} {detail}: {_REMEDY}.")
+            reasons[reason] += 1
     frame = pl.DataFrame(
         good, schema={_unique(header, i): pl.String for i in range(len(header))}, orient="row"
     )
-    return _mended(frame, where, rows, reasons)
+    return _mended(frame, where, rows, reasons, untyped=True)
 
 
-def _csv_problem(fields: list[str], width: int) -> tuple[str, str] | None:
+def _header(reader: Iterator[list[str]], where: str) -> list[str]:
+    try:
+        header = next(reader)
+    except (csv.Error, StopIteration):
+        header = ["\udc80"]
+    if any(_undecodable(name) for name in header):
+        raise InputError(f"The header of {where} is no line of UTF-8 text: save the file as UTF-8 csv.")
+    return header
+
+
+def _records(reader: Iterator[list[str]]) -> Iterator[list[str] | csv.Error]:
+    """Yield the records of a csv file, or the error in place of one that breaks the rules of quoting."""
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield error
+            continue
+        if fields:
+            yield fields
+
+
+def _csv_problem(fields: list[str] | csv.Error, width: int) -> tuple[str, str] | None:
+    if isinstance(fields, csv.Error):
+        return "broken quoting", f"breaks the rules of csv quoting ({fields})"
     if len(fields) > width:
         return (
             "too many fields",
@@ -79,7 +103,7 @@ def _undecodable(text: str) -> bool:
 
 
 def mend_jsonl(data: bytes, where: str, *, skip: bool) -> RawTable:
-    """Return the good rows of a jsonl file that a fast parser refused, or raise an error naming the first bad one.
+    """Return the good rows of a jsonl file a fast parser refused, or raise an error about the first bad one.
 
     Columns whose values have no common type (a number here, an object there) become text.
     """
@@ -129,5 +153,8 @@ def _as_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _mended(frame: pl.DataFrame, where: str, rows: list[int], reasons: Counter[str]) -> RawTable:
-    return RawTable(frame, (where,), (frame.height,), np.asarray(rows, dtype=np.int64), dropped=dict(reasons))
+def _mended(
+    frame: pl.DataFrame, where: str, rows: list[int], reasons: Counter[str], *, untyped: bool = False
+) -> RawTable:
+    numbers = np.asarray(rows, dtype=np.int64)
+    return RawTable(frame, (where,), (frame.height,), numbers, dropped=dict(reasons), untyped=untyped)

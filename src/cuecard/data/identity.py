@@ -27,7 +27,7 @@ class Ids:
 def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
     """Return the rows' numbers, counted from 1, as text."""
     if raw.rows is not None and len(raw.files) == 1:
-        return pl.Series("example_id", raw.rows).cast(pl.String)
+        return pl.Series("example_id", raw.rows + start).cast(pl.String)
     return (
         pl.int_range(start + 1, start + raw.frame.height + 1, eager=True).cast(pl.String).alias("example_id")
     )

@@ -57,24 +57,30 @@ def learn_labels(
     where: str,
     column: str,
     mapping: Mapping[str, str | None] | None = None,
+    strict: bool = True,
     keep_unlabelled: bool = False,
 ) -> LabelScheme:
     """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
-    already are one of its names stay, any other value counts as unknown.
+    already are one of its names stay. Any other counts as unknown, or keeps its own name if not `strict`.
     """
+    mapping = {str(raw): name for raw, name in mapping.items()} if mapping else None
     seen = {v for v in values if v is not None}
-    missing = {v for v in seen if v.strip() in MISSING}
+    missing = {v for v in seen if v.strip() in MISSING and v not in (mapping or {})}
     rest = seen - missing
     if "-1" in rest and all(_whole(v) for v in rest) and "-1" not in (mapping or {}):
         missing.add("-1")
     rest = seen - missing
     if mapping:
-        renamed = {str(raw): name for raw, name in mapping.items() if name}
+        renamed = {raw: name for raw, name in mapping.items() if name}
         order = list(dict.fromkeys(renamed.values()))
         known = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
-        unmapped = tuple(sorted(v for v in rest if v not in known and str(v) not in mapping))
+        unmapped = tuple(sorted(v for v in rest if v not in known and v not in mapping))
+        if not strict:
+            known |= {raw: raw for raw in unmapped}
+            order += sorted(unmapped, key=_label_order(set(unmapped)))
+            unmapped = ()
         names = [name for name in order if name in known.values()]
     else:
         known = {raw: raw for raw in rest}

@@ -15,7 +15,7 @@ import polars as pl
 class RawTable:
     """Rows of one or more files, with what is needed to say where a row stands.
 
-    `rows` holds each row's number in its file, counted from 1 without header and blank lines; None where nothing
+    `rows` holds each row's number in its file, counted from 1 without header and blank lines; None where none
     was skipped, so that the numbers follow from the files' sizes.
     """
 
@@ -27,6 +27,15 @@ class RawTable:
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: Rows of the (only) file that stand before this part of it.
+    first_row: int = 0
+    #: Whether the format knows no types, so that numbers came as text.
+    untyped: bool = False
+
+    @property
+    def n_read(self) -> int:
+        """Number of rows read, those left out included."""
+        return self.frame.height + sum(self.dropped.values())
 
     @property
     def where(self) -> str:
@@ -40,7 +49,26 @@ class RawTable:
         which = bisect_right(ends, index)
         start = ends[which - 1] if which else 0
         row = int(self.rows[index]) if self.rows is not None else index - start + 1
-        return f"row {row:,} of {self.files[which]}"
+        return f"row {self.first_row + row:,} of {self.files[which]}"
+
+    def flat(self) -> RawTable:
+        """Return the table with the fields of structs as columns of their own, named `parent.field`.
+
+        Structs of lists stay: they are choices with their keys.
+        """
+        wide = {
+            name: [f.name for f in dtype.fields]
+            for name, dtype in self.frame.schema.items()
+            if isinstance(dtype, pl.Struct) and not _all_lists(dtype)
+        }
+        if not wide:
+            return self
+        fields = [
+            pl.col(name).struct.field(part).alias(f"{name}.{part}")
+            for name, parts in wide.items()
+            for part in parts
+        ]
+        return replace(self, frame=self.frame.with_columns(fields).drop(list(wide)))
 
     def keep(self, mask: pl.Series, dropped: Mapping[str, int]) -> RawTable:
         """Return the rows where the mask holds, under their old numbers, with the reasons why others went."""
@@ -80,7 +108,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
         frame = pl.concat(_alike(frames), how="diagonal_relaxed")
         if len({frozenset(f.columns) for f in frames}) > 1:
             notes += (
-                f"The {len(tables)} files do not all have the same columns; where one lacks a column it is empty.",
+                f"The {len(tables)} files differ in their columns; where one lacks a column it is empty.",
             )
     rows = None
     if any(t.rows is not None for t in tables):
@@ -101,7 +129,12 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
         names,
         dropped,
         notes,
+        untyped=all(t.untyped for t in tables),
     )
+
+
+def _all_lists(dtype: pl.Struct) -> bool:
+    return all(isinstance(field.dtype, pl.List) for field in dtype.fields)
 
 
 def _alike(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -34,9 +35,7 @@ def read_file(path: Path, *, on_error: OnError = "stop", limit: int | None = Non
         data = data[: data.rfind(b"\n") + 1]
         dropped["file cut short: rest of the file"] = 1
     table = parse(data, kind, str(path), on_error=on_error)
-    table = RawTable(
-        table.frame, table.files, table.sizes, table.rows, {}, {**table.dropped, **dropped}, table.notes
-    )
+    table = replace(table, dropped={**table.dropped, **dropped})
     return table if limit is None else table.head(limit)
 
 
@@ -56,13 +55,10 @@ def parse(
         frame = pl.read_csv(io.BytesIO(data), separator=separator, quote_char=quote, infer_schema=False)
     except pl.exceptions.PolarsError:
         return mend_csv(data, where, separator=separator, quote=quote, skip=on_error == "skip")
-    return RawTable(*_without_blank_lines(frame, where))
-
-
-def _without_blank_lines(frame: pl.DataFrame, where: str) -> tuple[pl.DataFrame, tuple[str], tuple[int]]:
     if frame.width > 1 and frame.height and frame[:, 0].null_count():
+        # The parser takes a blank line for a row without values.
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return frame, (where,), (frame.height,)
+    return RawTable(frame, (where,), (frame.height,), untyped=True)
 
 
 def separator_of(data: bytes, kind: Format) -> str:
@@ -94,7 +90,7 @@ def read_parquet(path: Path, compression: Compression = "none", *, limit: int | 
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0].removeprefix("parquet: ")
         raise InputError(
-            f"{path} is damaged or cut short, so none of its rows can be read ({reason}): copy or export it again."
+            f"{path} is damaged or cut short, so no row can be read ({reason}): copy or export it again."
         ) from None
     names = class_names(metadata.get("huggingface"))
     return RawTable(frame, (str(path),), (frame.height,), class_names=names)

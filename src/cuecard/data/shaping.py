@@ -13,27 +13,13 @@ from cuecard.data.choices import answered, message_text, shared_prompt
 from cuecard.data.columns import Columns
 from cuecard.data.identity import ids_of
 from cuecard.data.instances import COLUMNS
-from cuecard.data.labels import UNLABELLED, LabelScheme, label_texts
+from cuecard.data.labels import UNLABELLED, label_texts
 from cuecard.data.raw import RawTable
 from cuecard.data.reading import OnError
 from cuecard.data.roles import Role
+from cuecard.data.scheme import Scheme
 from cuecard.data.texts import Problem, joined, text, text_problems
 from cuecard.errors import InputError
-
-#: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
-CHOICE_LABELS = ("right", "wrong")
-PREFERENCE_LABELS = ("chosen", "rejected")
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """All that must be the same for every split and every partition of a dataset."""
-
-    columns: Columns
-    labels: LabelScheme
-    rule: AnswerRule | None = None
-    keep_unlabelled: bool = False
-    on_error: OnError = "stop"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +29,8 @@ class Shaped:
     table: pl.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: Whether examples are called by their row number.
+    numbered: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +59,8 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
     notes = raw.notes + _empty_notes(raw, columns)
     if ids.group:
         notes += (
-            f"Column {_id_column(columns)!r} names groups of rows, not single rows: it is kept as an extra column "
-            "and rows are numbered (--columns id=… names another).",
+            f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
+            "column, and rows are numbered (name another with --columns id=OTHER).",
         )
     extras = _extras(raw, columns, keep_id=ids.group)
     base = {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
@@ -84,7 +72,7 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         table = frame.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
     table = table.with_columns(split=pl.lit(split, dtype=pl.String)).select(*COLUMNS, *extras)
     table, dropped = _labelled(table, raw, scheme)
-    return Shaped(table, {**raw.dropped, **dropped}, notes)
+    return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns)
 
 
 def _id_column(columns: Columns) -> str | None:
@@ -108,7 +96,7 @@ def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
 
 
 def _preference(raw: RawTable, columns: Columns) -> _Parts:
-    chosen, rejected = (message_text(raw, columns.one(role)) for role in ("chosen", "rejected"))  # type: ignore[arg-type]
+    chosen, rejected = (message_text(raw, columns.one(role)) for role in ("chosen", "rejected"))
     if "prompt" in columns:
         prompt = _role(raw, columns, "prompt")
     elif columns.prompt_ends_with:
@@ -122,7 +110,7 @@ def _preference(raw: RawTable, columns: Columns) -> _Parts:
 def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
     columns = scheme.columns
     table = answered(raw, columns)
-    premise = joined([_role(raw, columns, role) for role in ("context", "question") if role in columns])  # type: ignore[arg-type]
+    premise = joined([_role(raw, columns, role) for role in ("context", "question") if role in columns])
     assert scheme.rule is not None
     right = table.positions(scheme.rule)
     problems = []
@@ -147,7 +135,7 @@ def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Ser
     }.get(rule, "the key of a choice" if rule == "key" else "the text of a choice")
     return Problem(
         "answer out of range",
-        f"has the answer {value!r} in column {column!r}, which is none of its {choices} choices (read as {how})",
+        f"has the answer {value!r} in column {column!r}, none of its {choices} choices (read as {how})",
         lost,
         f"correct the row, say where counting starts with --columns answer={column}:1 or {column}:0",
     )
@@ -218,10 +206,23 @@ def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, pl.S
     """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
     used = columns.used - ({columns.one("id")} if keep_id else frozenset())
     return {
-        (f"original_{name}" if name in COLUMNS else name): raw.frame[name]
+        (f"original_{name}" if name in COLUMNS else name): _typed(raw.frame[name])
+        if raw.untyped
+        else raw.frame[name]
         for name in raw.frame.columns
         if name not in used
     }
+
+
+def _typed(values: pl.Series) -> pl.Series:
+    """Return text as numbers where all of it is numbers; codes such as 007 stay text."""
+    if values.dtype != pl.String or values.null_count() == len(values):
+        return values
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = values.cast(dtype, strict=False)
+        if numbers.null_count() == values.null_count():
+            return values if values.str.contains(r"^[+-]?0\d").any() else numbers
+    return values
 
 
 def _empty_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:

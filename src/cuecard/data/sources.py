@@ -1,4 +1,4 @@
-"""What the caller points at (a path, folder, glob, table, saved dataset) becomes raw tables by split."""
+"""What the caller points at (a path, folder, glob, table, public dataset) becomes raw tables by split."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cuecard.data.formats import EXTENSIONS, format_of
+from cuecard.data.hub import is_saved, preset_sources, read_hub, read_saved, saved_splits
+from cuecard.data.presets import Preset, split_preset
 from cuecard.data.raw import RawTable, stacked
 from cuecard.data.reading import OnError, read_file
 from cuecard.errors import InputError, UsageError
@@ -18,24 +20,40 @@ from cuecard.errors import InputError, UsageError
 #: A path, folder, glob, `hf:` or `preset:` name, or a polars, pandas or pyarrow table or list of dicts.
 Source: TypeAlias = Any
 
-_SPLIT_IN_NAME = re.compile(
+SPLITS = ("train", "dev", "test")
+_SPLIT_WORD = re.compile(
     r"(?:^|[-_.])(train|training|dev|valid|validation|val|test)(?=$|[-_.])", re.IGNORECASE
 )
 _SPLIT_NAMES = {"train": "train", "training": "train", "test": "test"}
 
 
-def read_source(source: Source, *, on_error: OnError, limit: int | None) -> dict[str, RawTable]:
+def without_preset(source: Source) -> tuple[Preset | None, Source]:
+    """Return the preset a source names, if any, and what is left to read: a path, or the preset itself."""
+    if not isinstance(source, str) or not source.startswith("preset:"):
+        return None, source
+    preset, path = split_preset(source)
+    return preset, path if path is not None else preset
+
+
+def read_source(
+    source: Source, *, on_error: OnError = "stop", limit: int | None = None
+) -> dict[str, RawTable]:
     """Return the raw tables of a source by split; a source that does not name splits is all `train`."""
+    if isinstance(source, Preset):
+        return {split: read_hub(name).flat() for split, name in preset_sources(source).items()}
     if not isinstance(source, str | Path):
-        return {"train": _from_memory(source)}
-    return {
-        split: stacked([read_file(path, on_error=on_error, limit=limit) for path in paths])
-        for split, paths in files_by_split(source).items()
-    }
+        return {"train": from_memory(source).flat()}
+    if str(source).startswith("hf:"):
+        return {"train": read_hub(str(source)).flat()}
+    tables = {}
+    for split, paths in paths_by_split(source).items():
+        read = [read_saved(p) if p.is_dir() else read_file(p, on_error=on_error, limit=limit) for p in paths]
+        tables[split] = stacked(read).flat()
+    return tables
 
 
-def files_by_split(source: str | Path) -> dict[str, list[Path]]:
-    """Return the data files a path, folder or glob stands for, by the split their names tell.
+def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
+    """Return the data files (or folders of saved datasets) a path, folder or glob stands for, by split.
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
@@ -43,18 +61,7 @@ def files_by_split(source: str | Path) -> dict[str, list[Path]]:
     if path.is_file():
         return {"train": [path]}
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.is_file() and format_of(p))
-        files = files or sorted(p for p in path.rglob("*") if p.is_file() and format_of(p))
-        if not files:
-            raise InputError(f"The folder {source} holds no data file; expected {EXTENSIONS}.")
-        splits = [split_in_name(p) for p in files]
-        if "train" in splits and None not in splits:
-            return {
-                s: [p for p, named in zip(files, splits, strict=True) if named == s]
-                for s in ("train", "dev", "test")
-                if s in splits
-            }
-        return {"train": files}
+        return _folder(path)
     found = sorted(Path(p) for p in glob.glob(str(path), recursive=True) if Path(p).is_file())
     if found:
         return {"train": found}
@@ -62,44 +69,65 @@ def files_by_split(source: str | Path) -> dict[str, list[Path]]:
     raise InputError(f"{kind} {source}; check the path (the current folder is {Path.cwd()}).")
 
 
-def split_in_name(path: Path) -> str | None:
+def _folder(path: Path) -> dict[str, list[Path]]:
+    if is_saved(path):
+        parts = list(saved_splits(path).items())
+        if len(parts) == 1:
+            return {"train": [parts[0][1]]}
+        return _by_split([p for _, p in parts], [split_in_name(name) for name, _ in parts])
+    files = sorted(p for p in path.iterdir() if p.is_file() and format_of(p))
+    files = files or sorted(p for p in path.rglob("*") if p.is_file() and format_of(p))
+    if not files:
+        raise InputError(f"The folder {path} holds no data file; expected {EXTENSIONS}.")
+    splits = [split_in_name(p.name) for p in files]
+    return {"train": files} if None in splits or "train" not in splits else _by_split(files, splits)
+
+
+def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, list[Path]]:
+    """Return the paths of each split; where there is no test split, the development split takes its place."""
+    found = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
+    found = {s: listed for s, listed in found.items() if listed}
+    if "train" not in found:
+        names = ", ".join(p.name for p in paths)
+        raise InputError(
+            f"{paths[0].parent} has no train split, only {names}: give the folder of one of them."
+        )
+    if "test" not in found and "dev" in found:
+        found["test"] = found.pop("dev")
+    return found
+
+
+def split_in_name(name: str) -> str | None:
     """Return the split that a file's name tells: train, dev (also valid, validation, val) or test."""
-    match = _SPLIT_IN_NAME.search(path.name.split(".")[0])
+    match = _SPLIT_WORD.search(name.split(".")[0])
     return _SPLIT_NAMES.get(match.group(1).lower(), "dev") if match else None
 
 
-def _from_memory(source: object) -> RawTable:
-    """Return a table that is already in memory."""
-    where = "the given table"
+def from_memory(source: object) -> RawTable:
+    """Return a table that is in memory already: polars, pandas, pyarrow, dict of columns, list of dicts."""
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    if isinstance(source, pl.DataFrame):
-        frame = source
-    elif isinstance(source, Mapping) or (
-        isinstance(source, Sequence)
-        and not isinstance(source, str | bytes)
-        and all(isinstance(r, dict) for r in source)
-    ):
-        frame = _from_records(source)
-    elif hasattr(source, "__arrow_c_stream__") or type(source).__module__.startswith("pandas."):
-        frame = _from_arrow(source)
-    else:
-        raise UsageError(
-            f"Cannot read data from {type(source).__name__}: give a path, or a polars, pandas or pyarrow table, "
-            "or a list of dicts."
-        )
-    return RawTable(frame, (where,), (frame.height,))
-
-
-def _from_records(records: Any) -> pl.DataFrame:
     try:
-        return pl.DataFrame(records, infer_schema_length=None)
-    except (TypeError, pl.exceptions.PolarsError) as error:
+        frame = _frame(source)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(
-            f"The given rows are no table ({str(error).splitlines()[0]}): give every row the same types."
+            f"The given rows are no table ({reason}): give every row the same columns and types."
         ) from None
+    return RawTable(frame, ("the given table",), (frame.height,))
 
 
-def _from_arrow(source: Any) -> pl.DataFrame:
-    frame = pl.from_pandas(source) if type(source).__module__.startswith("pandas.") else pl.DataFrame(source)
-    return frame
+def _frame(source: Any) -> pl.DataFrame:
+    if isinstance(source, pl.DataFrame):
+        return source
+    if type(source).__module__.split(".")[0] == "pandas":
+        return pl.from_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return pl.DataFrame(source)
+    rows = isinstance(source, Sequence) and not isinstance(source, str | bytes)
+    if isinstance(source, Mapping) or (rows and all(isinstance(row, Mapping) for row in source)):
+        return pl.DataFrame(source, infer_schema_length=None)
+    raise UsageError(
+        f"Cannot read data from {type(source).__name__}: give a path, a polars, pandas or pyarrow table, "
+        "or a list of dicts."
+    )

@@ -24,6 +24,7 @@ class Regexes:
 
     name: ClassVar[str] = "regex"
     description: ClassVar[str] = "a regular expression of yours matches"
+    phrase: ClassVar[str] = "a match of {}"
     languages: ClassVar[frozenset[str] | None] = None
 
     patterns: tuple[tuple[str, str], ...]
@@ -48,9 +49,10 @@ class Regexes:
 class Function:
     """Features computed by a function from the table of instances to named boolean columns."""
 
-    name: str  # type: ignore[misc]
+    name: str
     function: FeatureFunction
-    description: str = "a function of yours"  # type: ignore[misc]
+    description: str = "a function of yours"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

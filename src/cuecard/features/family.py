@@ -69,7 +69,8 @@ class Presence:
 class Family(Protocol):
     """A set of named binary features of an instance.
 
-    `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
+    `phrase` says in a sentence what an instance with a feature has: "“{}”" for a word, "{}" where the name says
+    it. `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
     `cuecard.errors.CueCardError`; it is then skipped with that reason, and the others run. A family with very
     many features may also offer `counts(data, classes, n_classes) -> FeatureCounts`, which the audit prefers
     to building the matrix.
@@ -77,6 +78,7 @@ class Family(Protocol):
 
     name: ClassVar[str]
     description: ClassVar[str]
+    phrase: ClassVar[str]
     languages: ClassVar[frozenset[str] | None]
 
     def presence(self, data: Encoded) -> Presence:

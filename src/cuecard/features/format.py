@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded
 
 #: Name of a feature and the regular expression that a text with it matches (Rust syntax, Unicode).
@@ -35,13 +35,13 @@ PATTERNS = {
 }
 
 
-@FAMILIES.register("format")
 @dataclass(frozen=True)
 class Formats:
     """How a text looks rather than what it says."""
 
     name: ClassVar[str] = "format"
     description: ClassVar[str] = "punctuation, capitals, digits, markdown, lists, code"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:
@@ -51,9 +51,13 @@ class Formats:
 
 def matching(data: Encoded, patterns: dict[str, str]) -> Presence:
     """Return which instances match which named patterns in the texts of the scope."""
-    fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[data.scope]
+    fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[
+        data.scope
+    ]
     found = data.instances.table.lazy().select(
-        pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields]).fill_null(False).alias(name)
+        pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields])
+        .fill_null(False)
+        .alias(name)
         for name, pattern in patterns.items()
     )
     columns = found.collect()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded
 
 
@@ -26,7 +26,6 @@ class LengthCounts:
         return LengthCounts(_padded(self.counts, size) + _padded(other.counts, size))
 
 
-@FAMILIES.register("length")
 @dataclass(frozen=True)
 class Lengths:
     """Bins that each hold about the same share of the train instances, named by their range of tokens.
@@ -36,6 +35,7 @@ class Lengths:
 
     name: ClassVar[str] = "length"
     description: ClassVar[str] = "how many tokens, and the longest or shortest choice"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     bins: int = 5
@@ -68,7 +68,8 @@ class Lengths:
 def _bin_names(edges: tuple[int, ...]) -> list[str]:
     lows = [0, *(edge + 1 for edge in edges)]
     closed = [
-        f"{low} tokens" if low == high else f"{low} to {high} tokens" for low, high in zip(lows, edges, strict=False)
+        f"{low} tokens" if low == high else f"{low} to {high} tokens"
+        for low, high in zip(lows, edges, strict=False)
     ]
     return [*closed, f"{lows[-1]} or more tokens"]
 

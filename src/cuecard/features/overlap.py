@@ -10,28 +10,28 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import UsageError
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded, Tokens, presence, stop_words
 
 
-@FAMILIES.register("overlap")
 @dataclass(frozen=True)
 class Overlap:
     """Whether some, all or none of the hypothesis' words that are not stop words stand in the premise."""
 
     name: ClassVar[str] = "overlap"
     description: ClassVar[str] = "premise and hypothesis share words that are not stop words"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:
-        """Return three features: overlap, no overlap, full overlap."""
+        """Return three features: some, none or all of the hypothesis' words stand in the premise."""
         if data.instances.task == "text":
             raise UsageError("overlap compares premise and hypothesis, and single texts have no premise")
         shared, content = shared_words(data)
         columns = {
-            "overlap": shared > 0,
-            "no overlap": (shared == 0) & (content > 0),
-            "full overlap": (shared == content) & (content > 0),
+            "some words of the premise": shared > 0,
+            "no word of the premise": (shared == 0) & (content > 0),
+            "only words of the premise": (shared == content) & (content > 0),
         }
         return Presence.from_columns(columns, len(data.instances))
 

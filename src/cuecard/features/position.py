@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cuecard.errors import UsageError
-from cuecard.features.family import FAMILIES, Presence
+from cuecard.features.family import Presence
 from cuecard.text import Encoded
 
 
-@FAMILIES.register("position")
 @dataclass(frozen=True)
 class Positions:
     """Being the first, second, … choice; only where the order of the choices is part of the data."""
 
     name: ClassVar[str] = "position"
     description: ClassVar[str] = "the place of a choice among the choices"
+    phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

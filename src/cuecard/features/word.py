@@ -8,17 +8,17 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.features.family import FAMILIES, FeatureCounts, Presence
+from cuecard.features.family import FeatureCounts, Presence
 from cuecard.text import Encoded, presence, presence_counts
 
 
-@FAMILIES.register("word")
 @dataclass(frozen=True)
 class Words:
     """Every token type is a feature, named by itself."""
 
     name: ClassVar[str] = "word"
     description: ClassVar[str] = "a word occurs"
+    phrase: ClassVar[str] = "“{}”"
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

@@ -1,6 +1,6 @@
 """People look: the card as an HTML report, in the terminal, as Markdown and in a notebook.
 
-The names are imported when they are first used, so that looking at a card in the terminal loads no chart library.
+The names are imported when they are first used, so that the terminal view loads no chart library.
 """
 
 from __future__ import annotations

@@ -17,19 +17,21 @@ _NOT_SIGNIFICANT_POINTS = 500
 
 def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Return the cues with `test_share`: how often the label a feature points to holds in test, too."""
+    counted = [label for label in labels if f"test_{label}" in cues.columns]
+    if "test_count" not in cues.columns or not counted:
+        missing = pl.lit(None, dtype=pl.Int64)
+        return cues.with_columns(test_count=missing, test_share=missing.cast(pl.Float64))
     hits = pl.coalesce(
         *(
             pl.when(pl.col("label").cast(pl.String) == label).then(pl.col(f"test_{label}"))
-            for label in labels
-            if f"test_{label}" in cues.columns
-        ),
-        pl.lit(None, dtype=pl.Int64),
+            for label in counted
+        )
     )
     return cues.with_columns(test_share=pl.when(pl.col("test_count") > 0).then(hits / pl.col("test_count")))
 
 
 def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:
-    """Return at most `MOST_POINTS` cues: the strongest significant ones, and evenly drawn others for contrast."""
+    """Return at most `MOST_POINTS` cues: the strongest significant ones, and others for contrast."""
     if cues.height <= MOST_POINTS:
         return cues
     significant = cues.filter("significant")
@@ -40,10 +42,27 @@ def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:
 
 
 def strongest(cues: pl.DataFrame, label: str, top: int) -> pl.DataFrame:
-    """Return the strongest significant cues of a label, listed ones (seen often enough in test, too) first."""
+    """Return the strongest significant cues of a label, each saying something the ones before it do not.
+
+    Cues seen often enough in test are preferred; "is sleeping" after "sleeping" is left out.
+    """
     of_label = cues.filter((pl.col("label").cast(pl.String) == label) & pl.col("significant"))
     listed = of_label.filter("is_cue")
-    return (listed if listed.height >= min(3, of_label.height) else of_label).head(top)
+    candidates = (listed if listed.height >= min(3, of_label.height) else of_label).head(20 * top)
+    kept = saying_something_new(candidates["feature"].cast(pl.String).to_list())
+    return candidates[kept[:top]]
+
+
+def saying_something_new(features: Sequence[str]) -> list[int]:
+    """Return the positions of features whose words do not include, or lie within, those of an earlier one."""
+    said: list[set[str]] = []
+    kept = []
+    for i, feature in enumerate(features):
+        words = set(feature.split())
+        if not any(words <= other or other <= words for other in said):
+            said.append(words)
+            kept.append(i)
+    return kept
 
 
 def prior_of(section: Section) -> Mapping[str, float]:

@@ -59,3 +59,10 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     if finding.n is not None:
         shown.append(("Examples", numbers.count(finding.n)))
     return shown
+
+
+def looked_at(card: Card, finding: FindingModel, field: str) -> bool:
+    """Return whether a finding's words were looked for in this text: marking the other one would mislead."""
+    section = card.sections.get(finding.section)
+    scope = section.parameters.get("scope", "both") if section else "both"
+    return scope in ("both", field)

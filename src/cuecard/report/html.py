@@ -15,7 +15,7 @@ from markupsafe import Markup
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.errors import InputError
 from cuecard.report import numbers
-from cuecard.report.findings import facts, meter, ordered_findings
+from cuecard.report.findings import facts, looked_at, meter, ordered_findings
 from cuecard.report.inlined import chart_library, resource, script_json, security_policy
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
@@ -108,7 +108,7 @@ def _functions(card: Card) -> dict[str, Any]:
     positions = {label: i % len(LIGHT.labels) for i, label in enumerate(card.dataset.labels)}
 
     def marked(finding: FindingModel, field: str, text: str, words: Sequence[str]) -> list[Piece]:
-        return highlight(text, words if _looked_at(card, finding, field) else ())
+        return highlight(text, words if looked_at(card, finding, field) else ())
 
     return {
         "numbers": numbers,
@@ -120,13 +120,6 @@ def _functions(card: Card) -> dict[str, Any]:
         "settings": settings,
         "chart_id": lambda chapter, i: f"{chapter.name}-{i}",
     }
-
-
-def _looked_at(card: Card, finding: FindingModel, field: str) -> bool:
-    """Return whether a finding's words were looked for in this text: marking the other one would mislead."""
-    section = card.sections.get(finding.section)
-    scope = section.parameters.get("scope", "both") if section else "both"
-    return scope in ("both", field)
 
 
 def _specifications(chapters: Sequence[_Chapter]) -> dict[str, Any]:

@@ -26,10 +26,10 @@ def resource(name: str) -> str:
 
 @cache
 def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed vl-convert: no network needed."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed vl-convert."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle()
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
     # The HTML parser looks for these inside a script, even within its strings and regular expressions.
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
@@ -43,7 +43,7 @@ def script_hash(script: str) -> str:
 def security_policy(scripts: list[str]) -> str:
     """Return a policy under which only our own scripts run and nothing is fetched.
 
-    Vega interprets its expressions (`ast: true`), so no evaluation of strings is needed; it sets styles, though.
+    Vega interprets its expressions (`ast: true`), so no string is ever evaluated; it does set styles.
     """
     allowed = " ".join(script_hash(script) for script in scripts) or "'none'"
     return (

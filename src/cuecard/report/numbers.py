@@ -46,6 +46,11 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
+def decimal(value: float | None) -> str:
+    """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
+
+
 def probability(value: float | None, log10: float | None = None) -> str:
     """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3×10⁻³²¹."""
     if log10 is None:

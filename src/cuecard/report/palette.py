@@ -1,4 +1,4 @@
-"""Colours and type of every view: one quiet palette, told apart by colour-blind readers, for light and dark."""
+"""Colours and type of every view: a quiet palette, safe for colour-blind readers, light and dark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 SANS = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
-MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'Liberation Mono', monospace"
 
 
 @dataclass(frozen=True)
@@ -96,20 +95,20 @@ def vega_config(palette: Palette) -> dict[str, Any]:
             "labelFontSize": 12,
             "labelLimit": 220,
             "symbolSize": 70,
-            "symbolStrokeWidth": 0,
+            "symbolBaseFillColor": palette.muted,
+            "symbolBaseStrokeColor": palette.muted,
             "offset": 8,
             "columnPadding": 18,
         },
         "text": {"color": palette.ink, "fontSize": 12},
         "style": {
             "cell": {"stroke": None},
-            "name": {"fill": palette.ink, "stroke": palette.surface, "strokeWidth": 3, "strokeJoin": "round"},
-            "figure": {"fill": palette.muted, "fontSize": 12},
-            "prior": {"stroke": palette.muted, "strokeDash": [4, 4], "strokeWidth": 1},
-            "quiet": {"fill": palette.quiet, "fillOpacity": 0.55, "stroke": None},
-            "bar": {"cornerRadiusEnd": 2},
-            "muted-bar": {"fill": palette.quiet, "fillOpacity": 0.6},
-            "accent-bar": {"fill": palette.accent},
-            "hollow": {"fill": palette.surface, "fillOpacity": 1},
+            "name": {"color": palette.ink, "fontSize": 12},
+            "halo": {"stroke": palette.surface, "strokeWidth": 4, "strokeJoin": "round", "fontSize": 12},
+            "figure": {"color": palette.muted, "fontSize": 12},
+            "prior": {"color": palette.muted, "strokeDash": [4, 4], "strokeWidth": 1},
+            "quiet": {"color": palette.quiet},
+            "accent": {"color": palette.accent},
+            "hollow": {"fill": palette.surface},
         },
     }

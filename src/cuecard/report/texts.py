@@ -11,7 +11,7 @@ from dataclasses import dataclass
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"[^\S\u00a0]+")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
 
 from cuecard.analysis import Severity
 from cuecard.card.card import Card
@@ -15,11 +14,26 @@ from cuecard.report.view import KeyFigure
 
 @dataclass(frozen=True)
 class Verdict:
-    """The headline, how serious it is, and the sentence that goes below it."""
+    """The headline and the sentence that goes below it."""
 
-    level: Literal["high", "medium", "low", "none", "unknown"]
     headline: str
     detail: str
+
+
+#: Severity of the worst finding, and the headline where it is a cue and where it is not.
+_HEADLINES: tuple[tuple[Severity, str, str], ...] = (
+    (
+        "high",
+        "{name} contains strong cues that give labels away.",
+        "{name} has flaws that can inflate a score.",
+    ),
+    (
+        "medium",
+        "{name} contains cues worth a look before you trust a score.",
+        "{name} has flaws worth a look before you trust a score.",
+    ),
+    ("low", "{name} contains only weak cues.", "{name} has only small flaws."),
+)
 
 
 def verdict(card: Card) -> Verdict:
@@ -28,21 +42,20 @@ def verdict(card: Card) -> Verdict:
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
     missing = len(card.sections) - len(done)
-    detail = _detail(card, tally)
+    detail = _detail(tally)
     if missing:
         detail += f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
     if not done:
-        return Verdict("unknown", f"Nothing is known about {name} yet.", detail.strip())
-    if tally["high"]:
-        return Verdict("high", f"{name} contains strong cues that give labels away.", detail)
-    if tally["medium"]:
-        return Verdict("medium", f"{name} contains cues worth a look before you trust a score.", detail)
-    if tally["low"]:
-        return Verdict("low", f"{name} contains only weak cues.", detail)
-    return Verdict("none", f"No cue was found in {name}.", detail)
+        return Verdict(f"Nothing is known about {name} yet.", detail.strip())
+    for level, of_cues, of_flaws in _HEADLINES:
+        sections = {finding.section for finding in card.findings if finding.severity == level}
+        if sections:
+            words = of_flaws if sections == {"overview"} else of_cues
+            return Verdict(words.format(name=name), detail)
+    return Verdict(f"No cue was found in {name}.", detail)
 
 
-def _detail(card: Card, tally: Counter[Severity]) -> str:
+def _detail(tally: Counter[Severity]) -> str:
     counted = [
         f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
     ]
@@ -68,8 +81,8 @@ def key_figures(card: Card) -> list[KeyFigure]:
         default=None,
     )
     if strongest is not None:
-        chance = f"chance {numbers.percent(strongest.chance)}"
-        shown.append(KeyFigure("strongest share", numbers.percent(strongest.value), chance))
+        chance = f"{numbers.percent(strongest.chance)} by chance"
+        shown.append(KeyFigure("in the strongest finding", numbers.percent(strongest.value), chance))
     overlap = (card.sections["overview"].summary.get("overlap") or {}) if "overview" in card.sections else {}
     if overlap.get("test_examples"):
         share = overlap["sentence"] / overlap["test_examples"]

@@ -1,7 +1,7 @@
 """What a section shows, said once and drawn by every renderer: sentences, key figures, charts and tables.
 
-To give a section of the card its own view, write one function in a file under `sections/` (or in a plug-in, entry
-point group `cuecard.section_views`)::
+To give a section of the card its own view, write one function in a file under `sections/` (or in a plug-in,
+entry point group `cuecard.section_views`)::
 
     @SECTION_VIEWS.register("my_audit")
     def my_audit(card: Card, section: Section) -> SectionView:
@@ -19,7 +19,7 @@ from cuecard.registry import Registry
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-Kind = Literal["text", "label", "count", "percent", "number", "probability"]
+Kind = Literal["text", "label", "count", "percent", "number", "decimal", "probability"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class KeyFigure:
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart with its words; `draw` is called only by renderers that can show it and returns an Altair chart."""
+    """A chart with its words; `draw` returns an Altair chart and is called only where it can be shown."""
 
     title: str
     draw: Callable[[], Any]
@@ -49,6 +49,7 @@ class Column:
     title: str
     kind: Kind = "text"
     hint: str = ""
+    brief: bool = True  # whether it is also shown where there is little room
 
     @property
     def numeric(self) -> bool:
@@ -68,6 +69,7 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "count": numbers.count,
     "percent": numbers.percent,
     "number": numbers.number,
+    "decimal": numbers.decimal,
     "probability": numbers.probability,
 }
 

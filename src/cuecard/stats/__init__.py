@@ -14,8 +14,9 @@ from cuecard.stats.divergence import jensen_shannon, kl_divergence, total_variat
 from cuecard.stats.intervals import clopper_pearson, newcombe_difference, percentile_bootstrap, wilson
 from cuecard.stats.multiple_testing import log_q_values, q_values
 from cuecard.stats.p_values import format_p, log10_p
-from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit
+from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
 from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
+from cuecard.stats.stratified import stratified_hypergeometric_log_p
 from cuecard.stats.within_example import WithinExampleTest, within_example_test
 
 __all__ = [
@@ -38,12 +39,14 @@ __all__ = [
     "lmi",
     "log10_p",
     "log_q_values",
+    "mixed_chance_log_p",
     "mutual_information",
     "newcombe_difference",
     "percentile_bootstrap",
     "pmi",
     "q_values",
     "share",
+    "stratified_hypergeometric_log_p",
     "total_variation",
     "wilson",
     "within_example_test",

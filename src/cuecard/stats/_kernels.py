@@ -269,3 +269,114 @@ def log_gamma_tails(a, x, result):  # type: ignore[no-untyped-def]
     """Fill `result` with log Q(a, x) of every pair."""
     for i in range(len(a)):
         result[i] = log_gamma_tail(a[i], x[i])
+
+
+@njit(cache=True, nogil=True)
+def hypergeometric_log_pmf(k, n, marked, size):  # type: ignore[no-untyped-def]
+    """Return log P(k marked among n drawn from `size`, of which `marked`), as a ratio of binomials."""
+    if n == 0 or n == size or marked == 0 or marked == size:
+        return 0.0
+    p = n / size
+    return (
+        binomial_log_pmf(k, marked, p, 1 - p)
+        + binomial_log_pmf(n - k, size - marked, p, 1 - p)
+        - binomial_log_pmf(n, size, p, 1 - p)
+    )
+
+
+@njit(cache=True, nogil=True)
+def tilted_count(theta, n, marked, size):  # type: ignore[no-untyped-def]
+    """Count at which a hypergeometric tilted by θ centres: x(size−marked−n+x) / ((marked−x)(n−x)) = e^θ."""
+    low, high = max(0, n + marked - size), min(n, marked)
+    if low == high:
+        return float(low)
+    if abs(theta) < 1e-9:
+        return n * marked / size
+    odds = math.exp(-abs(theta))
+    # e^θ is kept at or below 1 by counting, for θ > 0, the drawn that are not marked.
+    if theta > 0:
+        marked = size - marked
+    b = size - (marked + n) * (1 - odds)
+    c = odds * marked * n
+    root = math.sqrt(b * b + 4 * (1 - odds) * c)
+    root = 2 * c / (b + root) if b > 0 else (root - b) / (2 * (1 - odds))
+    return min(max(n - root if theta > 0 else root, low), high)
+
+
+@njit(cache=True, nogil=True)
+def hypergeometric_band(theta, n, marked, size):  # type: ignore[no-untyped-def]
+    """(first count, probabilities over that of the mode, log of the mode's tilted weight) of one stratum."""
+    low, high = max(0, n + marked - size), min(n, marked)
+    odds, unmarked = math.exp(theta), size - marked - n
+    mode = int(tilted_count(theta, n, marked, size))
+    while mode < high and (marked - mode) * (n - mode) * odds > (mode + 1) * (unmarked + mode + 1):
+        mode += 1
+    while mode > low and mode * (unmarked + mode) > (marked - mode + 1) * (n - mode + 1) * odds:
+        mode -= 1
+    first, term = mode, 1.0
+    while first > low and term > NEGLIGIBLE:
+        term *= first * (unmarked + first) / ((marked - first + 1) * (n - first + 1) * odds)
+        first -= 1
+    last, term = mode, 1.0
+    while last < high and term > NEGLIGIBLE:
+        term *= (marked - last) * (n - last) * odds / ((last + 1) * (unmarked + last + 1))
+        last += 1
+    band = np.ones(last - first + 1)
+    for j in range(mode, first, -1):
+        step = j * (unmarked + j) / ((marked - j + 1) * (n - j + 1) * odds)
+        band[j - 1 - first] = band[j - first] * step
+    for j in range(mode, last):
+        step = (marked - j) * (n - j) * odds / ((j + 1) * (unmarked + j + 1))
+        band[j + 1 - first] = band[j - first] * step
+    return first, band, hypergeometric_log_pmf(mode, n, marked, size) + theta * mode
+
+
+@njit(cache=True, nogil=True)
+def stratified_log_tails_of(k, n, marked, size):  # type: ignore[no-untyped-def]
+    """(log P(X ≤ k), log P(X ≥ k)) for a sum X of hypergeometric counts, one for each stratum."""
+    strata = len(n)
+    least, most = 0, 0
+    at_least, at_most = 0.0, 0.0
+    for s in range(strata):
+        low, high = max(0, n[s] + marked[s] - size[s]), min(n[s], marked[s])
+        least += low
+        most += high
+        at_least += hypergeometric_log_pmf(low, n[s], marked[s], size[s])
+        at_most += hypergeometric_log_pmf(high, n[s], marked[s], size[s])
+    if k == most:
+        return 0.0, at_most if least < most else 0.0
+    if k == least:
+        return at_least, 0.0
+    # Any tilt is exact; one that centres X near k keeps what matters there of ordinary size.
+    # It is at most twice the log of the size, so e^100 is beyond any data.
+    floor, ceiling = -100.0, 100.0
+    for _ in range(60):
+        theta = 0.5 * (floor + ceiling)
+        mean = 0.0
+        for s in range(strata):
+            mean += tilted_count(theta, n[s], marked[s], size[s])
+        if mean < k:
+            floor = theta
+        else:
+            ceiling = theta
+    first, band, log_weight = 0, np.ones(1), 0.0
+    for s in range(strata):
+        start, next_band, log_mode = hypergeometric_band(theta, n[s], marked[s], size[s])
+        first, band = trimmed(first + start, convolved(band, next_band))
+        log_weight += log_mode
+    at, beyond = k - first, 0.0
+    outward = 1 if theta >= 0 else -1
+    j = at + outward
+    while 0 <= j < len(band):
+        beyond += band[j] * math.exp(-abs(theta) * abs(j - at))
+        j += outward
+    log_scale = log_weight - theta * k
+    tail, other = log_scale + math.log(band[at] + beyond), log_complement(math.exp(log_scale) * beyond)
+    return (other, tail) if theta >= 0 else (tail, other)
+
+
+@njit(cache=True, nogil=True)
+def stratified_log_tails(k, n, marked, size, less, greater):  # type: ignore[no-untyped-def]
+    """Fill `less` and `greater` for every row of strata (columns of n, marked and size)."""
+    for i in range(len(k)):
+        less[i], greater[i] = stratified_log_tails_of(k[i], n[i], marked[i], size[i])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import Alternative, FloatArray, IntArray, whole_counts
-from cuecard.stats._kernels import log_gamma_tails
+from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, probabilities, whole_counts
+from cuecard.stats._kernels import log_gamma_tails, poisson_binomial_log_tails_of
 from cuecard.stats.association import binomial_log_p
 from cuecard.stats.divergence import as_distributions
 
@@ -36,6 +36,38 @@ def accuracy_log_p(
     array([1.e+00, 4.e-04])
     """
     return binomial_log_p(correct, n, chance, alternative)
+
+
+def mixed_chance_log_p(
+    correct: int,
+    n: npt.ArrayLike,
+    chance: npt.ArrayLike,
+    alternative: Alternative = "two-sided",
+) -> float:
+    """Natural log of the exact p-value of `correct` right answers where the chance differs between examples.
+
+    n[g] examples are guessed right with chance[g]: 1/4 with four options, 1/2 with two; t/k for a rule that
+    names t tied options of k, counted as correct if the answer is one of them. The number of right answers
+    is then Poisson-binomial. An average chance in a plain binomial test would overstate the spread.
+
+    >>> float(np.exp(mixed_chance_log_p(12, [10, 10], [0.25, 0.5])).round(4))
+    0.0587
+    """
+    examples, chances = np.broadcast_arrays(whole_counts("n", n), probabilities("chance", chance))
+    total = int(examples.sum())
+    if not 0 <= correct <= total or correct != int(correct):
+        raise ValueError(f"correct must be a whole number between 0 and {total}, the number of examples")
+    by_luck = (chances > 0) & (chances < 1)
+    certain, open_ended = int(examples[chances == 1].sum()), int(examples[by_luck].sum())
+    if not certain <= correct <= certain + open_ended:
+        impossible = np.array(-np.inf), np.array(0.0)
+        tails = impossible if correct < certain else impossible[::-1]
+    else:
+        less, greater, _ = poisson_binomial_log_tails_of(
+            int(correct) - certain, examples[by_luck].astype(np.int64), chances[by_luck]
+        )
+        tails = np.array(less), np.array(greater)
+    return float(chosen_tail(alternative, *tails))
 
 
 def goodness_of_fit(observed: npt.ArrayLike, reference: npt.ArrayLike) -> GoodnessOfFit:

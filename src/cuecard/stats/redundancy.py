@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.special import log_ndtr
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats._arrays import FloatArray, IntArray, divided
 from cuecard.stats.association import share
+from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,8 @@ class ConditionalStrength:
     """How a cue goes with a label where a stronger cue is absent and where it is present, per pair asked for.
 
     `n` and `k` count instances with the cue, and those of them with the label, in each stratum; `share` is
-    k / n and `base` the label's share in the whole stratum. `z` and `log_p` (two-sided, natural log) are
-    the Cochran–Mantel–Haenszel test over both strata; `odds_ratio` is Mantel and Haenszel's common odds
-    ratio.
+    k / n and `base` the label's share in the whole stratum. `z` is Cochran, Mantel and Haenszel's over
+    both strata, `odds_ratio` their common odds ratio, `log_p` the natural log of the exact two-sided p-value.
     """
 
     n_without: IntArray
@@ -115,6 +114,10 @@ def conditional_strength(
         raise ValueError(f"labels must hold one code for each of the {cues.shape[0]} instances")
     if columns.ndim != 1 or columns.shape != stronger.shape or columns.shape != wanted.shape:
         raise ValueError("cue, given and label must be flat arrays of the same length")
+    if min(part.min(initial=0) for part in (codes, columns, stronger, wanted)) < 0:
+        raise ValueError("labels, cue, given and label must hold indices that are not negative")
+    if max(columns.max(initial=-1), stronger.max(initial=-1)) >= cues.shape[1]:
+        raise ValueError(f"cue and given must name columns of presence, which has {cues.shape[1]}")
     size = int(max(codes.max(initial=0), wanted.max(initial=0))) + 1
     one_hot = sparse.csr_matrix(
         (np.ones(len(codes), dtype=np.int64), (np.arange(len(codes)), codes)), shape=(len(codes), size)
@@ -129,19 +132,11 @@ def conditional_strength(
     k_without, n_without = by_label[wanted, columns] - k_with, by_label[:, columns].sum(axis=0) - n_with
     labelled_without, size_without = total_by_label[wanted] - labelled_with, len(codes) - size_with
 
-    k, n = np.stack([k_without, k_with]).astype(np.float64), np.stack([n_without, n_with]).astype(np.float64)
-    labelled = np.stack([labelled_without, labelled_with]).astype(np.float64)
-    whole = np.stack([size_without, size_with]).astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        expected = np.where(whole > 0, n * labelled / whole, 0.0)
-        variance = np.where(
-            whole > 1, n * (whole - n) * labelled * (whole - labelled) / (whole**2 * (whole - 1)), 0.0
-        )
-        z = (k - expected).sum(axis=0) / np.sqrt(variance.sum(axis=0))
-        for_label = np.where(whole > 0, k * (whole - n - labelled + k) / whole, 0.0).sum(axis=0)
-        against = np.where(whole > 0, (n - k) * (labelled - k) / whole, 0.0).sum(axis=0)
-        odds_ratio = for_label / against
-    log_p = np.where(np.isnan(z), 0.0, np.minimum(np.log(2.0) + log_ndtr(-np.abs(z)), 0.0))
+    k, n = np.column_stack([k_without, k_with]), np.column_stack([n_without, n_with])
+    labelled = np.column_stack([labelled_without, labelled_with])
+    whole = np.column_stack([size_without, size_with])
+    log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
+    z, odds_ratio = _mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
     return ConditionalStrength(
         n_without=n_without,
         k_without=k_without,
@@ -155,6 +150,19 @@ def conditional_strength(
         z=z,
         log_p=log_p,
     )
+
+
+def _mantel_haenszel(
+    k: FloatArray, n: FloatArray, labelled: FloatArray, whole: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return z and the common odds ratio of each row over its strata (columns)."""
+    size = np.maximum(whole, 1.0)
+    gap = (k - n * labelled / size).sum(axis=1)
+    variance = n * (whole - n) * labelled * (whole - labelled) / (size**2 * np.maximum(whole - 1, 1.0))
+    for_label = (k * (whole - n - labelled + k) / size).sum(axis=1)
+    against = ((n - k) * (labelled - k) / size).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return divided(gap, np.sqrt(variance.sum(axis=1))), np.asarray(for_label / against)
 
 
 def _zero_one(presence: sparse.spmatrix) -> sparse.csc_matrix:

@@ -5,6 +5,7 @@ from cuecard.data.demo.corpus import demo_corpus, demo_corpus_chunks
 from cuecard.data.demo.cues import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
+from cuecard.data.demo.writing import write_demo
 
 __all__ = [
     "CHOICE_CUES",
@@ -17,4 +18,5 @@ __all__ = [
     "demo_corpus_chunks",
     "demo_nli",
     "demo_predictions",
+    "write_demo",
 ]

@@ -40,13 +40,16 @@ def demo_choice(
 ) -> Demo:
     """Return n questions with k choices each, with planted cues and the truth about them.
 
-    The choices tell two aspects of the same person, each with its own values, and are drawn first; which one is right
-    is drawn next, and the context is then made to fit: it tells the right choice and one aspect more, and tells a
-    wrong choice of somebody else. The shares of cues count instances, that is choices. A kind of cue that `cues`
-    leaves out is written in just as often, but independently of the answer; `cues=None` is the clean control.
+    The choices tell two aspects of the same person, each with its own values, and are drawn first; which one
+    is right is drawn next, and the context is then made to fit: it tells the right choice and one aspect
+    more, and tells a wrong choice of somebody else. The shares of cues count instances, that is choices. A
+    kind of cue that `cues` leaves out is written in just as often, but independently of the answer;
+    `cues=None` is the clean control.
     """
     if not 0 <= test_fraction < 1 or n < 1 or not 2 <= k <= 20:
-        raise UsageError("A demo set needs n ≥ 1, 2 to 20 choices, and a test_fraction of at least 0 and below 1.")
+        raise UsageError(
+            "A demo set needs n ≥ 1, 2 to 20 choices, and a test_fraction of at least 0 and below 1."
+        )
     table = complete(cues, CHOICE_CUES, LABELS)
     table["position"] = _checked_position(table["position"], k)
     planted = truth(table.values())
@@ -57,7 +60,9 @@ def demo_choice(
         if size == 0:
             continue
         frame, present = _split(size, k, table, stream)
-        frames.append(frame.with_columns(split=pl.lit(split), example_id=pl.format(f"{split}-{{}}", "example")))
+        frames.append(
+            frame.with_columns(split=pl.lit(split), example_id=pl.format(f"{split}-{{}}", "example"))
+        )
         masks.append(present)
     rows = pl.concat(frames).select("example_id", "position", "split", "premise", "hypothesis", "label")
     present = {kind: np.concatenate([mask[kind] for mask in masks]) for kind in table}
@@ -68,7 +73,9 @@ def demo_choice(
 def _checked_position(cue: Cue, k: int) -> Cue:
     if not (cue.text.isdecimal() and int(cue.text) < k):
         if cue.strength is not None:
-            raise UsageError(f"The position cue must name one of the positions 0 to {k - 1}; got {cue.text!r}.")
+            raise UsageError(
+                f"The position cue must name one of the positions 0 to {k - 1}; got {cue.text!r}."
+            )
         cue = Cue("position", cue.label, None, 1 / k, "0")
     if cue.label != "right":
         raise UsageError("The position cue says where the right choice stands: its label is 'right'.")
@@ -80,18 +87,23 @@ def _split(
 ) -> tuple[pl.DataFrame, dict[Kind, Bools]]:
     """Return the rows of one split and which features they have.
 
-    Until the last step the choices of an example stand in the order drawn, not in the order shown: column 0 is the
-    special one, offered again in other examples or told at greater length.
+    Until the last step the choices of an example stand in the order drawn, not in the order shown: column 0
+    is the special one, offered again in other examples or told at greater length.
     """
     answer_rng, text_rng, cue_rng, context_rng = (np.random.default_rng(s) for s in stream.spawn(4))
     prior = np.array([1 / k, 1 - 1 / k])
-    in_group = np.arange(n) < REPEATS * round(n * k * cues["pair_graph"].share / REPEATS)
+    graph = cues["pair_graph"]
+    if graph.share * k >= 1:
+        raise UsageError(
+            f"One choice per example can be repeated: the pair_graph share must be below {1 / k:.3g}."
+        )
+    in_group = np.arange(n) < REPEATS * round(n * k * graph.share / REPEATS)
     long = ~in_group & (cue_rng.random(n) < _length_chance(cues["length"], k, in_group))
-    answer = _draw_answers(n, k, [(in_group, cues["pair_graph"]), (long, cues["length"])], answer_rng)
+    answer = _draw_answers(n, k, [(in_group, graph), (long, cues["length"])], answer_rng)
 
     group = np.where(in_group, np.arange(n) - np.arange(n) % REPEATS, np.arange(n))
     scenes, pair = draw_scenes(n, text_rng).take(group), text_rng.integers(0, len(PAIRS), n)[group]
-    values = _choice_values(scenes, pair, k, text_rng)
+    values = _choice_values(scenes, k, text_rng)
     source = np.arange(n * k).reshape(n, k)
     source[:, 0] = group * k
     clauses = tell(
@@ -102,10 +114,11 @@ def _split(
     columns = np.arange(k)
     repeated = (in_group[:, None] & (columns == 0)).ravel()
     codes = (columns != answer[:, None]).astype(np.int64).ravel()
-    graph = cues["pair_graph"]
     available = prior - repeated.mean() * joint(graph, LABELS, prior) / graph.share
     if available.min() <= 0:
-        raise UsageError("The pair_graph cue cannot be that common: no choice would be left for its label elsewhere.")
+        raise UsageError(
+            "The pair_graph cue cannot be that common: no choice would be left for its label elsewhere."
+        )
     kinds: tuple[Kind, ...] = ("word", "bigram", "negation")
     features = draw_features(kinds, cues, LABELS, prior, (codes, ~repeated, available), cue_rng)
     features["length"] = (long[:, None] & (columns == 0)).ravel()
@@ -132,12 +145,14 @@ def _length_chance(cue: Cue, k: int, in_group: Bools) -> float:
     """Return the chance that an example outside the groups has a long choice."""
     free = 1 - in_group.mean()
     if cue.share * k > free:
-        raise UsageError(f"One choice per example can be long: the length cue's share can be at most {free / k:.3g}.")
+        raise UsageError(
+            f"One choice per example can be long: the length cue's share can be at most {free / k:.3g}."
+        )
     return float(cue.share * k / free)
 
 
 def _draw_answers(n: int, k: int, special: list[tuple[Bools, Cue]], rng: np.random.Generator) -> Ints:
-    """Return the right column of every example; where column 0 is special, its cue says how often it is right."""
+    """Return the right column of every example; a special column 0 is right as often as its cue says."""
     chance = np.full(n, 1 / k)
     for rows, cue in special:
         if cue.strength is not None:
@@ -145,8 +160,8 @@ def _draw_answers(n: int, k: int, special: list[tuple[Bools, Cue]], rng: np.rand
     return np.where(rng.random(n) < chance, 0, rng.integers(1, k, n))
 
 
-def _choice_values(scenes: Scenes, pair: Ints, k: int, rng: np.random.Generator) -> Ints:
-    """Return examples × choices × aspects, with k different values of each aspect; choice 0 has the scene's own."""
+def _choice_values(scenes: Scenes, k: int, rng: np.random.Generator) -> Ints:
+    """Return examples × choices × aspects: k different values of each; choice 0 has the scene's own."""
     values = np.repeat(scenes.values[:, None, :], k, axis=1)
     for aspect in range(values.shape[2]):
         for j in range(1, k):
@@ -159,7 +174,7 @@ def _choice_values(scenes: Scenes, pair: Ints, k: int, rng: np.random.Generator)
 
 
 def _shown(answer: Ints, k: int, cue: Cue, rng: np.random.Generator) -> Ints:
-    """Return the column shown at each position: random order, the right one where the position cue puts it."""
+    """Return the column shown at each position: random, but the right one where the position cue puts it."""
     n = len(answer)
     chance: Floats = np.full(k, 1 / k)
     if cue.strength is not None:
@@ -176,7 +191,7 @@ def _shown(answer: Ints, k: int, cue: Cue, rng: np.random.Generator) -> Ints:
 
 def _contexts(scenes: Scenes, pair: Ints, values: Ints, answer: Ints, rng: np.random.Generator) -> pl.Series:
     """Return context and question: what is right, what is wrong told of somebody else, in either order."""
-    n, k, _ = values.shape
+    n, k = len(scenes), values.shape[1]
     rows = np.arange(n)
     told = PAIRS[pair]
     true_values = draw_values(n, rng)

@@ -1,4 +1,4 @@
-"""A corpus of SNLI's shape and any size, for benchmarks: made-up words, Zipf frequencies, repeated premises."""
+"""A corpus of SNLI's shape and any size, for benchmarks: made-up words, Zipf frequencies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from cuecard.data.demo.nli import LABELS
 
 #: Sizes of SNLI: tokens per premise and hypothesis, pairs per premise, pairs in train.
 PREMISE_TOKENS, HYPOTHESIS_TOKENS, PAIRS_PER_PREMISE, SNLI_PAIRS = 14.0, 7.5, 3, 550_000
-CHUNK_PAIRS = 550_000
-_TYPES, _FLATTENING, _EXPONENT = 70_000, 12.0, 1.45
+#: Pairs made at a time, whole premises.
+CHUNK_PAIRS = 90_000
+_TYPES = 50_000
+#: Zipf's law holds up to about this rank; beyond it frequencies fall with the square, as SNLI's do.
+_TAIL_RANK = 1000
 
 
 def demo_corpus(n: int = SNLI_PAIRS, seed: int = 0) -> pl.DataFrame:
@@ -24,14 +27,13 @@ def demo_corpus(n: int = SNLI_PAIRS, seed: int = 0) -> pl.DataFrame:
 
 
 def demo_corpus_chunks(n: int, seed: int = 0, start: int = 0) -> Iterator[pl.DataFrame]:
-    """Yield the pairs of `demo_corpus` chunk after chunk, from chunk number `start`, holding one at a time."""
+    """Yield the pairs of `demo_corpus` chunk after chunk, from chunk number `start` on."""
     for chunk, first in enumerate(range(0, n, CHUNK_PAIRS)):
         if chunk >= start:
             yield _chunk(min(CHUNK_PAIRS, n - first), np.random.default_rng([seed, chunk]))
 
 
 def _chunk(n: int, rng: np.random.Generator) -> pl.DataFrame:
-    # Half of a length is fixed, half varies, which gives about SNLI's spread.
     premises = _texts(-(-n // PAIRS_PER_PREMISE), PREMISE_TOKENS, rng)
     codes = rng.integers(0, len(LABELS), n)
     return pl.DataFrame(
@@ -46,6 +48,7 @@ def _chunk(n: int, rng: np.random.Generator) -> pl.DataFrame:
 def _texts(n: int, mean_tokens: float, rng: np.random.Generator) -> pl.Series:
     """Return n texts of about this many words."""
     words, cumulative = _vocabulary()
+    # Half of a length is fixed, half varies, which gives about SNLI's spread.
     lengths = int(mean_tokens / 2) + rng.poisson(mean_tokens - int(mean_tokens / 2), n)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.minimum(np.searchsorted(cumulative, rng.random(offsets[-1])), len(words) - 1)
@@ -60,11 +63,12 @@ def _texts(n: int, mean_tokens: float, rng: np.random.Generator) -> pl.Series:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> tuple[pl.Series, npt.NDArray[np.float64]]:
-    """Return the words, frequent ones short, and their cumulative Zipf–Mandelbrot probabilities."""
+    """Return the words, frequent ones short, and their cumulative probabilities."""
     syllables = ["".join(s) for s in product("bdfgklmnprstvz", "aeiou")]
     short = ["".join(s) for s in product(syllables, repeat=2)]
     long = ["".join(s) for s in product(syllables[::2], syllables, syllables[1::2])]
     order = np.random.default_rng(0).permutation(len(long))[: _TYPES - len(syllables) - len(short)]
     words = syllables + short + [long[i] for i in order]
-    weights = 1.0 / (np.arange(_TYPES) + _FLATTENING) ** _EXPONENT
+    rank = np.arange(1.0, _TYPES + 1)
+    weights = 1 / (rank * (1 + rank / _TAIL_RANK))
     return pl.Series(words, dtype=pl.String), np.cumsum(weights / weights.sum())

@@ -66,7 +66,9 @@ class Demo:
         for cue in self.truth:
             if cue.kind == kind:
                 return cue
-        raise UsageError(f"No {kind} cue is planted here; planted are: {', '.join(c.kind for c in self.truth)}.")
+        raise UsageError(
+            f"No {kind} cue is planted here; planted are: {', '.join(c.kind for c in self.truth)}."
+        )
 
 
 NLI_CUES: tuple[Cue, ...] = (
@@ -95,7 +97,9 @@ _WHICH: dict[Kind, str] = {
 }
 
 
-def complete(cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tuple[str, ...]) -> dict[Kind, Cue]:
+def complete(
+    cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tuple[str, ...]
+) -> dict[Kind, Cue]:
     """Return a cue of every kind the task knows: those asked for, and the others silent.
 
     A planted word must be new to the grammar, or its other occurrences would dilute its strength.
@@ -105,14 +109,17 @@ def complete(cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tupl
         if cue.kind not in table:
             raise UsageError(f"A {cue.kind} cue does not fit this task; it knows {', '.join(table)}.")
         if cue.label not in labels:
-            raise UsageError(f"The {cue.kind} cue names the label {cue.label!r}; labels are {', '.join(labels)}.")
+            raise UsageError(
+                f"The {cue.kind} cue names the label {cue.label!r}; labels are {', '.join(labels)}."
+            )
         if not (0 < cue.share < 1 and (cue.strength is None or 0 <= cue.strength <= 1)):
             raise UsageError(f"Share and strength of the {cue.kind} cue must be probabilities.")
         if table[cue.kind].strength is not None:
             raise UsageError(f"There can be one cue of each kind; {cue.kind} is given twice.")
         table[cue.kind] = replace(cue, text=cue.text or table[cue.kind].text)
     taken: set[str] = set(GRAMMAR_WORDS)
-    for kind, count in (("word", 1), ("bigram", 2)):
+    counts: dict[Kind, int] = {"word": 1, "bigram": 2}
+    for kind, count in counts.items():
         words = table[kind].text.lower().split()
         if len(words) != count or len({*words} - taken) != count or not all(word.isalnum() for word in words):
             raise UsageError(
@@ -137,8 +144,8 @@ def conditional(cue: Cue, target: Floats, available: Floats) -> Floats:
     probability: Floats = target / available
     if probability.max() > 1:
         raise UsageError(
-            f"The {cue.kind} cue cannot be that common: with strength {cue.strength} its share can be at most "
-            f"{cue.share / probability.max():.3g}."
+            f"The {cue.kind} cue cannot be that common: with strength {cue.strength} its share can be "
+            f"at most {cue.share / probability.max():.3g}."
         )
     return probability
 

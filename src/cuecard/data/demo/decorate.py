@@ -26,8 +26,9 @@ def draw_features(
 ) -> dict[str, Bools]:
     """Return which rows have which feature, drawn independently given the label.
 
-    `rows` holds every row's label, whether it may be decorated, and P(label, may be decorated). The bigram comes with
-    "apart": rows that have both its words, but not together; with them, neither word alone says anything.
+    `rows` holds every row's label, whether it may be decorated, and P(label, may be decorated). The bigram
+    comes with "apart": rows that have both its words, but not together; with them, neither word alone says
+    anything.
     """
     codes, free, available = rows
     features: dict[str, Bools] = {}
@@ -38,19 +39,22 @@ def draw_features(
         features[kind] = free & (chance < conditional(cue, target, available)[codes])
         if kind == "bigram":
             both = 2 * (joint(cue, labels, prior) / prior).max() * prior
-            features["apart"] = (
-                free & ~features[kind] & (chance < conditional(cue, both, available)[codes])
-            )
+            features["apart"] = free & ~features[kind] & (chance < conditional(cue, both, available)[codes])
     return features
 
 
 def write(
-    clauses: pl.DataFrame, features: Mapping[str, Bools], cues: Mapping[Kind, Cue], source: Ints, rng: np.random.Generator
+    clauses: pl.DataFrame,
+    features: Mapping[str, Bools],
+    cues: Mapping[Kind, Cue],
+    source: Ints,
+    rng: np.random.Generator,
 ) -> pl.Series:
     """Return the finished sentences: clauses (`text`, `echo`) with the features of each row written in.
 
-    Everything is added before the clause or after it: no word of the clause is replaced and none of its bigrams is
-    torn, so that no other feature changes with the label. Rows with the same `source` get the same sentence.
+    Everything is added before the clause or after it: no word of the clause is replaced and none of its
+    bigrams is torn, so that no other feature changes with the label. Rows with the same `source` get the same
+    sentence.
     """
     n = clauses.height
     opener = rng.integers(0, len(OPENERS), n)
@@ -70,12 +74,20 @@ def write(
     return frame.select(
         sentence(
             [
-                pl.when(pl.col("negation")).then(pl.when(opened).then(pl.lit("not")).otherwise(pl.lit("no,"))),
+                pl.when(pl.col("negation")).then(
+                    pl.when(opened).then(pl.lit("not")).otherwise(pl.lit("no,"))
+                ),
                 pl.col("opener") + ",",
                 pl.when(apart & leads).then(pl.lit(u)).when(apart).then(pl.lit(v)),
-                pl.col("text") + pl.when(pl.col("length")).then(pl.lit(", ") + pl.col("echo")).otherwise(pl.lit("")),
+                pl.col("text")
+                + pl.when(pl.col("length")).then(pl.lit(", ") + pl.col("echo")).otherwise(pl.lit("")),
                 pl.when(pl.col("word")).then(pl.lit(cues["word"].text)),
-                pl.when(together).then(pl.lit(f"{u} {v}")).when(apart & leads).then(pl.lit(v)).when(apart).then(pl.lit(u)),
+                pl.when(together)
+                .then(pl.lit(f"{u} {v}"))
+                .when(apart & leads)
+                .then(pl.lit(v))
+                .when(apart)
+                .then(pl.lit(u)),
             ]
         )
     ).to_series()

@@ -16,7 +16,13 @@ Bools = npt.NDArray[np.bool_]
 
 #: What a scene says of its subject; a sentence tells some of these aspects.
 ASPECTS = ("clothes", "activity", "place", "companion", "time")
-_VALUES = {"clothes": CLOTHES, "activity": ACTIVITIES, "place": PLACES, "companion": COMPANIONS, "time": TIMES}
+_VALUES = {
+    "clothes": CLOTHES,
+    "activity": ACTIVITIES,
+    "place": PLACES,
+    "companion": COMPANIONS,
+    "time": TIMES,
+}
 N_VALUES: Ints = np.array([len(_VALUES[aspect]) for aspect in ASPECTS])
 
 #: The ten ways to tell two of five aspects; row i of `TRIPLES` is what row i of `PAIRS` leaves out.
@@ -32,7 +38,11 @@ _KIND_SHARES = (0.35, 0.4, 0.25)
 _TENSES = 3
 #: Auxiliary by tense, then number, then whether an activity follows.
 _AUXILIARIES = pl.Series(
-    ["can be seen", "is", "can be seen", "are", "was seen", "was", "were seen", "were"] + ["will be seen", "will be"] * 2
+    [
+        "can be seen", "is", "can be seen", "are",
+        "was seen", "was", "were seen", "were",
+        "will be seen", "will be", "will be seen", "will be",
+    ]
 )  # fmt: skip
 _CLOTHES_LINKS = ("in", "wearing", "dressed in")
 
@@ -96,8 +106,8 @@ def told_mask(told: Ints) -> Bools:
 def tell(scenes: Scenes, told: Ints, rng: np.random.Generator) -> pl.DataFrame:
     """Return one clause per row, without capital or full stop, as `text` and its `echo`.
 
-    The word order and the link to the clothes vary. The echo is what was said after the subject once more: it makes
-    a sentence longer without any new word.
+    The word order and the link to the clothes vary. The echo is what was said after the subject once more: it
+    makes a sentence longer without any new word.
     """
     n = len(scenes)
     mask = told_mask(told)

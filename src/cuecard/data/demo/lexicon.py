@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 
-SUBJECT_NAMES = (
-    "Maria John Aisha Pedro Ingrid Kwame Yuki Sofia Liam Fatima Andrei Chloe Rohan Elena Marcus Noor Oscar Priya "
-    "Hannah Diego Leila Tomas Grace Hiro Nadia Victor Zoe Samuel Amara Felix"
-).split()
-COMPANION_NAMES = (
-    "Omar Julia Chen Beatrice Ivan Lucia David Mei Carlos Emma Tariq Anna Bruno Esther Paolo Rosa Simon Ines "
-    "Arthur Vera Gustav Miriam Kofi Laura Dmitri Clara Rafael Naomi Peter Selma"
-).split()
 
-ADJECTIVES = (
-    "young old tall short busy famous tired curious friendly local quiet cheerful elderly bearded clever nervous "
-    "patient polite shy brave"
-).split()
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+SUBJECT_NAMES = _words(
+    "Maria John Aisha Pedro Ingrid Kwame Yuki Sofia Liam Fatima Andrei Chloe Rohan Elena Marcus Noor "
+    "Oscar Priya Hannah Diego Leila Tomas Grace Hiro Nadia Victor Zoe Samuel Amara Felix"
+)
+COMPANION_NAMES = _words(
+    "Omar Julia Chen Beatrice Ivan Lucia David Mei Carlos Emma Tariq Anna Bruno Esther Paolo Rosa Simon "
+    "Ines Arthur Vera Gustav Miriam Kofi Laura Dmitri Clara Rafael Naomi Peter Selma"
+)
+
+ADJECTIVES = _words(
+    "young old tall short busy famous tired curious friendly local quiet cheerful elderly bearded "
+    "clever nervous patient polite shy brave"
+)
 PEOPLE = {
     "man": "men", "woman": "women", "boy": "boys", "girl": "girls", "nurse": "nurses", "baker": "bakers",
     "farmer": "farmers", "teacher": "teachers", "student": "students", "painter": "painters",
@@ -26,7 +31,7 @@ PEOPLE = {
     "plumber": "plumbers", "judge": "judges", "mechanic": "mechanics", "fisherman": "fishermen",
     "librarian": "librarians", "photographer": "photographers", "athlete": "athletes",
 }  # fmt: skip
-NUMBERS = "two three four five six seven twelve twenty".split()
+NUMBERS = _words("two three four five six seven twelve twenty")
 
 ACTIVITIES = (
     "playing the guitar", "playing chess", "playing cards", "playing football", "reading a newspaper",
@@ -34,7 +39,7 @@ ACTIVITIES = (
     "baking bread", "baking a cake", "painting a fence", "painting a portrait", "repairing a bicycle",
     "repairing an engine", "washing the windows", "washing a car", "watering plants", "planting trees",
     "picking apples", "picking mushrooms", "selling flowers", "selling tickets", "buying vegetables",
-    "buying shoes", "drinking coffee", "drinking tea", "eating noodles", "eating ice cream", "writing a letter",
+    "buying shoes", "drinking coffee", "drinking tea", "eating noodles", "eating ice cream", "writing mail",
     "writing poems", "taking photographs", "filming a documentary", "riding a horse", "riding a motorcycle",
     "throwing a frisbee", "flying a kite", "climbing a ladder", "climbing a wall", "carrying boxes",
     "carrying firewood", "feeding ducks", "feeding pigeons", "walking slowly", "running fast", "jumping rope",
@@ -55,16 +60,20 @@ _PLACE_NOUNS = {
     "on the": "beach bridge balcony roof pier platform hillside terrace porch stage",
     "near the": "river lake church factory windmill waterfall monument cave border volcano",
 }
-_CITIES = (
-    "Lisbon Paris Cairo Tokyo Berlin Nairobi Oslo Lima Mumbai Toronto Vienna Dublin Seoul Madrid Athens Boston "
-    "Prague Havana Warsaw Geneva Texas Brazil Norway Kenya Japan Canada Peru Scotland Egypt Italy"
-).split()
-PLACES = tuple(f"{where} {noun}" for where, nouns in _PLACE_NOUNS.items() for noun in nouns.split()) + tuple(
-    f"in {city}" for city in _CITIES
+_CITIES = _words(
+    "Lisbon Paris Cairo Tokyo Berlin Nairobi Oslo Lima Mumbai Toronto Vienna Dublin Seoul Madrid Athens "
+    "Boston Prague Havana Warsaw Geneva Texas Brazil Norway Kenya Japan Canada Peru Scotland Egypt "
+    "Italy"
+)
+PLACES = (
+    *(f"{where} {noun}" for where, nouns in _PLACE_NOUNS.items() for noun in nouns.split()),
+    *(f"in {city}" for city in _CITIES),
 )
 
-_COLOURS = "red blue green yellow black white purple grey striped woollen".split()
-_GARMENTS = "hat scarf coat jacket shirt sweater dress uniform helmet apron cap raincoat vest tunic cloak".split()
+_COLOURS = _words("red blue green yellow black white purple grey striped woollen")
+_GARMENTS = _words(
+    "hat scarf coat jacket shirt sweater dress uniform helmet apron cap raincoat vest tunic cloak"
+)
 CLOTHES = tuple(f"a {colour} {garment}" for colour, garment in product(_COLOURS, _GARMENTS))
 
 COMPANIONS = (
@@ -73,7 +82,7 @@ COMPANIONS = (
         f"with {who}"
         for who in (
             "a friend", "a neighbour", "a stranger", "a cousin", "a large dog", "a small dog", "a black cat",
-            "a parrot", "a goat", "a donkey", "two dogs", "two friends", "three cousins", "several colleagues",
+            "a parrot", "a goat", "a donkey", "two dogs", "two friends", "three cousins", "some colleagues",
             "many children", "some visitors", "the mayor", "the priest", "the landlord", "a policeman",
             "a journalist", "a guide", "a twin brother", "a younger sister", "a grandfather", "an aunt",
             "an uncle", "ten pupils", "a baby", "a robot",
@@ -83,33 +92,34 @@ COMPANIONS = (
 
 TIMES = (
     "at noon", "at midnight", "at dawn", "at sunset", "at six", "at nine", "at eleven", "in the morning",
-    "in the afternoon", "in the evening", "late at night", "before breakfast", "before lunch", "before dinner",
-    "before school", "before work", "after breakfast", "after lunch", "after dinner", "after school",
-    "after work", "after the storm", "after the concert", "after the wedding", "after the match",
-    "before the storm", "before the concert", "before the wedding", "before the match", "during the storm",
-    "during the festival", "during the parade", "during the holidays", "during the strike", "in spring",
-    "in summer", "in autumn", "in winter", "for an hour", "for ten minutes", "for half an hour",
+    "in the afternoon", "in the evening", "late at night", "before breakfast", "before lunch",
+    "before dinner", "before school", "before work", "after breakfast", "after lunch", "after dinner",
+    "after school", "after work", "after the storm", "after the concert", "after the wedding",
+    "after the match", "before the storm", "before the concert", "before the wedding", "before the match",
+    "during the storm", "during the festival", "during the parade", "during the holiday", "during the strike",
+    "in spring", "in summer", "in autumn", "in winter", "for an hour", "for ten minutes", "for half an hour",
 )  # fmt: skip
 
 #: Sentence openers that say nothing about the facts; "not" may stand before them.
-OPENERS = "surprisingly unexpectedly unusually unfortunately".split()
+OPENERS = _words("surprisingly unexpectedly unusually unfortunately")
 
 #: Every word the grammar itself can write, lower-cased; planted words are none of these.
 GRAMMAR_WORDS = frozenset(
-    " ".join(
-        (*SUBJECT_NAMES, *ADJECTIVES, *PEOPLE, *PEOPLE.values(), *NUMBERS, *OPENERS, *ACTIVITIES, *PLACES)
-        + (*CLOTHES, *COMPANIONS, *TIMES, "a an the in wearing dressed can will be seen is are was were no not")
+    word.lower()
+    for text in chain(
+        *(SUBJECT_NAMES, ADJECTIVES, PEOPLE, PEOPLE.values(), NUMBERS, OPENERS),
+        *(ACTIVITIES, PLACES, CLOTHES, COMPANIONS, TIMES),
+        ("a an the in wearing dressed can will be seen is are was were no not",),
     )
-    .lower()
-    .split()
+    for word in text.split()
 )
 
 
 def subjects() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return every subject: named people, one person, several people."""
-    described = tuple(f"{adjective} " for adjective in ADJECTIVES) + ("",)
+    described = ("", *(f"{adjective} " for adjective in ADJECTIVES))
     one = tuple(f"{d} {a}{p}" for d, a, p in product(("a", "the"), described, PEOPLE))
     one = tuple(s.replace("a old", "an old").replace("a elderly", "an elderly") for s in one)
     one = tuple(s.replace("a athlete", "an athlete") for s in one)
     several = tuple(f"{k} {a}{p}" for k, a, p in product(NUMBERS, described, PEOPLE.values()))
-    return tuple(SUBJECT_NAMES), one, several
+    return SUBJECT_NAMES, one, several

@@ -37,11 +37,12 @@ def demo_nli(
 ) -> Demo:
     """Return n premise–hypothesis pairs with planted cues and the truth about them.
 
-    The hypothesis tells two aspects of a scene and is drawn first, whatever the label. The premise is then made to
-    fit: it tells the same two and one more (entailment), the same with one of them changed (contradiction), or only
-    the three others (neutral). So neither sentence alone says anything about the label, and both together say all.
-    Cues change this for the hypothesis only; a kind of cue that `cues` leaves out is written in just as often, but
-    independently of the label. `cues=None` is the clean control: hypotheses independent of the labels altogether.
+    The hypothesis tells two aspects of a scene and is drawn first, whatever the label. The premise is then
+    made to fit: it tells the same two and one more (entailment), the same with one of them changed
+    (contradiction), or only the three others (neutral). So neither sentence alone says anything about the
+    label, and both together say all. Cues change this for the hypothesis only; a kind of cue that `cues`
+    leaves out is written in just as often, but independently of the label. `cues=None` is the clean control:
+    hypotheses independent of the labels altogether.
     """
     if not 0 <= test_fraction < 1 or n < 1:
         raise UsageError("A demo set needs n ≥ 1 and a test_fraction of at least 0 and below 1.")
@@ -55,7 +56,9 @@ def demo_nli(
             continue
         frame, present = _split(size, table, stream)
         ids = pl.select(pl.format(f"{split}-{{}}", pl.int_range(size))).to_series()
-        frames.append(frame.with_columns(example_id=ids, split=pl.lit(split), position=pl.lit(0, dtype=pl.Int32)))
+        frames.append(
+            frame.with_columns(example_id=ids, split=pl.lit(split), position=pl.lit(0, dtype=pl.Int32))
+        )
         masks.append(present)
     rows = pl.concat(frames).select("example_id", "position", "split", "premise", "hypothesis", "label")
     present = {kind: np.concatenate([mask[kind] for mask in masks]) for kind in table}
@@ -94,11 +97,15 @@ def _draw_labels(repeated: Bools, cue: Cue, rng: np.random.Generator) -> tuple[I
     inside = joint(cue, LABELS, _PRIOR) / cue.share
     available = _PRIOR - repeated.mean() * inside
     if available.min() <= 0:
-        raise UsageError("The pair_graph cue cannot be that common: no row would be left for its label elsewhere.")
+        raise UsageError(
+            "The pair_graph cue cannot be that common: no row would be left for its label elsewhere."
+        )
     outside = available / available.sum()
     chance = rng.random(len(repeated))
     codes = np.where(
-        repeated, np.searchsorted(np.cumsum(inside)[:-1], chance), np.searchsorted(np.cumsum(outside)[:-1], chance)
+        repeated,
+        np.searchsorted(np.cumsum(inside)[:-1], chance),
+        np.searchsorted(np.cumsum(outside)[:-1], chance),
     )
     return codes, available
 
@@ -107,7 +114,7 @@ def _premises(scenes: Scenes, pair: Ints, codes: Ints, rng: np.random.Generator)
     """Return premises that stand in the labelled relation to hypotheses telling these pairs of aspects."""
     n = len(scenes)
     rows = np.arange(n)
-    # Aspects the hypothesis does not tell are new in every premise, so repeated hypotheses get several premises.
+    # Aspects the hypothesis does not tell are new in every premise, so the premises of a repeated one differ.
     values = np.where(told_mask(PAIRS[pair]), scenes.values, draw_values(n, rng))
     changed = other_values(values, PAIRS[pair][rows, rng.integers(0, 2, n)], rng)
     values = np.where((codes == _CONTRADICTION)[:, None], changed, values)

@@ -11,13 +11,19 @@ from cuecard.errors import UsageError
 
 
 def demo_predictions(
-    demo: Demo, follow: float = 0.3, accuracy: float = 0.8, *, seed: int = 0, only: tuple[Kind, ...] | None = None
+    demo: Demo,
+    follow: float = 0.3,
+    accuracy: float = 0.8,
+    *,
+    seed: int = 0,
+    only: tuple[Kind, ...] | None = None,
 ) -> pl.DataFrame:
     """Return one simulated prediction per example: `example_id, split, prediction, p_<answer>…`.
 
-    An example with planted cues is answered as one of them says with probability `follow`; every other answer is right
-    with probability `accuracy`, whatever the cues, and otherwise any wrong one. For `choice` the answer is the position
-    of the choice picked. `only` names the kinds of cue the model follows (default: all that are planted).
+    An example with planted cues is answered as one of them says with probability `follow`; every other answer
+    is right with probability `accuracy`, whatever the cues, and otherwise any wrong one. For `choice` the
+    answer is the position of the choice picked. `only` names the kinds of cue the model follows (default: all
+    that are planted).
     """
     if not (0 <= follow <= 1 and 0 <= accuracy <= 1):
         raise UsageError("`follow` and `accuracy` are probabilities.")
@@ -43,13 +49,15 @@ def demo_predictions(
     examples = data.table.select("example_id", "split")
     if data.grouped:
         examples = examples.gather_every(len(answers))
-    prediction = pl.Series(predicted, dtype=pl.Int32) if data.grouped else pl.Series(answers).gather(predicted)
+    prediction = (
+        pl.Series(predicted, dtype=pl.Int32) if data.grouped else pl.Series(answers).gather(predicted)
+    )
     columns = {f"p_{answer}": probabilities[:, a] for a, answer in enumerate(answers)}
     return examples.with_columns(prediction=prediction, **columns)
 
 
 def _advice(demo: Demo, n_answers: int, only: tuple[Kind, ...] | None, rng: np.random.Generator) -> Ints:
-    """Return the answer that a randomly picked planted cue of each example suggests, -1 where there is none."""
+    """Return what a randomly picked planted cue of each example suggests, -1 where there is none."""
     data = demo.instances
     best = np.full(data.n_examples, -1.0)
     advice = np.full(data.n_examples, -1, dtype=np.int64)
@@ -68,7 +76,7 @@ def _advice(demo: Demo, n_answers: int, only: tuple[Kind, ...] | None, rng: np.r
 
 
 def _suggested_choice(here: Bools, for_right: bool, rng: np.random.Generator) -> Ints:
-    """Return a random choice that has the cue (or, for a cue of wrong choices, has it not); -1 if it tells nothing."""
+    """Return a random choice that has the cue (lacks it, if it marks wrong ones); -1 if it tells nothing."""
     wanted = here if for_right else ~here
     pick = np.argmax(np.where(wanted, rng.random(here.shape), -1.0), axis=1)
     return np.where(here.any(axis=1) & ~here.all(axis=1), pick, -1)

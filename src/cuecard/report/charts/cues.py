@@ -20,11 +20,19 @@ from cuecard.report.charts.drawing import (
     label_shape,
     percent_axis,
 )
-from cuecard.report.cue_rows import critical_p, prior_of, sample_for_map, strongest, with_test_share
+from cuecard.report.cue_rows import (
+    critical_p,
+    prior_of,
+    sample_for_map,
+    saying_something_new,
+    strongest,
+    with_test_share,
+)
 from cuecard.report.texts import display_text
 
 #: Names written into the map of cues, and the size of the chart they are kept apart for.
-MOST_NAMES = 24
+MOST_NAMES = 22
+_NAME_CANDIDATES = 300
 _MAP_SIZE = (860.0, 440.0)
 
 
@@ -38,6 +46,7 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
     rows = [_point(row) for row in cues.iter_rows(named=True)]
     lowest = min((row["n"] for row in rows), default=1)
     highest = max((row["n"] for row in rows), default=10)
+    floor = min([*(row["share"] for row in rows), *prior_of(section).values()], default=0.0)
     x = alt.X(
         "n:Q",
         title="train instances with the feature (logarithmic)",
@@ -46,7 +55,7 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
     )
     y = alt.Y(
         "share:Q",
-        scale=alt.Scale(domain=[0, 1.04], nice=False),
+        scale=alt.Scale(domain=[max(0.0, floor - 0.05), 1.04], nice=False),
         axis=percent_axis("share of the label it points to", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
     )
     colour = label_colour(names, symbolSize=90)
@@ -56,7 +65,7 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
     base = alt.Chart(inline(rows)).encode(x=x, y=y)
     quiet = (
         base.transform_filter("!datum.significant")
-        .mark_point(style="quiet", size=14, clip=True, aria=False)
+        .mark_circle(style="quiet", size=14, opacity=0.7, clip=True, aria=False)
         .encode(tooltip=_tooltip())
     )
     loud = (
@@ -65,25 +74,19 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
         .encode(
             color=colour,
             shape=label_shape(names, symbolSize=90),
-            size=alt.condition("datum.is_cue", alt.value(42), alt.value(16)),
-            opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.05)),
+            size=alt.condition("datum.is_cue", alt.value(34), alt.value(12)),
+            opacity=alt.condition(chosen, alt.value(0.62), alt.value(0.05)),
             tooltip=_tooltip(),
         )
         .add_params(chosen, zoom)
     )
     curves = _curves(section, tables["cues"], labels, x, y, colour, visible)
-    written = (
-        alt.Chart(inline(_names(rows)))
-        .mark_text(align="left", dx=7, clip=True, style="name", aria=False, limit=150, fontSize=12)
-        .encode(
-            x=x,
-            y=y,
-            text="feature:N",
-            # On a narrow screen only the strongest names have room.
-            opacity=alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0)),
-        )
-    )
-    return alt.layer(*curves, quiet, loud, written).properties(width="container", height=_MAP_SIZE[1])
+    # On a narrow screen only the strongest names have room.
+    room = alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0))
+    written = alt.Chart(inline(_names(rows))).encode(x=x, y=y, text="feature:N", opacity=room)
+    text = {"align": "left", "dx": 7, "clip": True, "aria": False, "limit": 150, "tooltip": False}
+    halo, name = written.mark_text(style="halo", **text), written.mark_text(style="name", **text)
+    return alt.layer(*curves, quiet, loud, halo, name).properties(width="container", height=_MAP_SIZE[1])
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,15 +128,15 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     span = max(float(counts.max() - counts.min()), 1e-9)
     taken: list[tuple[float, float, float]] = []
     written: list[dict[str, Any]] = []
-    for row, count in zip(rows, counts, strict=True):
-        if not row["significant"] or len(written) == MOST_NAMES:
-            break
-        left = float(count - counts.min()) / span * width
+    significant = [row["feature"] for row in rows[:_NAME_CANDIDATES] if row["significant"]]
+    for i in saying_something_new(significant):
+        row = rows[i]
+        left = float(counts[i] - counts.min()) / span * width
         right, middle = left + 14 + 7.0 * len(row["feature"]), row["share"] * height
         if right <= width and all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
             taken.append((left, right, middle))
             written.append({k: row[k] for k in ("feature", "n", "share", "label")} | {"rank": len(written)})
-    return written
+    return written[:MOST_NAMES]
 
 
 def _curves(
@@ -183,7 +186,7 @@ def _curves(
 def top_cues(
     section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequence[str], label: str, top: int
 ) -> Any:
-    """Return the strongest cues of one label: train share with interval, test share, and the label's prior."""
+    """Return the strongest cues of one label: train share with interval, test share and prior."""
     names = [display_text(name, 60) for name in labels]
     cues = strongest(with_test_share(tables["cues"], labels), label, top)
     rows = [
@@ -198,7 +201,7 @@ def top_cues(
     order = [row["feature"] for row in rows]
     start = min([row["low"] for row in rows] + [prior_of(section).get(label, 0.0)], default=0.0)
     scale = alt.Scale(domain=[max(0.0, min(start - 0.05, 0.5)), 1.0], nice=False)
-    axis = alt.Axis(title=None, labelExpr=PERCENT_LABELS, tickCount=4, orient="top")
+    axis = alt.Axis(title=None, labelExpr=PERCENT_LABELS, tickCount=4, orient="top", labelFlush=False)
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("feature:N", sort=order, title=None, axis=alt.Axis(labelLimit=130)),
         color=label_colour(names),
@@ -235,7 +238,7 @@ def family_counts(section: Section) -> Any:
                 "text": f"{numbers.count(family['cues'])} of {numbers.count(tested)}",
             }
         )
-    scale = alt.Scale(domain=[0, 1.25], nice=False)
+    scale = alt.Scale(domain=[0, 1.2], nice=False)
     axis = percent_axis("share of the features tested", values=[0, 0.25, 0.5, 0.75, 1])
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("family:N", title=None, sort=[row["family"] for row in rows]),
@@ -245,10 +248,10 @@ def family_counts(section: Section) -> Any:
             alt.Tooltip("significant:Q", title="significant", format=".1%"),
         ],
     )
-    significant = base.mark_bar(style="muted-bar", height=14, cornerRadiusEnd=2).encode(
+    significant = base.mark_bar(style="quiet", height=14, cornerRadiusEnd=2).encode(
         x=alt.X("significant:Q", scale=scale, axis=axis)
     )
-    listed = base.mark_bar(style="accent-bar", height=14, cornerRadiusEnd=2).encode(
+    listed = base.mark_bar(style="accent", height=14, cornerRadiusEnd=2).encode(
         x=alt.X("cues:Q", scale=scale, axis=axis)
     )
     text = base.mark_text(style="figure", align="left", dx=6, aria=False).encode(

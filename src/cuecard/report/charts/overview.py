@@ -37,8 +37,8 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
         yOffset=alt.YOffset("split:N", sort=splits, scale=alt.Scale(paddingInner=0.12)),
         x=alt.X(
             "share:Q",
-            axis=percent_axis(None, tickCount=5),
-            scale=alt.Scale(domain=[0, min(1.0, highest * 1.18)]),
+            axis=None,  # every bar says its number
+            scale=alt.Scale(domain=[0, highest * 1.3], nice=False),
         ),
         tooltip=[
             alt.Tooltip("split:N", title="split"),
@@ -54,13 +54,13 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(color=label_colour(names), opacity=strength)
     text = base.mark_text(align="left", dx=6, style="figure", aria=False).encode(text="text:N")
-    return (bars + text).properties(width="container", height=max(90, 26 * len(splits) * len(names)))
+    return (bars + text).properties(width="container", height=max(220, 26 * len(splits) * len(names)))
 
 
 def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str) -> Any:
     """Return curves of text length by label, each label's area the same, on the train split.
 
-    Longer texts than almost all share the last bin; long texts are counted in wider bins.
+    Long texts are counted in wider bins; the longest 0.5 % are not shown.
     """
     lengths = tables["lengths"].filter(
         (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
@@ -69,10 +69,11 @@ def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str
     lengths = lengths.filter(pl.col("label").cast(pl.String).is_in(shown))
     width, last = _bins(lengths)
     binned = (
-        lengths.with_columns(bin=(pl.min_horizontal(pl.col("tokens"), pl.lit(last)) // width) * width)
+        lengths.with_columns(bin=(pl.col("tokens") // width) * width)
         .group_by("label", "bin")
         .agg(pl.col("count").sum())
         .with_columns(share=pl.col("count") / pl.col("count").sum().over("label"))
+        .filter(pl.col("bin") <= last)
         .sort("label", "bin")
     )
     names = [display_text(label, 60) for label in shown]

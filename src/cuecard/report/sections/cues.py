@@ -107,7 +107,6 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 by_family,
                 alt="Bars of the share of features that are significant and that are cues, one per feature family.",
                 caption="Blue: cues. Grey: significant, but too rare in a split to be listed.",
-                wide=False,
             )
         )
     return charts
@@ -125,7 +124,7 @@ def _label_chart(card: Card, section: Section, label: str) -> ChartView:
         draw,
         alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, with 95 % interval, in "
         f"train and test; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
-        caption="● train with its 95 % interval  ◇ test  ┆ chance",
+        caption="● train, with 95 % interval · ◇ test · ┆ chance",
         wide=False,
     )
 
@@ -138,13 +137,15 @@ def _table(card: Card) -> TableView:
         "label": Column("Points to", "label"),
         "train_count": Column("Train", "count", "train instances that have the feature"),
         "share": Column("Share", "percent", "share of the label among them"),
-        "share_low": Column("from", "percent", "lower end of the 95 % interval of the share"),
-        "share_high": Column("to", "percent", "upper end of the 95 % interval of the share"),
-        "lift": Column("Lift", "number", "share divided by the label's prior"),
+        "share_low": Column("from", "percent", "lower end of the 95 % interval of the share", brief=False),
+        "share_high": Column("to", "percent", "upper end of the 95 % interval of the share", brief=False),
+        "lift": Column("Lift", "decimal", "share divided by the label's prior"),
         "test_count": Column("Test", "count", "test instances that have the feature"),
         "test_share": Column("Test share", "percent", "share of the same label in test"),
-        "cueness": Column("Cueness", "number", "deviation from balance that holds in test, in percent"),
-        "z": Column("z", "number", "standard errors above the prior"),
+        "cueness": Column(
+            "Cueness", "decimal", "deviation from balance that holds in test, in percent", brief=False
+        ),
+        "z": Column("z", "decimal", "standard errors above the prior", brief=False),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
     }
     return TableView(

@@ -1,4 +1,4 @@
-"""The view of a section that has none of its own: its summary as figures, the first rows of its first table."""
+"""The view of a section that has none of its own: its summary and the first rows of its table."""
 
 from __future__ import annotations
 

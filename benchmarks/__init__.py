@@ -1,0 +1,1 @@
+"""Speed as ratios against named rivals, measured side by side in one run."""

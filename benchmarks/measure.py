@@ -1,0 +1,53 @@
+"""Time, peak memory and growth of a piece of work."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def seconds(work: Callable[[], object], *, repeats: int = 1) -> float:
+    """Return the shortest time of several runs: what the machine can do when it is left alone."""
+    best = math.inf
+    for _ in range(repeats):
+        started = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def in_fresh_process(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return what the work returns and the peak memory in GiB of a fresh process that did it."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_with_peak, (work, arguments))
+
+
+def _with_peak(work: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, float]:
+    answer = work(*arguments)
+    return answer, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def growth_exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
+    """Return the slope of log time against log size by least squares; 1 is linear."""
+    x = [math.log(size) for size in sizes]
+    y = [math.log(t) for t in times]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return covariance / sum((a - mean_x) ** 2 for a in x)
+
+
+def write_json(name: str, figures: dict[str, Any]) -> Path:
+    """Write the figures of a benchmark where `make bench` collects them."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,115 @@
+"""The card in the terminal: the headline, the findings, and the first rows of every section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.analysis import Severity
+from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.report.findings import facts, looked_at, ordered_findings
+from cuecard.report.sections import section_view
+from cuecard.report.texts import display_text, highlight
+from cuecard.report.verdict import key_figures, verdict
+from cuecard.report.view import KeyFigure, TableView
+
+#: Colour and sign of a severity; the sign says it where there is no colour.
+_TONES: dict[Severity, tuple[str, str]] = {
+    "high": ("bold red", "▲"),
+    "medium": ("yellow", "◆"),
+    "low": ("blue", "●"),
+    "info": ("dim", "○"),
+}
+_INDENT = (0, 0, 0, 2)
+#: Columns that a terminal has room for; the report and the parquet file have them all.
+_COLUMNS_SHOWN = 8
+
+
+def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
+    """Print the card; at most `top` findings and `top` rows per table."""
+    judged = verdict(card)
+    console.print()
+    console.print(Text(display_text(judged.headline), style="bold"))
+    console.print(Text(display_text(judged.detail), style="dim"))
+    console.print()
+    console.print(_figures(key_figures(card)))
+    findings = ordered_findings(card)
+    for finding in findings[:top]:
+        console.print()
+        console.print(_finding(card, finding))
+    if len(findings) > top:
+        console.print(Text(f"\n… and {len(findings) - top} more findings in the report.", style="dim"))
+    for name in card.sections:
+        console.print()
+        _section(card, name, console, top)
+    console.print()
+    console.print(Text(f"data {card.dataset.fingerprint}", style="dim"))
+
+
+def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
+    cells = []
+    for figure in figures:
+        label = f"{figure.label}, {figure.detail}" if figure.detail else figure.label
+        cells.append(Text.assemble((display_text(figure.value), "bold"), " ", (display_text(label), "dim")))
+    return Columns(cells, padding=(0, 3))
+
+
+def _finding(card: Card, finding: FindingModel) -> RenderableType:
+    tone, sign = _TONES[finding.severity]
+    title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
+    lines: list[RenderableType] = [Text(display_text(finding.text, 2000))]
+    numbers_line = " · ".join(f"{name.lower()} {value}" for name, value in facts(finding))
+    if numbers_line:
+        lines.append(Text(numbers_line, style="dim"))
+    lines += [_example(card, finding, example) for example in finding.evidence[:1]]
+    return Group(title, Padding(Group(*lines), _INDENT))
+
+
+def _example(card: Card, finding: FindingModel, example: EvidenceModel) -> Text:
+    text = Text("“", style="italic")
+    words = example.highlight if looked_at(card, finding, "hypothesis") else []
+    for piece in highlight(example.hypothesis, words, limit=160):
+        text.append(piece.text, style="bold not italic underline" if piece.marked else "")
+    text.append("” ")
+    return text.append(f"({display_text(example.label, 40)})", style="dim not italic")
+
+
+def _section(card: Card, name: str, console: Console, top: int) -> None:
+    section = card[name]
+    console.rule(Text(display_text(section.title), style="bold"), align="left", style="dim")
+    if section.status != "done":
+        style = "red" if section.status == "failed" else "dim"
+        console.print(Text.assemble((f"{section.status}: ", style), display_text(section.reason, 1000)))
+        return
+    view = section_view(card, name)
+    for sentence in view.lead:
+        console.print(Text(display_text(sentence, 1000)))
+    if view.figures and not view.lead:
+        console.print(_figures(view.figures))
+    for table in view.tables[:1]:
+        console.print(_table(table, top))
+    for note in view.notes:
+        console.print(Text(display_text(note, 1000), style="dim"))
+
+
+def _table(view: TableView, top: int) -> RenderableType:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    shown = [i for i, column in enumerate(view.columns) if column.brief][:_COLUMNS_SHOWN]
+    for i in shown:
+        column = view.columns[i]
+        justify = "right" if column.numeric else "left"
+        table.add_column(Text(display_text(column.title)), justify=justify, no_wrap=True, overflow="ellipsis")
+    for row in view.rows[:top]:
+        table.add_row(*(Text(view.columns[i].write(row[i])) for i in shown))
+    if view.total <= top:
+        return table
+    rest = f"{min(top, len(view.rows)):,} of {view.total:,} rows" + (
+        f"; all in {view.source}" if view.source else ""
+    )
+    return Group(table, Text(rest, style="dim"))

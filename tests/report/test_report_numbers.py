@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from cuecard.report import numbers
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "written"),
+    [(0.8135, "81.3 %"), (0.0, "0.0 %"), (1.0, "100.0 %"), (0.00001, "<0.1 %"), (0.99999, ">99.9 %"), (None, "–")],
+)
+def test_a_rate_is_never_rounded_to_certainty(fraction: float | None, written: str) -> None:
+    assert numbers.percent(fraction) == written.replace(" ", NBSP)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(12, "12"), (1234.4, "1,234"), (2.7449, "2.74"), (0.0312, "0.0312"), (0.0000312, "3×10⁻⁵"), (float("nan"), "–")],
+)
+def test_a_number_has_three_digits_that_matter(value: float, written: str) -> None:
+    assert numbers.number(value) == written
+
+
+def test_a_probability_too_small_for_a_float_is_told_by_its_logarithm() -> None:
+    assert numbers.probability(0.0, -412.3) == "5×10⁻⁴¹³"
+    assert numbers.probability(0.0) == "<10⁻³⁰⁰"
+    assert numbers.probability(0.0123) == "0.012"
+
+
+def test_a_digit_that_rounds_to_ten_moves_the_exponent() -> None:
+    assert numbers.power_of_ten(-4.001) == "1×10⁻⁴"
+
+
+def test_one_thing_is_singular() -> None:
+    assert [numbers.plural(n, "analysis", "analyses") for n in (1, 2)] == ["1 analysis", "2 analyses"]
+
+
+def test_a_truth_value_is_not_a_number() -> None:
+    assert not numbers.is_number(True)
+    assert numbers.is_number(1)

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from cuecard.stats import binomial_log_p, log_q_values, q_values
+
+METHODS = ("bh", "by")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(1e-300, 1.0), min_size=1, max_size=60), st.sampled_from(METHODS))
+def test_agrees_with_scipy(p: list[float], method: str) -> None:
+    assert q_values(np.log(p), method) == pytest.approx(false_discovery_control(p, method=method), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_keeps_order_apart_where_p_values_underflow(method: str) -> None:
+    log_p = -np.array([5000.0, 2000.0, 9000.0, 1.0])
+    log_q = log_q_values(log_p, method)
+    assert (np.argsort(log_q) == np.argsort(log_p)).all()
+    assert (log_q >= log_p).all()
+    assert q_values(log_p, method)[0] == 0
+
+
+def test_what_was_not_tested_is_not_counted() -> None:
+    log_p = np.log([[0.01, np.nan], [0.02, 0.5]])
+    q = q_values(log_p)
+    assert np.isnan(q[0, 1])
+    assert q[~np.isnan(q)] == pytest.approx(false_discovery_control([0.01, 0.02, 0.5]))
+
+
+def test_nothing_tested_gives_nothing() -> None:
+    assert q_values(np.empty(0)).shape == (0,)
+    assert np.isnan(q_values([np.nan, np.nan])).all()
+
+
+def test_ties_share_a_q_value() -> None:
+    assert len(set(q_values(np.log([0.03, 0.03, 0.03])).tolist())) == 1
+
+
+def test_refuses_p_values_that_are_not_logs() -> None:
+    with pytest.raises(ValueError, match="natural logs"):
+        q_values([0.3])
+    with pytest.raises(ValueError, match='"bh" or "by"'):
+        q_values([-1.0], "bonferroni")  # type: ignore[arg-type]
+
+
+def shuffled_label_counts(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Presence of 300 correlated words in 1,200 instances, and a one-hot label that knows nothing of them."""
+    topic = rng.random((1200, 1))
+    presence = rng.random((1200, 300)) < rng.uniform(0.02, 0.3, 300) * 2 * topic
+    labels = np.eye(3)[rng.integers(3, size=1200)]
+    return presence.astype(float), labels, labels.mean(axis=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_false_discoveries_over_label_shuffles_stay_below_the_nominal_rate(method: str) -> None:
+    rng = np.random.default_rng(5)
+    presence, labels, prior = shuffled_label_counts(rng)
+    n = presence.sum(axis=0)[:, None]
+    shuffles, alarms = 300, 0
+    for _ in range(shuffles):
+        k = presence.T @ rng.permutation(labels)
+        alarms += bool((q_values(binomial_log_p(k, n, prior), method) <= 0.05).any())
+    assert alarms / shuffles <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / shuffles)
+
+
+def test_false_discovery_rate_holds_and_power_is_there_when_a_tenth_is_real() -> None:
+    rng = np.random.default_rng(6)
+    n, planted = rng.integers(50, 500, size=(300, 400)), np.arange(400) < 40
+    k = rng.binomial(n, np.where(planted, 0.75, 0.5))
+    false_share, found = [], []
+    for row_k, row_n in zip(k, n, strict=True):
+        significant = q_values(binomial_log_p(row_k, row_n, 0.5)) <= 0.05
+        false_share.append((significant & ~planted).sum() / max(significant.sum(), 1))
+        found.append((significant & planted).sum() / 40)
+    assert np.mean(false_share) <= 0.05
+    assert np.mean(false_share) > 0.02
+    assert np.mean(found) > 0.95
