@@ -70,6 +70,21 @@ def test_proximity_indices_are_those_of_networkx(edges: list[tuple[int, int]]) -
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+@settings(max_examples=100, deadline=None)
+@given(pairs, st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_a_pair_outside_the_graph_has_the_features_of_being_added_alone(
+    edges: list[tuple[int, int]], asked: tuple[int, int]
+) -> None:
+    other = (asked[1], (asked[0] + 1) % 10)
+    ends = np.array([*edges, other, asked])
+    counted = np.arange(len(ends)) < len(edges)
+    alone = np.array([*edges, asked])
+    found = leakage_features(pair_graph(ends[:, 0], ends[:, 1], 10, counted=counted))
+    np.testing.assert_array_equal(found[-1], leakage_features(pair_graph(alone[:, 0], alone[:, 1], 10))[-1])
+    whole = leakage_features(pair_graph(ends[: len(edges), 0], ends[: len(edges), 1], 10))
+    np.testing.assert_array_equal(found[: len(edges)], whole)
+
+
 def test_a_sentence_paired_with_itself_occurs_twice() -> None:
     graph = pair_graph([0, 0], [0, 1])
     assert graph.frequency.tolist() == [3, 1]

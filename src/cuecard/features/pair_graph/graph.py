@@ -27,8 +27,9 @@ class PairGraph:
     Attributes:
         first, second: node of the two sentences of every pair.
         edge: for every pair, its index among the distinct edges.
-        indptr, neighbours, entries: the sparse rows of `A`.
+        indptr, neighbours, entries: the sparse rows of `A`; pairs that are not counted have entries of 0.
         edge_at: for every stored entry, the index of its distinct edge.
+        counted: which pairs are edges; the others are only asked about.
     """
 
     first: npt.NDArray[np.int32]
@@ -39,6 +40,7 @@ class PairGraph:
     neighbours: npt.NDArray[np.int32]
     entries: FloatArray
     edge_at: npt.NDArray[np.int32]
+    counted: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -51,8 +53,17 @@ class PairGraph:
     @cached_property
     def frequency(self) -> IntArray:
         """How often every sentence occurs, on either side: its degree, duplicates counted."""
-        counts = np.bincount(self.first, minlength=self.n_nodes)
-        return counts + np.bincount(self.second, minlength=self.n_nodes)
+        counts = np.bincount(self.first[self.counted], minlength=self.n_nodes)
+        return counts + np.bincount(self.second[self.counted], minlength=self.n_nodes)
+
+    @cached_property
+    def loops(self) -> FloatArray:
+        """The diagonal of `A`: twice the number of times every sentence is paired with itself."""
+        rows = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+        here = self.neighbours == rows
+        diagonal = np.zeros(self.n_nodes)
+        diagonal[rows[here]] = self.entries[here]
+        return diagonal
 
     def times(self, vector: FloatArray) -> FloatArray:
         """Return `A · vector` in one pass over the edges."""
@@ -64,14 +75,25 @@ class PairGraph:
         return product
 
 
-def pair_graph(first: npt.ArrayLike, second: npt.ArrayLike, n_nodes: int | None = None) -> PairGraph:
-    """Return the graph of pairs of integer sentence numbers 0 … n_nodes − 1."""
+def pair_graph(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    n_nodes: int | None = None,
+    *,
+    counted: npt.ArrayLike | None = None,
+) -> PairGraph:
+    """Return the graph of pairs of integer sentence numbers 0 … n_nodes − 1.
+
+    With `counted`, only those pairs are edges, such as the train pairs; features are still given for all.
+    """
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     if a.shape != b.shape or a.ndim != 1:
         raise InputError("A pair graph needs two one-dimensional arrays of the same length.")
     size = n_nodes if n_nodes is not None else int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     keys = np.minimum(a, b) * size + np.maximum(a, b)
-    distinct, edge, multiplicity = np.unique(keys, return_inverse=True, return_counts=True)
+    distinct, edge = np.unique(keys, return_inverse=True)
+    mask = np.ones(len(a), dtype=bool) if counted is None else np.asarray(counted, dtype=bool)
+    multiplicity = np.bincount(edge[mask], minlength=len(distinct))
     low, high = np.divmod(distinct, max(size, 1))
     loops = low == high
     numbers = np.arange(len(distinct), dtype=np.int32)
@@ -90,6 +112,7 @@ def pair_graph(first: npt.ArrayLike, second: npt.ArrayLike, n_nodes: int | None 
         neighbours=columns[order].astype(np.int32),
         entries=np.concatenate([entries, entries[~loops]])[order].astype(np.float64),
         edge_at=np.concatenate([numbers, numbers[~loops]])[order],
+        counted=mask,
     )
 
 
@@ -100,6 +123,7 @@ def sentence_codes(first: pl.Series, second: pl.Series) -> tuple[IntArray, IntAr
     return codes[: len(first)], codes[len(first) :], int(codes.max(initial=-1)) + 1
 
 
-def graph_of(data: Instances) -> PairGraph:
+def graph_of(data: Instances, *, counted: npt.ArrayLike | None = None) -> PairGraph:
     """Return the graph over all splits of a dataset: premise and hypothesis of every instance are joined."""
-    return pair_graph(*sentence_codes(data.table["premise"], data.table["hypothesis"]))
+    first, second, n_nodes = sentence_codes(data.table["premise"], data.table["hypothesis"])
+    return pair_graph(first, second, n_nodes, counted=counted)
