@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -64,3 +65,34 @@ def choice_instances(questions: list[tuple[str, str, list[str], int]], name: str
         "label": pl.Enum(["right", "wrong"]),
     }
     return Instances(pl.DataFrame(rows, schema=schema, orient="row"), "choice", ("right", "wrong"), name)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cuecard(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run a `cuecard` command line in this process."""
+    from cuecard.cli import main
+
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: object) -> Ran:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.argv", ["cuecard", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return run

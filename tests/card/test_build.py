@@ -72,7 +72,7 @@ def test_an_option_nobody_has_is_an_error_that_names_near_ones():
 
 def test_one_label_is_refused_with_the_option_to_type():
     data = pair_instances([("train", "p", "h", "yes")] * 5)
-    with pytest.raises(InputError, match="only the label 'yes'.*--columns label=NAME"):
+    with pytest.raises(InputError, match=r"only the label 'yes'.*--columns label=NAME"):
         audit(data)
 
 

@@ -1,6 +1,7 @@
 """What in the data gives the answer away? One question per file."""
 
 from cuecard.audits.cues import Cues
+from cuecard.audits.explain import Explanation, explain
 from cuecard.audits.overview import Overview
 from cuecard.audits.registry import AUDITS
 
@@ -8,4 +9,4 @@ from cuecard.audits.registry import AUDITS
 for _audit in (Overview, Cues):
     AUDITS.add(_audit.name, _audit)
 
-__all__ = ["AUDITS", "Cues", "Overview"]
+__all__ = ["AUDITS", "Cues", "Explanation", "Overview", "explain"]

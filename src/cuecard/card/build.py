@@ -110,6 +110,11 @@ def run_section(analysis: Analysis, data: Instances) -> tuple[Section, Result | 
     return section, result
 
 
+def check_options(only: Sequence[str] | None, skip: Sequence[str], options: dict[str, Any]) -> None:
+    """Raise if an audit, an option or a value of an option does not exist, before any data is read."""
+    configured(chosen(only, skip), options)
+
+
 def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[type[Analysis]]:
     """Return the audits to run, in their own order, after checking that every name exists."""
     for name in (*(only or ()), *skip):

@@ -61,7 +61,7 @@ def probability(value: float | None, log10: float | None = None) -> str:
         log10 = math.log10(value)
     if not math.isfinite(log10):
         return MISSING
-    return f"{10**log10:.2g}" if log10 > -3 else power_of_ten(log10)
+    return f"{10 ** min(log10, 0.0):.2g}" if log10 > -3 else power_of_ten(log10)
 
 
 def power_of_ten(log10: float, *, negative: bool = False) -> str:

@@ -128,8 +128,8 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     span = max(float(counts.max() - counts.min()), 1e-9)
     taken: list[tuple[float, float, float]] = []
     written: list[dict[str, Any]] = []
-    significant = [row["feature"] for row in rows[:_NAME_CANDIDATES] if row["significant"]]
-    for i in saying_something_new(significant):
+    strong = [row for row in rows[:_NAME_CANDIDATES] if row["significant"]]
+    for i in saying_something_new([row["family"] for row in strong], [row["feature"] for row in strong]):
         row = rows[i]
         left = float(counts[i] - counts.min()) / span * width
         right, middle = left + 14 + 7.0 * len(row["feature"]), row["share"] * height
@@ -149,17 +149,16 @@ def _curves(
     visible: Any,
 ) -> list[Any]:
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
-    prior = {display_text(label, 60): prior_of(section).get(label) for label in labels}
+    known = prior_of(section)
+    prior = {display_text(label, 60): known[label] for label in labels if label in known}
     z = float(norm.isf(max(critical_p(section, cues), 1e-300) / 2))
     lowest, highest = cues["train_count"].min(), cues["train_count"].max()
     if lowest is None or highest is None:
         return []
     grid = np.geomspace(max(float(lowest), 1.0) * 0.9, max(float(highest), 10.0) * 1.4, 60)  # type: ignore[arg-type]
-    priors = [{"label": label, "share": p} for label, p in prior.items() if p is not None]
-    bounds = [
-        {"label": row["label"], "n": float(n), "share": float(row["share"] + z * np.sqrt(variance / n))}
-        for row in priors
-        for variance in [row["share"] * (1 - row["share"])]
+    bounds: list[dict[str, Any]] = [
+        {"label": label, "n": float(n), "share": float(p + z * np.sqrt(p * (1 - p) / n))}
+        for label, p in prior.items()
         for n in grid
     ]
     lines = (
@@ -168,7 +167,7 @@ def _curves(
         .encode(x=x, y=y, color=colour, opacity=visible)
     )
     chance = (
-        alt.Chart(inline(priors))
+        alt.Chart(inline({"label": label, "share": p} for label, p in prior.items()))
         .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
         .encode(
             y=y,

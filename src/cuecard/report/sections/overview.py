@@ -43,9 +43,8 @@ def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
     if card.dataset.task in ("choice", "preference") or not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
-    return [
-        f"{sentence}; always answering “{label}” would be right for {numbers.percent(most / total)} of {first}."
-    ]
+    share = numbers.percent(most / total)
+    return [f"{sentence}; always answering “{label}” would be right for {share} of {first}."]
 
 
 def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
@@ -61,11 +60,8 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
         if card.dataset.task == "pair"
         else "answer text"
     )
-    whole = (
-        f"; {numbers.plural(overlap['pair'], 'test example')} also in whole"
-        if card.dataset.task != "text"
-        else ""
-    )
+    pairs = overlap["pair"] if card.dataset.task != "text" else 0
+    whole = f"; {numbers.plural(pairs, 'test example')} also in whole" if pairs else ""
     return [
         f"The {text} of {numbers.count(seen)} of {numbers.count(tests)} test examples "
         f"({numbers.percent(seen / tests)}) also occurs in train{whole}."
@@ -84,7 +80,7 @@ def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
         KeyFigure(f"{name} examples", numbers.count(split["examples"]))
         for name, split in summary.get("splits", {}).items()
     ]
-    train = next(iter(summary.get("splits", {}).values()), {})
+    train: dict[str, Any] = next(iter(summary.get("splits", {}).values()), {})
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
         if lengths.get("max"):
@@ -149,7 +145,8 @@ def _length_chart(card: Card, field: str) -> ChartView:
         f"Length of the {field}",
         draw,
         alt=f"Curves of the number of words in the {field}, one per label, on train.",
-        caption="Share of each label's train instances. Where curves differ, length is a cue. The longest 0.5 % are not shown.",
+        caption="Share of each label's train instances. Where curves differ, length is a cue. "
+        "The longest 0.5 % are not shown.",
         wide=False,
     )
 
@@ -165,7 +162,7 @@ def _duplicates(frame: pl.DataFrame) -> TableView:
     columns = [name for name in titles if name in frame.columns]
     return TableView(
         title="Repeated inputs",
-        columns=[Column(titles[name], "count" if name == "count" else "text") for name in columns],
+        columns=[Column(name.capitalize(), "count" if name == "count" else "text") for name in columns],
         rows=frame.select(columns).head(MOST_DUPLICATES).rows(),
         total=frame.height,
         source="tables/duplicates.parquet",
