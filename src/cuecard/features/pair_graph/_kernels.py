@@ -115,3 +115,77 @@ def _spread(v, factor, row, indptr, neighbours, entries, largest):
         for q in range(indptr[c], indptr[c + 1]):
             d = neighbours[q]
             row[d] = (row[d] + entries[p] * entries[q]) * factor
+
+
+@njit(cache=True, nogil=True)
+def skip_gram(indptr, neighbours, vectors, noise, walks, length, window, negatives, seed):
+    """Return the vectors after training on `walks` random walks from every node (skip-gram, negative sampling)."""
+    np.random.seed(seed)  # numba's own generator, one state per thread
+    n, size = vectors.shape
+    contexts = np.zeros((n, size), dtype=np.float32)
+    gradient = np.empty(size, dtype=np.float32)
+    walk = np.empty(length, dtype=np.int64)
+    for number in range(walks):
+        order = np.random.permutation(n)
+        for place in range(n):
+            rate = np.float32(max(0.025 * (1.0 - (number * n + place) / (walks * n)), 0.0001))
+            node = order[place]
+            for i in range(length):
+                walk[i] = node
+                node = neighbours[indptr[node] + np.random.randint(indptr[node + 1] - indptr[node])]
+            for i in range(length):
+                reach = 1 + np.random.randint(window)
+                for j in range(max(0, i - reach), min(length, i + reach + 1)):
+                    if j != i:
+                        _learn(vectors[walk[i]], walk[j], contexts, noise, negatives, rate, gradient)
+    return vectors
+
+
+@njit(cache=True, nogil=True)
+def _learn(vector, context, contexts, noise, negatives, rate, gradient):
+    """Move a vector towards a context that it was seen with and away from random ones."""
+    gradient[:] = 0.0
+    for draw in range(negatives + 1):
+        target = context if draw == 0 else min(np.searchsorted(noise, np.random.random()), len(noise) - 1)
+        if draw > 0 and target == context:
+            continue
+        other = contexts[target]
+        dot = np.float32(0.0)
+        for d in range(len(vector)):
+            dot += vector[d] * other[d]
+        step = rate * np.float32((1.0 if draw == 0 else 0.0) - 1.0 / (1.0 + math.exp(-dot)))
+        for d in range(len(vector)):
+            gradient[d] += step * other[d]
+            other[d] += step * vector[d]
+    for d in range(len(vector)):
+        vector[d] += gradient[d]
+
+
+@njit(cache=True, nogil=True)
+def bleu_counts(ids, offsets, reference_ids, reference_offsets):
+    """Return per text how many of its 1- to 4-grams stand in its reference, each at most as often as there."""
+    n = len(offsets) - 1
+    matches = np.zeros((n, 4))
+    for row in range(n):
+        start, end = offsets[row], offsets[row + 1]
+        first, last = reference_offsets[row], reference_offsets[row + 1]
+        for size in range(1, 5):
+            for i in range(start, end - size + 1):
+                # The k-th occurrence of an n-gram counts if the reference has k of them.
+                occurrence = 1
+                for j in range(start, i):
+                    occurrence += _same(ids, j, ids, i, size)
+                for j in range(first, last - size + 1):
+                    occurrence -= _same(reference_ids, j, ids, i, size)
+                    if occurrence == 0:
+                        matches[row, size - 1] += 1
+                        break
+    return matches
+
+
+@njit(cache=True, nogil=True)
+def _same(left, i, right, j, size):
+    for k in range(size):
+        if left[i + k] != right[j + k]:
+            return 0
+    return 1
