@@ -45,6 +45,7 @@ class Finding:
     chance: float | None = None
     n: int | None = None
     evidence: tuple[Evidence, ...] = ()
+    cue: str = ""  # as `cuecard explain` takes it
 
 
 @dataclass(frozen=True)

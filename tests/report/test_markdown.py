@@ -23,7 +23,7 @@ def test_a_finding_stands_alone_in_an_issue(card: Card) -> None:
         "| Data | tiny, 3,000 train, 300 test |",
         "| Fingerprint | `b2:0123abcd` |",
         "scope = hypothesis; min\\_count = 5; null = binomial",
-        "> Here **nobody** walks.",
+        "> Hypothesis: Here **nobody** walks.",
         "To repeat it: `cuecard explain nobody`",
     ):
         assert words in text

@@ -28,6 +28,21 @@ def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker)
     assert "test examples" not in said(card, "overview")
 
 
+def test_texts_are_called_what_they_are_in_the_task(make_card: CardMaker) -> None:
+    titles = {
+        task: [chart.title for chart in section_view(make_card(task=task), "overview").charts]
+        for task in ("text", "choice")
+    }
+    assert titles["text"][:2] == ["Label balance", "Length of the text"]
+    assert titles["choice"] == ["Length of the choice"]
+
+
+def test_no_overlap_is_said_plainly(make_card: CardMaker) -> None:
+    card = make_card()
+    card.sections["overview"].summary["overlap"]["hypothesis"] = 0
+    assert "None of 300 test examples has its hypothesis in train." in said(card, "overview")
+
+
 def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card: CardMaker) -> None:
     words = said(make_card(labels=("right", "wrong"), task="choice"), "overview")
     assert "questions" in words
@@ -47,7 +62,7 @@ def test_no_significant_cue_is_said_plainly(make_card: CardMaker) -> None:
     card.attach(dict(card.tables) | {"cues": card.tables["cues"].with_columns(significant=nothing)})
     view = section_view(card, "cues")
     assert said(card, "cues").startswith("None of 7 features is associated with a label beyond chance")
-    assert [chart.title for chart in view.charts] == ["Map of cues", "By family"]
+    assert [chart.title for chart in view.charts] == ["Map of cues"]
 
 
 def test_the_table_of_cues_shows_at_most_500_rows_and_says_where_all_are(make_card: CardMaker) -> None:

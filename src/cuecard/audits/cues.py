@@ -9,9 +9,11 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
+from scipy import sparse
 
 from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
+from cuecard.audits.cue_redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.engines import map_reduce
@@ -119,10 +121,25 @@ class Cues:
             correction=self.correction,
             prior=self.prior,
         )
+        strongest = tables.cues.filter("significant").head(COMPARED)
+        matrix = cue_matrix(sample, families, strongest)
+        redundancy = _redundancy(strongest, matrix, sample.instances)
+        group = redundancy.select("family", "feature", "group")
+        cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
+        findings = cue_findings(
+            tables.cues,
+            redundancy,
+            matrix,
+            sample.instances,
+            families,
+            prior=dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
+            total=int(counts.totals[0].sum()),
+            alpha=self.alpha,
+        )
         return Result(
             summary=self._summary(counts, tables, sample, families),
-            tables={"cues": tables.cues, "associations": tables.associations},
-            findings=cue_findings(tables, counts, sample, families, alpha=self.alpha),
+            tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
+            findings=findings,
         )
 
     def _summary(
@@ -153,6 +170,13 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
+    n_train = len(sample.train)  # train rows stand first
+    return redundancy_table(
+        cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
+    )
 
 
 def _learned(family: Family, parts: Iterable[Encoded]) -> Family:

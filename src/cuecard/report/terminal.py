@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -102,34 +102,32 @@ def _table(view: TableView, top: int, width: int) -> RenderableType:
         [column.write(value) for column, value in zip(view.columns, row, strict=True)]
         for row in view.rows[:top]
     ]
-    for i in _fitting(view, rows, width):
+    widths = _widths(view, rows, width)
+    for i, most in widths.items():
         column = view.columns[i]
-        table.add_column(
-            Text(display_text(column.title)),
-            justify="right" if column.numeric else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=_least_width(view, rows, i),
-        )
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        title = Text(display_text(column.title))
+        table.add_column(title, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
     for row in rows:
-        table.add_row(*(Text(row[i]) for i in _fitting(view, rows, width)))
+        table.add_row(*(Text(row[i]) for i in widths))
     if view.total <= len(rows):
         return table
     source = f"; all in {view.source}" if view.source else ""
     return Group(table, Text(f"{len(rows):,} of {view.total:,} rows{source}", style="dim"))
 
 
-def _fitting(view: TableView, rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the columns that fit beside each other without cutting a number."""
-    shown: list[int] = []
-    used = 0
-    for i, column in enumerate(view.columns):
-        used += _least_width(view, rows, i) + _GAP if column.brief else 0
-        if column.brief and used <= width:
-            shown.append(i)
-    return shown
-
-
-def _least_width(view: TableView, rows: Sequence[Sequence[str]], i: int) -> int:
-    longest = max([len(view.columns[i].title), *(len(row[i]) for row in rows)])
-    return longest if view.columns[i].numeric else min(longest, _TEXT_WIDTH)
+def _widths(view: TableView, rows: Sequence[Sequence[str]], width: int) -> dict[int, int]:
+    """Return the columns that fit beside each other and their widths: texts are cut, numbers never."""
+    brief = [i for i, column in enumerate(view.columns) if column.brief]
+    natural = {i: max([len(view.columns[i].title), *(len(row[i]) for row in rows)]) for i in brief}
+    texts = [i for i in brief if not view.columns[i].numeric]
+    least = {i: min(natural[i], _TEXT_WIDTH) if i in texts else natural[i] for i in brief}
+    while len(least) > 1 and sum(least.values()) + _GAP * len(least) > width:
+        least.popitem()
+    spare = width - sum(least.values()) - _GAP * len(least)
+    for i in texts:
+        if i in least:
+            more = max(0, min(natural[i] - least[i], spare))
+            least[i] += more
+            spare -= more
+    return least

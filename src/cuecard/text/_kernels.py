@@ -53,7 +53,8 @@ def _rehashed(slots: Array, keys: Array, n_slots: int) -> tuple[Array, Array]:
 def _grown(array: Array, size: int) -> Array:
     """Return the array in a larger one of at least `size` places."""
     larger = np.empty(max(size, 2 * len(array)), dtype=array.dtype)
-    larger[: len(array)] = array
+    for i in range(len(array)):  # a slice would take a second longer to compile
+        larger[i] = array[i]
     return larger
 
 

@@ -94,7 +94,7 @@ def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]
     """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
     if texts.null_count():
         texts = texts.fill_null("")
-    array = texts.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offset_buffer, data_buffer = array.buffers()
     if offset_buffer is None or len(array) == 0:
         offsets = np.zeros(len(array) + 1, dtype=np.int64)

@@ -25,6 +25,7 @@ def tense_of(text: str) -> str:
         ("Two dogs chase a rabbit.", "present"),
         ("A woman and a man walk down the street.", "present"),
         ("Do you have a car?", "present"),
+        ("What did they serve?", "past"),
         ("It's raining.", "present"),
     ],
 )

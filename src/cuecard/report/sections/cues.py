@@ -101,7 +101,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     ]
     with_cues = [label for label in labels if strongest(frame, label, 1).height]
     charts += [_label_chart(card, section, label) for label in with_cues[:MOST_LABELS]]
-    if len(section.summary.get("families", {})) > 1:
+    if len(section.summary.get("families", {})) > 1 and section.summary["significant"]:
         charts.append(
             ChartView(
                 "By family",

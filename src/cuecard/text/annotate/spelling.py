@@ -42,7 +42,11 @@ _BRITISH = [
 
 def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Return which texts have a misspelt word; words with a capital may be names and are let pass."""
-    misspelt = np.array([is_misspelt(word) for word in tokens.vocabulary], dtype=np.bool_)
+    written_small = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
+    written_small[tokens.ids[(flags & _kernels.CAPITAL) == 0]] = True
+    misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
+    # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
+    misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
     found: npt.NDArray[np.bool_] = _kernels.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
     return found
 

@@ -97,7 +97,9 @@ def _verb_here(
             return NONE, WEAK
         if role & MOSTLY_NOUN:
             return PRESENT_TENSE, LIKELY if prev & SUBJECT_SINGULAR and not prev & DETERMINER else WEAK
-        return PRESENT_TENSE, MAYBE if after & _FINITE else LIKELY
+        # "After the game reviews, they did": before a comma a noun is as likely.
+        pause = i + 1 < end and flags[i + 1] & PAUSE
+        return PRESENT_TENSE, MAYBE if after & _FINITE or pause else LIKELY
     if role & BASE:
         if prev & SUBJECT_PLURAL:
             return PRESENT_TENSE, LIKELY if not (prev & DETERMINER and role & MOSTLY_NOUN) else WEAK

@@ -26,7 +26,7 @@ _SECTION_BITS = {
     "adverb": k.ADVERB,
     "present": k.PRESENT,
     "present_or_base": k.PRESENT | k.BASE,
-    "past": k.PAST,
+    "past": k.PAST | k.AUXILIARY,
     "future": k.FUTURE,
     "modal": k.MODAL,
     "be": k.AUXILIARY,
