@@ -12,7 +12,6 @@ from cuecard.analysis import Result, Skip
 from cuecard.audits.pair_graph_findings import pair_graph_findings
 from cuecard.audits.pair_graph_scores import SMALL_ROWS, FloatArray, ForestName, Score, Trial, ablations, trial
 from cuecard.audits.pair_graph_tables import frequency_grid, label_by_frequency, quantile_shares
-from cuecard.audits.registry import AUDITS
 from cuecard.data import Instances, Task
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
@@ -24,7 +23,6 @@ from cuecard.features.pair_graph import (
 )
 
 
-@AUDITS.register("pair_graph")
 @dataclass(frozen=True)
 class PairGraphAudit:
     """Predict the label from the graph of compared sentences alone.
