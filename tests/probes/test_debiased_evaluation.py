@@ -24,13 +24,21 @@ def data() -> Instances:
 
 
 WEIGHTS = pl.DataFrame(
-    {"example_id": ["t1", "a", "b", "c", "d"], "split": ["train", *["test"] * 4], "weight": [9.0, 1.0, 1.0, 3.0, 1.0]}
+    {
+        "example_id": ["t1", "a", "b", "c", "d"],
+        "split": ["train", *["test"] * 4],
+        "weight": [9.0, 1.0, 1.0, 3.0, 1.0],
+    }
 )
 
 
 def test_every_model_has_both_accuracies_and_stands_beside_the_majority(data: Instances) -> None:
     predictions = pl.DataFrame(
-        {"example_id": ["d", "c", "b", "a"] * 2, "prediction": list("yyxx") + list("xxxx"), "model": ["m"] * 4 + ["n"] * 4}
+        {
+            "example_id": ["d", "c", "b", "a"] * 2,
+            "prediction": list("yyxx") + list("xxxx"),
+            "model": ["m"] * 4 + ["n"] * 4,
+        }
     )
     found = debiased_evaluation(data, predictions, WEIGHTS)
     assert found["model"].to_list() == ["majority", "m", "n"]
@@ -38,7 +46,7 @@ def test_every_model_has_both_accuracies_and_stands_beside_the_majority(data: In
     assert found["weighted_accuracy"].to_list() == pytest.approx([4 / 6, 1.0, 2 / 6])
     assert found["change"][2] == pytest.approx(2 / 6 - 0.5)
     assert (found["weighted_low"] <= found["weighted_accuracy"]).all()
-    assert found["effective_n"][2] < 4
+    assert found["effective_n"][1] == pytest.approx(3)  # all right: (Σ w)² / Σ w²
 
 
 def test_a_choice_is_predicted_by_its_position() -> None:
@@ -51,7 +59,9 @@ def test_a_choice_is_predicted_by_its_position() -> None:
     )  # fmt: skip
     choices = Instances(table, "choice", ("right", "wrong"))
     weights = pl.DataFrame({"example_id": ["q", "r"], "split": "test", "weight": [1.0, 3.0]})
-    found = debiased_evaluation(choices, pl.DataFrame({"example_id": ["q", "r"], "prediction": [1, 1]}), weights)
+    found = debiased_evaluation(
+        choices, pl.DataFrame({"example_id": ["q", "r"], "prediction": [1, 1]}), weights
+    )
     assert found.filter(model="model")["accuracy"].item() == 0.5
     assert found.filter(model="model")["weighted_accuracy"].item() == 0.25
 
@@ -60,9 +70,11 @@ def test_missing_and_doubled_predictions_are_named(data: Instances) -> None:
     with pytest.raises(InputError, match=r"lack 3 of 4 test examples, such as 'b'"):
         debiased_evaluation(data, pl.DataFrame({"example_id": ["a"], "prediction": ["x"]}), WEIGHTS)
     with pytest.raises(InputError, match="twice"):
-        debiased_evaluation(data, pl.DataFrame({"example_id": list("aabcd"), "prediction": list("xxxyy")}), WEIGHTS)
+        debiased_evaluation(
+            data, pl.DataFrame({"example_id": list("aabcd"), "prediction": list("xxxyy")}), WEIGHTS
+        )
+    predictions = pl.DataFrame({"example_id": list("abcd"), "prediction": list("xxyy")})
     with pytest.raises(InputError, match="have no weight"):
-        predictions = pl.DataFrame({"example_id": list("abcd"), "prediction": list("xxyy")})
         debiased_evaluation(data, predictions, WEIGHTS.head(2))
     with pytest.raises(UsageError, match="dev"):
         debiased_evaluation(data, pl.DataFrame(), WEIGHTS, split="dev")
@@ -84,6 +96,8 @@ def test_a_model_that_only_follows_the_leak_falls_to_chance_under_neutral_weight
         {"example_id": table["example_id"], "split": "test", "weight": 1 / np.where(label == leak, 0.8, 0.2)}
     )
     predictions = pl.DataFrame({"example_id": table["example_id"], "prediction": names[leak]})
-    row = debiased_evaluation(Instances(table, "pair", ("no", "yes")), predictions, weights).row(1, named=True)
+    row = debiased_evaluation(Instances(table, "pair", ("no", "yes")), predictions, weights).row(
+        1, named=True
+    )
     assert row["accuracy"] > 0.78
     assert row["weighted_low"] < 0.5 < row["weighted_high"]

@@ -62,7 +62,9 @@ def test_a_model_object_is_run_and_a_file_is_read_back_to_the_same_boxes(tmp_pat
 
 
 def test_boxes_are_tukeys() -> None:
-    scores = pl.DataFrame({"frequency": [1] * 9 + [12, 30], "score": [0.0, 0.4, 0.5, 0.5, 0.55, 0.6, 0.6, 0.7, 1.0, 0.2, 0.4]})
+    scores = pl.DataFrame(
+        {"frequency": [1] * 9 + [12, 30], "score": [0.0, 0.4, 0.5, 0.5, 0.55, 0.6, 0.6, 0.7, 1.0, 0.2, 0.4]}
+    )
     low, last = box_statistics(scores).iter_rows(named=True)
     assert (low["q1"], low["median"], low["q3"]) == pytest.approx((0.5, 0.55, 0.6))
     assert (low["low"], low["high"], low["outliers"]) == (0.4, 0.7, 2)
@@ -80,7 +82,9 @@ def test_scores_that_do_not_fit_are_named() -> None:
     with pytest.raises(InputError, match="score is missing"):
         box_statistics(pl.DataFrame({"frequency": [1]}))
     with pytest.raises(InputError, match="no score"):
-        box_statistics(pl.DataFrame({"frequency": [1], "score": [None]}, schema_overrides={"score": pl.Float64}))
+        box_statistics(
+            pl.DataFrame({"frequency": [1], "score": [None]}, schema_overrides={"score": pl.Float64})
+        )
     pairs = pl.DataFrame({"example_id": ["i"], "premise": ["aa"], "hypothesis": ["aa"], "frequency": [3]})
     with pytest.raises(InputError, match="more than 5 columns"):
         score_identical_pairs(pairs, {"m": LongerIsSurer()}, label=5)

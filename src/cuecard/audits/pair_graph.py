@@ -10,7 +10,15 @@ import polars as pl
 
 from cuecard.analysis import Result, Skip
 from cuecard.audits.pair_graph_findings import pair_graph_findings
-from cuecard.audits.pair_graph_scores import SMALL_ROWS, FloatArray, ForestName, Score, Trial, ablations, trial
+from cuecard.audits.pair_graph_scores import (
+    SMALL_ROWS,
+    FloatArray,
+    ForestName,
+    Score,
+    Trial,
+    ablations,
+    trial,
+)
 from cuecard.audits.pair_graph_tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
 from cuecard.features.pair_graph import (
@@ -88,10 +96,16 @@ class PairGraphAudit:
         left_out = {}
         for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
             if wanted is False or (wanted is None and len(data) > SMALL_ROWS):
-                reason = "it was switched off" if wanted is False else f"there are more than {SMALL_ROWS:,} pairs"
+                reason = (
+                    "it was switched off" if wanted is False else f"there are more than {SMALL_ROWS:,} pairs"
+                )
                 left_out[name] = f"{reason}; {name}=True computes it"
                 continue
-            table = advanced_features(graph, seed=self.seed) if name == "advanced" else unlexicalized_features(data)
+            table = (
+                advanced_features(graph, seed=self.seed)
+                if name == "advanced"
+                else unlexicalized_features(data)
+            )
             credits[name] = asked.credits(table, distinct=False)
         return left_out
 

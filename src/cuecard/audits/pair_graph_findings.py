@@ -37,11 +37,13 @@ def pair_graph_findings(
     said = f"{_points(leak.accuracy)} (95 % interval {_points(leak.low)} to {_points(leak.high)})"
     if leak.p_value > ALPHA or leak.low <= chance:
         text = (
-            f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not beyond "
-            f"{level} of {_points(chance)} on {count(leak.n, 'example')}."
+            f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
+            f"beyond {level} of {_points(chance)} on {count(leak.n, 'example')}."
         )
         title = "The pair graph does not predict the label"
-        return [Finding("pair_graph", "info", title, text, leak.accuracy, leak.low, leak.high, chance, leak.n)]
+        return [
+            Finding("pair_graph", "info", title, text, leak.accuracy, leak.low, leak.high, chance, leak.n)
+        ]
     best = max(("s1_freq", "s2_freq", "s1s2_inter"), key=lambda name: scores[name].accuracy)
     text = (
         f"How often a sentence occurs predicts the label: {said} where {level} is {_points(chance)}, without reading a "
@@ -68,8 +70,8 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
     gain, kept = leak.accuracy - chance, train_only["accuracy"] - chance
     text = (
         f"Of the {100 * gain:.1f} points above {_points(chance)}, {100 * kept:.1f} remain when the graph is built from "
-        f"train alone ({_points(train_only['accuracy'])}); {shared['n']:,} of {leak.n:,} test examples share a sentence "
-        "with train."
+        f"train alone ({_points(train_only['accuracy'])}); {shared['n']:,} of {leak.n:,} test examples share a "
+        "sentence with train."
     )
     return Finding(
         "pair_graph", "info" if kept <= 0 else severity if severity != "high" else "medium",
@@ -99,7 +101,11 @@ def _strongest_class(
         f"{row['n']:,} are {row['label']} (overall {_points(prior[row['label']])})."
     )
     values = features[:, column]
-    here = (values >= row["from"]) & (values <= row["to"]) & (data.label_codes == data.labels.index(row["label"]))
+    here = (
+        (values >= row["from"])
+        & (values <= row["to"])
+        & (data.label_codes == data.labels.index(row["label"]))
+    )
     shown = data.table[np.flatnonzero(here)[:EXAMPLES]]
     evidence = tuple(
         Evidence(str(r["example_id"]), str(r["split"]), str(r["label"]), r["hypothesis"], r["premise"])

@@ -88,11 +88,18 @@ class Trial:
         n_labels = len(self.data.labels)
         found = np.full((len(columns), n_labels), np.nan)
         for fit, score in self.rounds:
-            found[score] = self._one(columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct)
+            found[score] = self._one(
+                columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct
+            )
         return found
 
     def _one(
-        self, train: FloatArray, labels: npt.NDArray[np.int32], test: FloatArray, n_labels: int, distinct: bool
+        self,
+        train: FloatArray,
+        labels: npt.NDArray[np.int32],
+        test: FloatArray,
+        n_labels: int,
+        distinct: bool,
     ) -> FloatArray:
         if distinct:
             return forest_probabilities(
@@ -111,14 +118,15 @@ class Trial:
         rows = probabilities[self.scored]
         labels = self.data.label_codes[self.scored]
         if not self.data.grouped:
-            return (rows.argmax(axis=1) == labels).astype(np.float64)
+            return np.asarray(rows.argmax(axis=1) == labels, dtype=np.float64)
         examples = np.unique(self.data.example_codes[self.scored], return_inverse=True)[1]
         right = rows[:, 0]
         best = np.full(examples.max(initial=-1) + 1, -np.inf)
         np.maximum.at(best, examples, right)
         at_top = right >= best[examples] - 1e-12
         ties = np.bincount(examples, weights=at_top)
-        return np.bincount(examples, weights=at_top & (labels == 0)) / ties
+        credits: FloatArray = np.bincount(examples, weights=at_top & (labels == 0)) / ties
+        return credits
 
     def score(self, credits: FloatArray) -> Score:
         """Return the accuracy of marked examples beside its interval and test."""
@@ -156,7 +164,8 @@ def standardised(features: npt.ArrayLike) -> FloatArray:
     """
     columns = np.asarray(features, dtype=np.float64)
     spread = columns.std(axis=0)
-    return (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scaled: FloatArray = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
 
 
 def ablations(features: npt.ArrayLike, asked: Trial) -> dict[str, FloatArray]:

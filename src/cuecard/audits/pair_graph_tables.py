@@ -63,7 +63,18 @@ def label_by_frequency(data: Instances, features: IntArray) -> pl.DataFrame:
             for k, label in enumerate(data.labels):
                 share = counts[k] / max(len(here), 1)
                 rows.append(
-                    (feature, i, int(start), last, label, len(here), int(counts[k]), share, float(low[k]), float(high[k]))
+                    (
+                        feature,
+                        i,
+                        int(start),
+                        last,
+                        label,
+                        len(here),
+                        int(counts[k]),
+                        share,
+                        float(low[k]),
+                        float(high[k]),
+                    )
                 )
     names = ["feature", "class", "from", "to", "label", "n", "count", "share", "share_low", "share_high"]
     return pl.DataFrame(rows, schema=names, orient="row")
@@ -82,7 +93,9 @@ def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.Dat
 
     TF-IDF cosine similarity of the two texts stands beside the three leakage features for comparison.
     """
-    columns = {name: (features[:, i].astype(np.float64), data.label_codes) for i, name in enumerate(LEAKAGE_FEATURES)}
+    columns = {
+        name: (features[:, i].astype(np.float64), data.label_codes) for i, name in enumerate(LEAKAGE_FEATURES)
+    }
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(data))[:SIMILARITY_ROWS])
     similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))

@@ -12,7 +12,12 @@ from cuecard.stats.weighted import weighted_share
 
 
 def debiased_evaluation(
-    data: Instances, predictions: pl.DataFrame, weights: pl.DataFrame, *, split: str = "test", level: float = 0.95
+    data: Instances,
+    predictions: pl.DataFrame,
+    weights: pl.DataFrame,
+    *,
+    split: str = "test",
+    level: float = 0.95,
 ) -> pl.DataFrame:
     """Return unweighted and weighted accuracy with intervals, a row per model and first one for the majority.
 
@@ -30,7 +35,9 @@ def debiased_evaluation(
     mine = weights.filter(pl.col("split").cast(pl.String) == split).select("example_id", "weight")
     gold = gold.join(mine, on="example_id", how="left", maintain_order="left")
     if gold["weight"].null_count():
-        raise InputError(f"{gold['weight'].null_count():,} {split} examples have no weight; weigh all splits together.")
+        raise InputError(
+            f"{gold['weight'].null_count():,} {split} examples have no weight; weigh all splits together."
+        )
     shares = gold.group_by("gold").agg(n=pl.len(), weight=pl.col("weight").sum())
     rows = []
     for column in ("n", "weight"):
@@ -42,7 +49,9 @@ def debiased_evaluation(
     for (name,), answers in predictions.group_by("model", maintain_order=True):
         answered = answers.select("example_id", pl.col("prediction").cast(pl.String))
         if answered["example_id"].n_unique() < answered.height:
-            raise InputError(f"The predictions of {name!r} name an example twice; keep one row per example and model.")
+            raise InputError(
+                f"The predictions of {name!r} name an example twice; keep one row per example and model."
+            )
         joined = gold.join(answered, on="example_id", how="left", maintain_order="left")
         missing = joined["prediction"].null_count()
         if missing:
@@ -64,7 +73,9 @@ def _gold(data: Instances) -> pl.DataFrame:
     return table.select("example_id", gold=pl.col("label").cast(pl.String))
 
 
-def _row(model: str, right: np.ndarray, weighted_right: np.ndarray, weights: np.ndarray, level: float) -> dict[str, object]:
+def _row(
+    model: str, right: np.ndarray, weighted_right: np.ndarray, weights: np.ndarray, level: float
+) -> dict[str, object]:
     plain = weighted_share(right, np.ones(len(right)), level)
     weighted = weighted_share(weighted_right, weights, level)
     return {

@@ -25,7 +25,9 @@ class PairModel(Protocol):
         ...
 
 
-def identical_pairs(data: Instances, *, split: str = "train", sample: int | None = None, seed: int = 0) -> pl.DataFrame:
+def identical_pairs(
+    data: Instances, *, split: str = "train", sample: int | None = None, seed: int = 0
+) -> pl.DataFrame:
     """Return every distinct sentence of a split paired with itself, and how often it occurs there.
 
     The frame has `example_id`, `premise`, `hypothesis` and `frequency`; written to a file, any model can score it. With
@@ -77,16 +79,19 @@ def score_identical_pairs(
     for name, model in models.items():
         scores = []
         for part in pairs.iter_slices(batch):
-            given = np.asarray(model.predict_proba(part["premise"].to_list(), part["hypothesis"].to_list()), dtype=float)
+            given = np.asarray(
+                model.predict_proba(part["premise"].to_list(), part["hypothesis"].to_list()), dtype=float
+            )
             if given.ndim != 2 or len(given) != part.height or not 0 <= label < given.shape[1]:
                 raise InputError(
-                    f"predict_proba of {name!r} gave an array of shape {given.shape} for {part.height} pairs; expected a "
-                    f"row per pair and more than {label} columns."
+                    f"predict_proba of {name!r} gave an array of shape {given.shape} for {part.height} pairs; expected "
+                    f"a row per pair and more than {label} columns."
                 )
             scores.append(given[:, label])
         frames.append(
             pairs.select("example_id", "frequency").with_columns(
-                model=pl.lit(name), score=pl.Series(np.concatenate(scores) if scores else [], dtype=pl.Float64)
+                model=pl.lit(name),
+                score=pl.Series(np.concatenate(scores) if scores else [], dtype=pl.Float64),
             )
         )
     return pl.concat(frames) if frames else pairs.select("example_id", "frequency").clear()

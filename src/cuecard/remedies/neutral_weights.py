@@ -61,8 +61,9 @@ def leakage_neutral_weights(
 ) -> NeutralWeights:
     """Return weights under which the leakage features do not predict the label (Algorithm 1).
 
-    `P(Y | l)` comes from cross-fitted random forests on the leakage features and their pairwise products. Two or more
-    labels: with intention S and prior π, equation 1 reads `P(S = y | l) ∝ P(Y = y | l) / π_y`, and w = 1 / P(S = y | l).
+    `P(Y | l)` comes from cross-fitted random forests on the leakage features and their pairwise products. For two or
+    more labels with intention S and prior π, equation 1 reads `P(S = y | l) ∝ P(Y = y | l) / π_y`, and the weight is
+    1 / P(S = y | l).
     The prior that keeps every class's share of the weight is the only positive eigenvector of a small matrix; for two
     labels it is what bisection finds.
 
@@ -111,7 +112,9 @@ def leakage_neutral_weights(
             f"leakage features. Their probability is taken as 1/{trees + 1}; max_weight limits them further.",
             stacklevel=2,
         )
-    weights, prior = weights_from_probabilities(codes, np.where(probabilities == 0, 1 / (trees + 1), probabilities))
+    weights, prior = weights_from_probabilities(
+        codes, np.where(probabilities == 0, 1 / (trees + 1), probabilities)
+    )
     clipped = 0
     if max_weight is not None:
         clipped = int((weights > max_weight).sum())
@@ -147,9 +150,13 @@ def _checked(leakage: npt.ArrayLike, n: int) -> FloatArray:
     rows = np.asarray(leakage, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or len(rows) != n:
-        raise InputError(f"There are {n:,} labels and {len(rows):,} rows of leakage features; they must be as many.")
+        raise InputError(
+            f"There are {n:,} labels and {len(rows):,} rows of leakage features; they must be as many."
+        )
     if not np.isfinite(rows).all():
-        raise InputError("The leakage features have missing or infinite values; fill or drop these rows first.")
+        raise InputError(
+            "The leakage features have missing or infinite values; fill or drop these rows first."
+        )
     return rows
 
 
@@ -161,7 +168,9 @@ def _limited(weights: FloatArray, codes: npt.NDArray[np.int64], largest: float) 
         low, high = 1.0, max(largest / mine.min(), 1.0)
         for _ in range(100):
             middle = np.sqrt(low * high)
-            low, high = (middle, high) if np.minimum(middle * mine, largest).sum() < mine.sum() else (low, middle)
+            low, high = (
+                (middle, high) if np.minimum(middle * mine, largest).sum() < mine.sum() else (low, middle)
+            )
         limited[codes == y] = np.minimum(high * mine, largest)
     return limited
 
@@ -208,7 +217,7 @@ class NeutralWeighting:
             "effective_share": found.effective_sample_size / len(data),
             "smallest": float(found.weights.min()),
             "largest": float(found.weights.max()),
-            "quantiles": {str(q): float(v) for q, v in zip(QUANTILES, np.quantile(found.weights, QUANTILES), strict=True)},
+            "quantiles": dict(zip(map(str, QUANTILES), np.quantile(found.weights, QUANTILES).tolist(), strict=True)),
             "infinite": found.infinite,
             "clipped": found.clipped,
             "prior": {data.labels[int(y)]: float(p) for y, p in zip(found.labels, found.prior, strict=True)},
@@ -232,7 +241,7 @@ def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShar
         f"{summary['smallest']:.2g} and {summary['largest']:.4g}."
     )
     if summary["infinite"]:
-        text += f" {summary['infinite']:,} weights would have been infinite and rest on the smallest chance of a forest."
+        text += f" {summary['infinite']:,} of them would have been infinite and rest on a forest's smallest chance."
     return Finding(
         "neutral_weights", "info", "Weights that balance the pair graph", text, after.share, after.low, after.high,
         summary["majority"]["weighted"], after.n,

@@ -68,7 +68,9 @@ def test_bleu_is_that_of_nltk() -> None:
         weights = (1 / n,) * n
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # NLTK warns where a score is 0
-            theirs = [sentence_bleu([r.split()], t.split(), weights) for t, r in zip(texts, references, strict=True)]
+            theirs = [
+                sentence_bleu([r.split()], t.split(), weights) for t, r in zip(texts, references, strict=True)
+            ]
         np.testing.assert_allclose(ours[:, n - 1], theirs, atol=1e-12)
     assert (ours[:, 3] > 0).any()
 
@@ -92,14 +94,25 @@ def test_overlap_counts_distinct_words_by_class() -> None:
 
 def test_an_empty_text_has_finite_features() -> None:
     table = pl.DataFrame(
-        {"example_id": ["a"], "position": [0], "split": ["train"], "label": ["x"], "premise": [""], "hypothesis": [""]}
+        {
+            "example_id": ["a"],
+            "position": [0],
+            "split": ["train"],
+            "label": ["x"],
+            "premise": [""],
+            "hypothesis": [""],
+        }
     )
     data = Instances(table.with_columns(pl.col("label").cast(pl.Enum(["x"]))), "pair", ("x",))
     assert np.isfinite(unlexicalized_features(data)).all()
 
 
 def test_word_classes_agree_with_a_parser(oracle: Callable[[str], Path]) -> None:
-    tags = pl.read_parquet(oracle("spacy_en_annotations.parquet")).select("tokens", "tags").explode("tokens", "tags")
+    tags = (
+        pl.read_parquet(oracle("spacy_en_annotations.parquet"))
+        .select("tokens", "tags")
+        .explode("tokens", "tags")
+    )
     groups = {"NN": "noun", "VB": "verb", "JJ": "adjective", "RB": "adverb"}
     theirs = tags["tags"].str.slice(0, 2).replace_strict(groups, default="other").to_numpy()
     words = tags["tokens"].str.to_lowercase()

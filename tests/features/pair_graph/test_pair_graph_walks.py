@@ -33,7 +33,9 @@ def dense(edges: np.ndarray, n: int) -> np.ndarray:
 
 @settings(max_examples=200, deadline=None)
 @given(pairs)
-def test_walks_are_entries_and_row_sums_of_powers_of_the_dense_adjacency_matrix(edges: list[tuple[int, int]]) -> None:
+def test_walks_are_entries_and_row_sums_of_powers_of_the_dense_adjacency_matrix(
+    edges: list[tuple[int, int]],
+) -> None:
     ends = np.array(edges)
     graph = pair_graph(ends[:, 0], ends[:, 1], 10)
     a = dense(ends, 10)

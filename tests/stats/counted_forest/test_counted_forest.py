@@ -8,7 +8,13 @@ from scipy.stats import chisquare
 from scipy.stats import poisson as poisson_law
 from sklearn.ensemble import RandomForestClassifier
 
-from cuecard.stats.counted_forest import _kernels, cross_fitted, distinct_points, fold_numbers, forest_probabilities
+from cuecard.stats.counted_forest import (
+    _kernels,
+    cross_fitted,
+    distinct_points,
+    fold_numbers,
+    forest_probabilities,
+)
 
 
 def leaky(n: int, seed: int, n_labels: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -28,12 +34,18 @@ def test_points_are_the_distinct_rows_and_counts_add_up() -> None:
 
 
 @pytest.mark.parametrize(("depth", "n_labels", "columns"), [(5, 2, 3), (30, 3, 3), (None, 2, 1)])
-def test_probabilities_are_bit_for_bit_those_of_scikit_learn(depth: int | None, n_labels: int, columns: int) -> None:
+def test_probabilities_are_bit_for_bit_those_of_scikit_learn(
+    depth: int | None, n_labels: int, columns: int
+) -> None:
     rows, labels = leaky(1500, 1, n_labels)
     rows = (rows - rows.mean(0))[:, :columns] / rows.std(0)[:columns]
     train, test = rows[:1000], rows[1000:]
     ours = forest_probabilities(train, labels[:1000], test, n_labels=n_labels, trees=30, depth=depth, seed=3)
-    theirs = RandomForestClassifier(30, max_depth=depth, random_state=3).fit(train, labels[:1000]).predict_proba(test)
+    theirs = (
+        RandomForestClassifier(30, max_depth=depth, random_state=3)
+        .fit(train, labels[:1000])
+        .predict_proba(test)
+    )
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -65,7 +77,9 @@ def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_l
     for fold in range(2):
         held = folds == fold
         for seed, into in ((0, theirs), (1, again)):
-            model = RandomForestClassifier(150, max_depth=6, random_state=seed).fit(rows[~held], labels[~held])
+            model = RandomForestClassifier(150, max_depth=6, random_state=seed).fit(
+                rows[~held], labels[~held]
+            )
             into[held] = model.predict_proba(rows[held])
     noise = np.sqrt(((theirs - again) ** 2).mean())  # two forests of scikit-learn differ by this much
     assert np.sqrt(((ours - theirs) ** 2).mean()) < 1.3 * noise

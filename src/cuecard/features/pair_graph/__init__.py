@@ -2,7 +2,11 @@
 
 from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
-from cuecard.features.pair_graph.unlexicalized import UNLEXICALIZED_FEATURES, bleu_scores, unlexicalized_features
+from cuecard.features.pair_graph.unlexicalized import (
+    UNLEXICALIZED_FEATURES,
+    bleu_scores,
+    unlexicalized_features,
+)
 from cuecard.features.pair_graph.walks import (
     LEAKAGE_FEATURES,
     PROXIMITY_FEATURES,

@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
+Ids = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Vectors = npt.NDArray[np.float32]
+
 
 @njit(cache=True, nogil=True)
-def _comes_before(u, v, indptr):
+def _comes_before(u: int, v: int, indptr: Integers) -> bool:
     """Whether an edge is worked on from v's side: from the node with more neighbours, so hubs cost little."""
     size_u, size_v = indptr[u + 1] - indptr[u], indptr[v + 1] - indptr[v]
-    return size_u < size_v or (size_u == size_v and u <= v)
+    return bool(size_u < size_v or (size_u == size_v and u <= v))
 
 
 @njit(cache=True, nogil=True)
-def loop_free_degrees(indptr, neighbours):
+def loop_free_degrees(indptr: Integers, neighbours: Ids) -> Integers:
     """Return how many other sentences every sentence is paired with."""
     n = len(indptr) - 1
     degrees = np.zeros(n, dtype=np.int64)
@@ -29,7 +35,9 @@ def loop_free_degrees(indptr, neighbours):
 
 
 @njit(cache=True, nogil=True)
-def two_step(indptr, neighbours, entries, edge_at, n_edges, degrees):
+def two_step(
+    indptr: Integers, neighbours: Ids, entries: Floats, edge_at: Ids, n_edges: int, degrees: Integers
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return A² at every edge, and the common neighbours' number, Σ 1/degree and Σ 1/log degree.
 
     The rows of the node with more neighbours are spread out in `mark` once; the shorter rows look themselves up:
@@ -67,7 +75,9 @@ def two_step(indptr, neighbours, entries, edge_at, n_edges, degrees):
 
 
 @njit(cache=True, nogil=True)
-def three_step(indptr, neighbours, entries, edge_at, n_edges, heavy_size):
+def three_step(
+    indptr: Integers, neighbours: Ids, entries: Floats, edge_at: Ids, n_edges: int, heavy_size: int
+) -> Floats:
     """Return A³ at every edge {u, v}: Σ_c A[v, c] · A²[u, c].
 
     The sum over c is cut in two. Nodes c with at most `heavy_size` neighbours are walked through from v. For
@@ -106,7 +116,9 @@ def three_step(indptr, neighbours, entries, edge_at, n_edges, heavy_size):
 
 
 @njit(cache=True, nogil=True)
-def _spread(v, factor, row, indptr, neighbours, entries, largest):
+def _spread(
+    v: int, factor: float, row: Floats, indptr: Integers, neighbours: Ids, entries: Floats, largest: int
+) -> None:
     """Add v's row of A², through nodes of at most `largest` neighbours, to `row`; factor 0 clears it again."""
     for p in range(indptr[v], indptr[v + 1]):
         c = neighbours[p]
@@ -118,35 +130,55 @@ def _spread(v, factor, row, indptr, neighbours, entries, largest):
 
 
 @njit(cache=True, nogil=True)
-def skip_gram(indptr, neighbours, vectors, noise, walks, length, window, negatives, seed):
+def skip_gram(
+    indptr: Integers,
+    neighbours: Ids,
+    vectors: Vectors,
+    noise: Floats,
+    walks: int,
+    length: int,
+    window: int,
+    negatives: int,
+    rng: np.random.Generator,
+) -> Vectors:
     """Return the vectors after training on `walks` random walks from every node (skip-gram, negative sampling)."""
-    np.random.seed(seed)  # numba's own generator, one state per thread
     n, size = vectors.shape
     contexts = np.zeros((n, size), dtype=np.float32)
     gradient = np.empty(size, dtype=np.float32)
     walk = np.empty(length, dtype=np.int64)
     for number in range(walks):
-        order = np.random.permutation(n)
+        order = rng.permutation(n)
         for place in range(n):
             rate = np.float32(max(0.025 * (1.0 - (number * n + place) / (walks * n)), 0.0001))
             node = order[place]
             for i in range(length):
                 walk[i] = node
-                node = neighbours[indptr[node] + np.random.randint(indptr[node + 1] - indptr[node])]
+                node = neighbours[indptr[node] + rng.integers(0, indptr[node + 1] - indptr[node])]
             for i in range(length):
-                reach = 1 + np.random.randint(window)
+                reach = rng.integers(1, window + 1)
                 for j in range(max(0, i - reach), min(length, i + reach + 1)):
                     if j != i:
-                        _learn(vectors[walk[i]], walk[j], contexts, noise, negatives, rate, gradient)
+                        _learn(vectors[walk[i]], walk[j], contexts, noise, negatives, rate, gradient, rng)
     return vectors
 
 
 @njit(cache=True, nogil=True)
-def _learn(vector, context, contexts, noise, negatives, rate, gradient):
+def _learn(
+    vector: Vectors,
+    context: int,
+    contexts: Vectors,
+    noise: Floats,
+    negatives: int,
+    rate: np.float32,
+    gradient: Vectors,
+    rng: np.random.Generator,
+) -> None:
     """Move a vector towards a context that it was seen with and away from random ones."""
     gradient[:] = 0.0
     for draw in range(negatives + 1):
-        target = context if draw == 0 else min(np.searchsorted(noise, np.random.random()), len(noise) - 1)
+        target = context
+        if draw > 0:
+            target = int(min(np.searchsorted(noise, rng.random()), len(noise) - 1))
         if draw > 0 and target == context:
             continue
         other = contexts[target]
@@ -162,7 +194,7 @@ def _learn(vector, context, contexts, noise, negatives, rate, gradient):
 
 
 @njit(cache=True, nogil=True)
-def bleu_counts(ids, offsets, reference_ids, reference_offsets):
+def bleu_counts(ids: Ids, offsets: Integers, reference_ids: Ids, reference_offsets: Integers) -> Floats:
     """Return per text how many of its 1- to 4-grams stand in its reference, each at most as often as there."""
     n = len(offsets) - 1
     matches = np.zeros((n, 4))
@@ -184,7 +216,7 @@ def bleu_counts(ids, offsets, reference_ids, reference_offsets):
 
 
 @njit(cache=True, nogil=True)
-def _same(left, i, right, j, size):
+def _same(left: Ids, i: int, right: Ids, j: int, size: int) -> int:
     for k in range(size):
         if left[i + k] != right[j + k]:
             return 0

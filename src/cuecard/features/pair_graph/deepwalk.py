@@ -32,7 +32,7 @@ def deepwalk(
     # word2vec draws negatives by frequency to the power 3/4; a walk visits a node in proportion to its degree.
     noise = np.cumsum(np.diff(graph.indptr).astype(np.float64) ** 0.75)
     vectors: npt.NDArray[np.float32] = _kernels.skip_gram(
-        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, window, negatives, seed
+        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, window, negatives, rng
     )
     return vectors
 

@@ -41,7 +41,12 @@ def walk_features(graph: PairGraph) -> FloatArray:
     """Return the columns `WALK_FEATURES` of every pair: degrees, A² and A³ at the pair, row sums of both."""
     two = _two_step(graph)[0]
     three = _kernels.three_step(
-        graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, max(isqrt(2 * graph.n_edges), 8)
+        graph.indptr,
+        graph.neighbours,
+        graph.entries,
+        graph.edge_at,
+        graph.n_edges,
+        max(isqrt(2 * graph.n_edges), 8),
     )
     degree = graph.frequency.astype(np.float64)
     reach_two = graph.times(degree)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+
+Bits = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Records = npt.NDArray[np.int32]
 
 #: Poisson numbers of means up to this are drawn from a table; 64 outcomes hold all but 1e-12 of their mass.
 TABLED = 20
@@ -13,7 +20,7 @@ OUTCOMES = 64
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _bits(state):
+def _bits(state: Bits) -> Any:
     """Return 64 random bits (splitmix64); `state` is an array of one number."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -23,12 +30,12 @@ def _bits(state):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _uniform(state):
+def _uniform(state: Bits) -> float:
     return float(_bits(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @njit(cache=True, nogil=True)
-def poisson_table():
+def poisson_table() -> tuple[Floats, Integers]:
     """Return Walker's alias tables of the Poisson laws of mean 0 … TABLED: where to stay, and where to go else."""
     stay = np.ones((TABLED + 1, OUTCOMES))
     other = np.zeros((TABLED + 1, OUTCOMES), dtype=np.int64)
@@ -55,19 +62,19 @@ def poisson_table():
 
 
 @njit(cache=True, nogil=True, inline="always")
-def poisson(mean, table, state):
+def poisson(mean: int, table: tuple[Floats, Integers], state: Bits) -> int:
     """Return a Poisson number: from the table for small means, by Hörmann's transformed rejection for others."""
     if mean <= TABLED:
         stay, other = table
         bits = _bits(state)
         k = np.int64(bits >> np.uint64(58))
         u = float((bits << np.uint64(6)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-        return k if u < stay[mean, k] else other[mean, k]
-    return _large_poisson(mean, state)
+        return int(k if u < stay[mean, k] else other[mean, k])
+    return int(_large_poisson(mean, state))
 
 
 @njit(cache=True, nogil=True)
-def _large_poisson(mean, state):
+def _large_poisson(mean: int, state: Bits) -> int:
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -89,7 +96,18 @@ def _large_poisson(mean, state):
 
 
 @njit(cache=True, nogil=True)
-def forest(values, ranks, cells, counts, n_labels, held, trees, depth, tried, seed):
+def forest(
+    values: Floats,
+    ranks: Integers,
+    cells: Records,
+    counts: Integers,
+    n_labels: int,
+    held: Integers,
+    trees: int,
+    depth: int,
+    tried: int,
+    seed: np.uint64,
+) -> Floats:
     """Return the mean leaf distribution over trees for the held-out points `held`.
 
     A cell is a point with one of its labels: a row (ranks of its features …, label) of `cells`, seen
@@ -121,13 +139,39 @@ def forest(values, ranks, cells, counts, n_labels, held, trees, depth, tried, se
             guests[j] = j
         if size > 0:
             _grow(
-                values, ranks, n_ranks, records, size, held, guests, depth, tried, state, histogram, keys, found
+                values,
+                ranks,
+                n_ranks,
+                records,
+                size,
+                held,
+                guests,
+                depth,
+                tried,
+                state,
+                histogram,
+                keys,
+                found,
             )
     return found / trees
 
 
 @njit(cache=True, nogil=True)
-def _grow(values, ranks, n_ranks, records, size, held, guests, depth, tried, state, histogram, keys, found):
+def _grow(
+    values: Floats,
+    ranks: Integers,
+    n_ranks: Integers,
+    records: Records,
+    size: int,
+    held: Integers,
+    guests: Integers,
+    depth: int,
+    tried: int,
+    state: Bits,
+    histogram: Floats,
+    keys: Integers,
+    found: Floats,
+) -> None:
     """Grow one tree and add the distribution of the leaf that each guest ends in to `found`."""
     n_features = ranks.shape[0]
     n_labels = found.shape[1]
@@ -179,7 +223,7 @@ def _grow(values, ranks, n_ranks, records, size, held, guests, depth, tried, sta
 
 
 @njit(cache=True, nogil=True)
-def _part(records, start, end, feature, cut):
+def _part(records: Records, start: int, end: int, feature: int, cut: int) -> int:
     """Move the records up to a cut to the front; return where the others begin."""
     i, j = start, end - 1
     while True:
@@ -194,7 +238,18 @@ def _part(records, start, end, feature, cut):
 
 
 @njit(cache=True, nogil=True)
-def _best_cut(f, n_ranks, records, start, end, totals, total, left, histogram, keys):
+def _best_cut(
+    f: int,
+    n_ranks: int,
+    records: Records,
+    start: int,
+    end: int,
+    totals: Floats,
+    total: float,
+    left: Floats,
+    histogram: Floats,
+    keys: Integers,
+) -> tuple[float, int, int]:
     """Return the best Gini cut of a node on one feature: its score (−1 if constant) and the ranks beside it.
 
     The score Σ_k left_k² / left + Σ_k right_k² / right grows as the weighted impurity falls. Both sums of squares
@@ -249,7 +304,7 @@ def _best_cut(f, n_ranks, records, start, end, totals, total, left, histogram, k
         keys[p] = key
     previous = low
     for p in range(size):
-        r = np.int32(keys[p] >> 32)
+        r = int(keys[p] >> 32)
         if r > previous:
             score = squares_left / n_left + squares_right / (total - n_left)
             if score > best:

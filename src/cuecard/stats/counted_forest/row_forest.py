@@ -35,10 +35,10 @@ def forest_probabilities(
     asked_rows = asked.values.astype(np.float32)
     probabilities = np.zeros((len(asked), n_labels))
     present = np.unique(y)
-    seeds = np.random.RandomState(seed)  # noqa: NPY002 - the generator that scikit-learn's forest uses
+    seeds = np.random.RandomState(seed)
     for _ in range(trees):
         tree_seed = seeds.randint(np.iinfo(np.int32).max)
-        drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)  # noqa: NPY002
+        drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
         weights = np.bincount(cells.index[drawn], minlength=len(cells)).astype(np.float64)
         tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
         tree.fit(cell_rows, cell_labels, sample_weight=weights, check_input=False)
