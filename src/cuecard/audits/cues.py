@@ -36,7 +36,7 @@ class Cues:
     """Test every feature of the chosen families against every label.
 
     Args:
-        features: feature families to look at; all by default.
+        features: feature families to look at, by name or as objects of the user's own; all by default.
         regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation, such as "default", "stubborn" or "treebank"; what suits the language by default.
         language: ISO code of the texts' language; guessed by default.
@@ -55,7 +55,7 @@ class Cues:
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
-    features: tuple[str, ...] | None = None
+    features: tuple[str | Family, ...] | None = None
     regex: tuple[tuple[str, str], ...] = ()
     tokens: str | None = None
     scope: Scope = "hypothesis"
@@ -96,7 +96,7 @@ class Cues:
         """Return the chosen feature families."""
         names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
-        return [*(FAMILIES.get(name)() for name in names), *own]
+        return [*(FAMILIES.get(name)() if isinstance(name, str) else name for name in names), *own]
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""
