@@ -89,7 +89,8 @@ def test_a_planted_leak_is_found_and_said_with_its_numbers() -> None:
     assert accuracy["advanced"] is None
     finding = result.findings[0]
     assert finding.severity == "high"
-    assert finding.text.startswith(
+    said = finding.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert said.startswith(
         f"How often a sentence occurs predicts the label: {100 * accuracy['leakage']:.1f} %"
     )
     assert finding.low is not None

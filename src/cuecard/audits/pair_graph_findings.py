@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.pair_graph_scores import Score
 from cuecard.data import Instances
-from cuecard.wording import count
+from cuecard.wording import count, percent
 
 #: A leak is worth acting on from this gain over the majority, by the lower end of its interval.
 LARGE_GAIN, SOME_GAIN = 0.10, 0.02
@@ -34,11 +34,11 @@ def pair_graph_findings(
     if graph["sentences_repeated"] == 0:
         text = "No sentence occurs twice, so how often it occurs and what it is paired with say nothing."
         return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n)]
-    said = f"{_points(leak.accuracy)} (95 % interval {_points(leak.low)} to {_points(leak.high)})"
+    said = f"{percent(leak.accuracy)} (95 % interval {percent(leak.low)} to {percent(leak.high)})"
     if leak.p_value > ALPHA or leak.low <= chance:
         text = (
             f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
-            f"beyond {level} of {_points(chance)} on {count(leak.n, 'example')}."
+            f"beyond {level} of {percent(chance)} on {count(leak.n, 'example')}."
         )
         title = "The pair graph does not predict the label"
         return [
@@ -46,8 +46,8 @@ def pair_graph_findings(
         ]
     best = max(("s1_freq", "s2_freq", "s1s2_inter"), key=lambda name: scores[name].accuracy)
     text = (
-        f"How often a sentence occurs predicts the label: {said} where {level} is {_points(chance)}, without reading a "
-        f"word of {count(leak.n, 'example')}; {best} alone gives {_points(scores[best].accuracy)}."
+        f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
+        f"word of {count(leak.n, 'example')}; {best} alone gives {percent(scores[best].accuracy)}."
     )
     severity: Severity = (
         "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
@@ -69,8 +69,8 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
     train_only, shared = parts["train_only"], parts["shared"]
     gain, kept = leak.accuracy - chance, train_only["accuracy"] - chance
     text = (
-        f"Of the {100 * gain:.1f} points above {_points(chance)}, {100 * kept:.1f} remain when the graph is built from "
-        f"train alone ({_points(train_only['accuracy'])}); {shared['n']:,} of {leak.n:,} test examples share a "
+        f"Of the {100 * gain:.1f} points above {percent(chance)}, {100 * kept:.1f} remain when the graph is built from "
+        f"train alone ({percent(train_only['accuracy'])}); {shared['n']:,} of {leak.n:,} test examples share a "
         "sentence with train."
     )
     return Finding(
@@ -97,8 +97,8 @@ def _strongest_class(
     )  # fmt: skip
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
     text = (
-        f" Where the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {_points(row['share'])} of "
-        f"{row['n']:,} are {row['label']} (overall {_points(prior[row['label']])})."
+        f" Where the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
+        f"{row['n']:,} are {row['label']} (overall {percent(prior[row['label']])})."
     )
     values = features[:, column]
     here = (
@@ -112,8 +112,3 @@ def _strongest_class(
         for r in shown.iter_rows(named=True)
     )
     return text, evidence
-
-
-def _points(fraction: float) -> str:
-    """Accuracies are compared to the tenth of a point, so they keep it: 79.6 %."""
-    return f"{100 * fraction:.1f} %"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import rankdata
 
 from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
@@ -101,22 +100,24 @@ def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.Dat
     similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))
     columns["similarity"] = (similarity, data.label_codes[sample])
     frames = []
+    bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
     for name, (values, labels) in columns.items():
-        quantile = (rankdata(values) - 0.5) / max(len(values), 1)
-        bins = np.minimum((quantile * QUANTILE_BINS).astype(np.int64), QUANTILE_BINS - 1)
-        counts = np.bincount(labels * QUANTILE_BINS + bins, minlength=len(data.labels) * QUANTILE_BINS)
-        table = counts.reshape(len(data.labels), QUANTILE_BINS)
-        sizes = np.maximum(table.sum(axis=1, keepdims=True), 1)
-        frames.append(
-            pl.DataFrame(
-                {
-                    "feature": [name] * table.size,
-                    "label": np.repeat(np.array(data.labels, dtype=object), QUANTILE_BINS).tolist(),
-                    "quantile": np.tile((np.arange(QUANTILE_BINS) + 0.5) / QUANTILE_BINS, len(data.labels)),
-                    "share": (table / sizes).ravel(),
-                }
+        distinct, place = np.unique(values, return_inverse=True)
+        # Equal values share a stretch of quantiles evenly, so a feature that says nothing gives flat lines.
+        ends = np.concatenate([[0], np.cumsum(np.bincount(place))]) / max(len(values), 1)
+        for code, label in enumerate(data.labels):
+            counts = np.bincount(place[labels == code], minlength=len(distinct))
+            reached = np.concatenate([[0], np.cumsum(counts)]) / max(int(counts.sum()), 1)
+            frames.append(
+                pl.DataFrame(
+                    {
+                        "feature": [name] * QUANTILE_BINS,
+                        "label": [label] * QUANTILE_BINS,
+                        "quantile": (bounds[:-1] + bounds[1:]) / 2,
+                        "share": np.diff(np.interp(bounds, ends, reached)),
+                    }
+                )
             )
-        )
     return pl.concat(frames)
 
 

@@ -54,7 +54,7 @@ def leakage_neutral_weights(
     *,
     folds: int = 100,
     trees: int = 1000,
-    depth: int = 10,
+    depth: int = 8,
     max_weight: float | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -189,7 +189,7 @@ class NeutralWeighting:
 
     folds: int = 100
     trees: int = 1000
-    depth: int = 10
+    depth: int = 8
     max_weight: float | None = None
     seed: int = 0
 

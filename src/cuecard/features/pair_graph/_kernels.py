@@ -155,7 +155,7 @@ def skip_gram(
                 walk[i] = node
                 node = neighbours[indptr[node] + rng.integers(0, indptr[node + 1] - indptr[node])]
             for i in range(length):
-                reach = rng.integers(1, window + 1)
+                reach = int(rng.integers(1, window + 1))
                 for j in range(max(0, i - reach), min(length, i + reach + 1)):
                     if j != i:
                         _learn(vectors[walk[i]], walk[j], contexts, noise, negatives, rate, gradient, rng)
@@ -178,7 +178,7 @@ def _learn(
     for draw in range(negatives + 1):
         target = context
         if draw > 0:
-            target = int(min(np.searchsorted(noise, rng.random()), len(noise) - 1))
+            target = min(int(np.searchsorted(noise, rng.random())), len(noise) - 1)
         if draw > 0 and target == context:
             continue
         other = contexts[target]

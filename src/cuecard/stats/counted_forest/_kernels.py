@@ -18,6 +18,15 @@ Records = npt.NDArray[np.int32]
 TABLED = 20
 OUTCOMES = 64
 
+#: Nodes of at most this many records are sorted.
+SORTED = 24
+
+#: Multiplying a lone bit by this number brings its place to the top six bits.
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+PLACE_OF_BIT = np.zeros(64, dtype=np.int64)
+for _place in range(64):
+    PLACE_OF_BIT[((1 << _place) * int(DE_BRUIJN) & (2**64 - 1)) >> 58] = _place
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _bits(state: Bits) -> Any:
@@ -61,24 +70,45 @@ def poisson_table() -> tuple[Floats, Integers]:
     return stay, other
 
 
-@njit(cache=True, nogil=True, inline="always")
-def poisson(mean: int, table: tuple[Floats, Integers], state: Bits) -> int:
-    """Return a Poisson number: from the table for small means, by Hörmann's transformed rejection for others."""
-    if mean <= TABLED:
-        stay, other = table
-        bits = _bits(state)
-        k = np.int64(bits >> np.uint64(58))
-        u = float((bits << np.uint64(6)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-        return int(k if u < stay[mean, k] else other[mean, k])
-    return int(_large_poisson(mean, state))
+@njit(cache=True, nogil=True)
+def rejection_constants(means: Integers) -> Floats:
+    """Return the constants a, b, 1/alpha, v_r and log mean of Hörmann's transformed rejection for every mean."""
+    constants = np.zeros((len(means), 5))
+    for i in range(len(means)):
+        if means[i] > TABLED:
+            b = 0.931 + 2.53 * math.sqrt(means[i])
+            a = -0.059 + 0.02483 * b
+            constants[i] = (
+                a,
+                b,
+                1.1239 + 1.1328 / (b - 3.4),
+                0.9277 - 3.6224 / (b - 2.0),
+                math.log(means[i]),
+            )
+    return constants
 
 
 @njit(cache=True, nogil=True)
-def _large_poisson(mean: int, state: Bits) -> int:
-    b = 0.931 + 2.53 * math.sqrt(mean)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    edge = 0.9277 - 3.6224 / (b - 2.0)
+def draw(
+    means: Integers, stay: Floats, other: Integers, constants: Floats, state: Bits, drawn: Integers
+) -> None:
+    """Fill `drawn` with Poisson numbers: from the table for small means, by transformed rejection for others."""
+    for i in range(len(means)):
+        mean = means[i]
+        if mean == 0:  # uses no random number, so that rows left out have no say at all
+            drawn[i] = 0
+        elif mean <= TABLED:
+            bits = _bits(state)
+            k = np.int64(bits >> np.uint64(58))
+            u = float((bits << np.uint64(6)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            drawn[i] = k if u < stay[mean, k] else other[mean, k]
+        else:
+            drawn[i] = _large_poisson(mean, constants, i, state)
+
+
+@njit(cache=True, nogil=True)
+def _large_poisson(mean: int, constants: Floats, i: int, state: Bits) -> int:
+    a, b, edge = constants[i, 0], constants[i, 1], constants[i, 3]
     while True:
         u = _uniform(state) - 0.5
         v = _uniform(state)
@@ -90,8 +120,8 @@ def _large_poisson(mean: int, state: Bits) -> int:
             return int(k)
         if k < 0 or (us < 0.013 and v > us):
             continue
-        accepted = -mean + k * math.log(mean) - math.lgamma(k + 1.0)
-        if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= accepted:
+        accepted = -mean + k * constants[i, 4] - math.lgamma(k + 1.0)
+        if math.log(v) + math.log(constants[i, 2]) - math.log(a / (us * us) + b) <= accepted:
             return int(k)
 
 
@@ -117,31 +147,31 @@ def forest(
     """
     n, width = cells.shape
     state = np.array([np.uint64(seed)], dtype=np.uint64)
-    table = poisson_table()
+    stay, other = poisson_table()
+    drawn = np.zeros(n, dtype=np.int64)
+    constants = rejection_constants(counts)
     # Records hold a cell and its drawn weight; they are moved, not pointed to, so that nodes are read in a row.
     records = np.empty((n, width + 1), dtype=np.int32)
     guests = np.empty(len(held), dtype=np.int64)
     found = np.zeros((len(held), n_labels))
     histogram = np.zeros((ranks.shape[1] + 1, n_labels))
-    keys = np.empty(n, dtype=np.int64)
-    n_ranks = np.array([row.max() + 1 for row in ranks])
+    keys = np.empty(SORTED + 1, dtype=np.int64)
+    occupied = np.zeros(ranks.shape[1] // 64 + 1, dtype=np.uint64)
     for _ in range(trees):
         size = 0
+        draw(counts, stay, other, constants, state, drawn)
         for i in range(n):
-            if counts[i] > 0:
-                drawn = poisson(counts[i], table, state)
-                if drawn > 0:
-                    for f in range(width):
-                        records[size, f] = cells[i, f]
-                    records[size, width] = drawn
-                    size += 1
+            if drawn[i] > 0:
+                for f in range(width):
+                    records[size, f] = cells[i, f]
+                records[size, width] = drawn[i]
+                size += 1
         for j in range(len(held)):
             guests[j] = j
         if size > 0:
             _grow(
                 values,
                 ranks,
-                n_ranks,
                 records,
                 size,
                 held,
@@ -150,6 +180,7 @@ def forest(
                 tried,
                 state,
                 histogram,
+                occupied,
                 keys,
                 found,
             )
@@ -160,7 +191,6 @@ def forest(
 def _grow(
     values: Floats,
     ranks: Integers,
-    n_ranks: Integers,
     records: Records,
     size: int,
     held: Integers,
@@ -169,6 +199,7 @@ def _grow(
     tried: int,
     state: Bits,
     histogram: Floats,
+    occupied: Bits,
     keys: Integers,
     found: Floats,
 ) -> None:
@@ -200,7 +231,7 @@ def _grow(
                 features[visited], features[pick] = features[pick], features[visited]
                 f = features[visited]
                 score, low, high = _best_cut(
-                    f, n_ranks[f], records, start, end, totals, total, left, histogram, keys
+                    f, records, start, end, totals, total, left, histogram, occupied, keys
                 )
                 if score > best:
                     best, feature, cut, after = score, f, low, high
@@ -240,7 +271,6 @@ def _part(records: Records, start: int, end: int, feature: int, cut: int) -> int
 @njit(cache=True, nogil=True)
 def _best_cut(
     f: int,
-    n_ranks: int,
     records: Records,
     start: int,
     end: int,
@@ -248,73 +278,71 @@ def _best_cut(
     total: float,
     left: Floats,
     histogram: Floats,
+    occupied: Bits,
     keys: Integers,
 ) -> tuple[float, int, int]:
     """Return the best Gini cut of a node on one feature: its score (−1 if constant) and the ranks beside it.
 
     The score Σ_k left_k² / left + Σ_k right_k² / right grows as the weighted impurity falls. Both sums of squares
-    are kept up to date while records move from right to left.
+    are kept up to date while records move from right to left. Few records are sorted; many are counted by rank,
+    with a bit for every rank that occurs, so that empty ones cost nothing.
     """
     n_labels = len(totals)
     label_at = records.shape[1] - 2
     size = end - start
-    low, high = 0, n_ranks - 1
-    if 4 * size < n_ranks:  # else looking for the ends costs more than passing over empty ranks
-        low = high = records[start, f]
-        for m in range(start + 1, end):
-            r = records[m, f]
-            low, high = min(low, r), max(high, r)
-    best, cut, after = -1.0, low, high
-    if low == high:
-        return best, cut, after
+    best, cut, after, previous = -1.0, -1, -1, -1
     left[:] = 0.0
     n_left, squares_left, squares_right = 0.0, 0.0, 0.0
     for k in range(n_labels):
         squares_right += totals[k] * totals[k]
-    if high - low <= 64 + size * size // 8:
-        for m in range(start, end):
-            histogram[records[m, f] - low, records[m, label_at]] += records[m, label_at + 1]
-        previous = low
-        for r in range(low, high + 1):
-            moved = 0.0
-            for k in range(n_labels):
-                moved += histogram[r - low, k]
-            if moved == 0.0:
-                continue
-            if n_left > 0.0:
+    if size <= SORTED:
+        for m in range(size):
+            key = (np.int64(records[start + m, f]) << 32) | m
+            p = m
+            while p > 0 and keys[p - 1] > key:
+                keys[p] = keys[p - 1]
+                p -= 1
+            keys[p] = key
+        for p in range(size):
+            r = int(keys[p] >> 32)
+            if r > previous:
+                if p > 0:
+                    score = squares_left / n_left + squares_right / (total - n_left)
+                    if score > best:
+                        best, cut, after = score, previous, r
+                previous = r
+            m = start + (keys[p] & 0xFFFFFFFF)
+            k = records[m, label_at]
+            w = float(records[m, label_at + 1])
+            n_left += w
+            squares_left += w * (2.0 * left[k] + w)
+            squares_right -= w * (2.0 * (totals[k] - left[k]) - w)
+            left[k] += w
+        return best, cut, after
+    first_word, last_word = len(occupied), -1
+    for m in range(start, end):
+        r = records[m, f]
+        histogram[r, records[m, label_at]] += records[m, label_at + 1]
+        word = r >> 6
+        occupied[word] |= np.uint64(1) << np.uint64(r & 63)
+        first_word, last_word = min(first_word, word), max(last_word, word)
+    for word in range(first_word, last_word + 1):
+        bits = occupied[word]
+        occupied[word] = np.uint64(0)
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + np.uint64(1))
+            bits ^= lowest
+            r = word * 64 + PLACE_OF_BIT[(lowest * DE_BRUIJN) >> np.uint64(58)]
+            if previous >= 0:
                 score = squares_left / n_left + squares_right / (total - n_left)
                 if score > best:
                     best, cut, after = score, previous, r
             previous = r
-            n_left += moved
             for k in range(n_labels):
-                w = histogram[r - low, k]
+                w = histogram[r, k]
+                n_left += w
                 squares_left += w * (2.0 * left[k] + w)
                 squares_right -= w * (2.0 * (totals[k] - left[k]) - w)
                 left[k] += w
-                histogram[r - low, k] = 0.0
-        return best, cut, after
-    # Few records far apart: sorting them is cheaper than scanning the ranks between.
-    for m in range(size):
-        key = (np.int64(records[start + m, f]) << 32) | m
-        p = m
-        while p > 0 and keys[p - 1] > key:
-            keys[p] = keys[p - 1]
-            p -= 1
-        keys[p] = key
-    previous = low
-    for p in range(size):
-        r = int(keys[p] >> 32)
-        if r > previous:
-            score = squares_left / n_left + squares_right / (total - n_left)
-            if score > best:
-                best, cut, after = score, previous, r
-            previous = r
-        m = start + (keys[p] & 0xFFFFFFFF)
-        k = records[m, label_at]
-        w = float(records[m, label_at + 1])
-        n_left += w
-        squares_left += w * (2.0 * left[k] + w)
-        squares_right -= w * (2.0 * (totals[k] - left[k]) - w)
-        left[k] += w
+                histogram[r, k] = 0.0
     return best, cut, after
