@@ -25,8 +25,8 @@ Codes = npt.NDArray[np.int64]
 def generated_pairs(n: int, seed: int = 0) -> tuple[Codes, Codes, Codes]:
     """Return first and second sentence and label of pairs made as Quora's seem to be.
 
-    Questions fall into topics, a few of them asked very often. Duplicates are drawn within a topic; most negatives pair a
-    question with a new one that occurs nowhere else, the others come from the same or a neighbouring topic.
+    Questions fall into topics, a few of them asked very often. Duplicates are drawn within a topic; most negatives
+    pair a question with a new one that occurs nowhere else, the others come from the same or a neighbouring topic.
     """
     rng = np.random.default_rng(seed)
     topics = max(n // 4, 1)
@@ -89,7 +89,8 @@ def main(argv: Sequence[str]) -> None:
     print(f"ratio {whole / taken:,.0f}×")
     figures = {
         "pairs": options.pairs, "distinct_triples": len(points), "folds": options.folds, "trees": options.trees,
-        "depth": options.depth, "seconds": taken, "processor_seconds": processor, "per_row_seconds_timed": sample,
+        "depth": options.depth, "seconds": taken, "processor_seconds": processor,
+        "per_row_seconds_timed": sample,
         "per_row_trees_timed": options.timed_trees, "per_row_seconds_extrapolated": whole, "ratio": whole / taken,
     }  # fmt: skip
     print(f"written to {write_json('neutral_weights', figures)}")

@@ -50,12 +50,12 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
     # Two labels mirror each other, so one grid says it all.
     shown = list(labels)[:1] if len(labels) == 2 else list(labels)[:MOST_LABELS]
     frame = tables["pair_graph_grid"].filter(pl.col("label").is_in(shown))
-    last = max(frame["s1_freq"].max(), frame["s2_freq"].max())  # type: ignore[type-var]
+    last = int(frame.select("s1_freq", "s2_freq").to_numpy().max(initial=1))
     rows = [
         {**row, "label": display_text(row["label"], 40), "text": numbers.percent(row["share"])}
         for row in frame.iter_rows(named=True)
     ]
-    steps = list(range(1, int(last) + 1))  # type: ignore[call-overload]
+    steps = list(range(1, last + 1))
     chart = (
         alt.Chart(inline(rows))
         .mark_rect()

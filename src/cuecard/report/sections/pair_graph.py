@@ -1,4 +1,4 @@
-"""Whether the graph of compared sentences gives the label away: scores, and the Selection paper's Figures 1, 2 and 4."""
+"""Whether the graph of compared sentences gives the label away: scores, and Selection's Figures 1, 2 and 4."""
 
 from __future__ import annotations
 
