@@ -69,9 +69,8 @@ def main(argv: Sequence[str]) -> None:
     print(
         f"{options.pairs:,} pairs, {len(points):,} distinct triples, largest frequency {features[:, :2].max()}"
     )
-    print(
-        f"distinct points: {options.folds} folds × {options.trees:,} trees in {taken:.1f} s ({processor:.1f} s of processor time)"
-    )
+    work = f"{options.folds} folds × {options.trees:,} trees"
+    print(f"distinct points: {work} in {taken:.1f} s ({processor:.1f} s of processor time)")
     rows = with_products(features.astype(np.float64))
     kept = np.arange(options.pairs) % options.folds != 0
     model = RandomForestClassifier(options.timed_trees, max_depth=options.depth, random_state=0, n_jobs=-1)

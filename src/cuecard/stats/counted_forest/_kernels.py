@@ -307,7 +307,9 @@ def _best_cut(
             r = int(keys[p] >> 32)
             if r > previous:
                 if p > 0:
-                    score = squares_left / n_left + squares_right / (total - n_left)
+                    score = (squares_left * (total - n_left) + squares_right * n_left) / (
+                        n_left * (total - n_left)
+                    )
                     if score > best:
                         best, cut, after = score, previous, r
                 previous = r
@@ -334,7 +336,9 @@ def _best_cut(
             bits ^= lowest
             r = word * 64 + PLACE_OF_BIT[(lowest * DE_BRUIJN) >> np.uint64(58)]
             if previous >= 0:
-                score = squares_left / n_left + squares_right / (total - n_left)
+                score = (squares_left * (total - n_left) + squares_right * n_left) / (
+                    n_left * (total - n_left)
+                )
                 if score > best:
                     best, cut, after = score, previous, r
             previous = r
