@@ -70,7 +70,7 @@ def _cue(
     row: dict[str, object], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]
 ) -> Finding:
     n, share, low, high = (
-        int(str(row["train_count"])),
+        round(float(str(row["train_count"]))),
         *(float(str(row[c])) for c in ("share", "share_low", "share_high")),
     )
     label = str(row["label"])

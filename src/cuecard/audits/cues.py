@@ -14,7 +14,9 @@ from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import instance_weights
 from cuecard.engines import map_reduce
+from cuecard.errors import UsageError
 from cuecard.features import (
     COUNTED_SPLITS,
     FAMILIES,
@@ -47,6 +49,7 @@ class Cues:
         alpha: a cue is significant if its q-value is at most this.
         correction: "bh" (Benjamini–Hochberg) or "by" (Benjamini–Yekutieli, for any dependence).
         prior: chance level of a label: its share of train, or 1/number of labels.
+        weights: extra column that holds every instance's weight; all count the same by default.
     """
 
     name: ClassVar[str] = "cues"
@@ -65,6 +68,7 @@ class Cues:
     alpha: float = 0.05
     correction: Correction = "bh"
     prior: Prior = "train"
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
@@ -76,7 +80,8 @@ class Cues:
         """Return the tables of cues and associations with the findings worth reading."""
         encoded = self.encode(data)
         families = [_learned(family, [encoded]) for family in self.families()]
-        counts = count_cues(encoded, families, minimum=self.min_count)
+        weights = instance_weights(encoded.instances, self.weights) if self.weights else None
+        counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         return self.result(counts, encoded, families)
 
     def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
@@ -84,6 +89,8 @@ class Cues:
 
         `parts` are gone through more than once, so they must not be an iterator.
         """
+        if self.weights:
+            raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
         first = self.encode(next(iter(parts)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
         families = [_learned(family, map(settled.encode, parts)) for family in self.families()]

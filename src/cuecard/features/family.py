@@ -52,6 +52,15 @@ class Presence:
         counts = np.bincount(keys, minlength=len(self.names) * n_classes)
         return FeatureCounts(self.names.gather, counts.reshape(len(self.names), n_classes))
 
+    def columns(self, kept: npt.NDArray[np.int64]) -> Presence:
+        """Return the presence of the features of the given numbers only, renumbered in that order."""
+        code = np.full(len(self.names), -1, dtype=np.int32)
+        code[kept] = np.arange(len(kept), dtype=np.int32)
+        indices = code[self.indices]
+        wanted = indices >= 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(wanted)])
+        return Presence(self.names.gather(kept), before[self.indptr], indices[wanted])
+
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""
         ones = np.ones(len(self.indices), dtype=np.float64)
