@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
@@ -23,9 +22,9 @@ from cuecard.features import (
     ON_REQUEST,
     CueCounts,
     Family,
-    LearningFamily,
     Regexes,
     count_cues,
+    learned,
 )
 from cuecard.text import TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
@@ -79,7 +78,7 @@ class Cues:
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
         encoded = self.encode(data)
-        families = [_learned(family, [encoded]) for family in self.families()]
+        families = [learned(family, [encoded]) for family in self.families()]
         weights = instance_weights(encoded.instances, self.weights) if self.weights else None
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         return self.result(counts, encoded, families)
@@ -93,7 +92,7 @@ class Cues:
             raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
         first = self.encode(next(iter(parts)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
-        families = [_learned(family, map(settled.encode, parts)) for family in self.families()]
+        families = [learned(family, map(settled.encode, parts)) for family in self.families()]
         counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
         return self.result(counts, first, families)
 
@@ -160,10 +159,3 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
-
-
-def _learned(family: Family, parts: Iterable[Encoded]) -> Family:
-    """Return the family after it has seen all parts, if it must."""
-    if not isinstance(family, LearningFamily):
-        return family
-    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))

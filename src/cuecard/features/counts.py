@@ -74,7 +74,7 @@ def count_cues(
     tables, within, skipped = [], [], {}
     for family in families:
         try:
-            _speaks(family, data.language)
+            check_language(family, data.language)
             listed = instances.grouped or weights is not None
             presence = family.presence(data) if listed else None
             counted = (
@@ -124,7 +124,8 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     return instances.label_codes + offset
 
 
-def _speaks(family: Family, language: str) -> None:
+def check_language(family: Family, language: str) -> None:
+    """Raise if a family does not work for texts of that language."""
     if family.languages is not None and language not in family.languages:
         known = ", ".join(sorted(family.languages))
         raise CueCardError(

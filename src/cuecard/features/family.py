@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -119,6 +120,13 @@ class LearningFamily(Family, Protocol):
     def fitted(self, observed: Any) -> Family:
         """Return the family that the merged summary asks for."""
         ...
+
+
+def learned(family: Family, parts: Iterable[Encoded]) -> Family:
+    """Return the family after it has seen all parts, if it must."""
+    if not isinstance(family, LearningFamily):
+        return family
+    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))
 
 
 def count_features(

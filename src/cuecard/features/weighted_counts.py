@@ -54,7 +54,9 @@ def example_features(
     # One product gives both: the right instance counts for itself and, in the next digit, for being right.
     digits = 1 + base * (instances.label_codes == 0).astype(np.int64)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    gathered = sparse.csr_matrix((digits, np.arange(len(instances)), starts), shape=(len(sizes), len(instances)))
+    gathered = sparse.csr_matrix(
+        (digits, np.arange(len(instances)), starts), shape=(len(sizes), len(instances))
+    )
     ones = np.ones(len(presence.indices), dtype=np.int64)
     found = gathered @ sparse.csr_matrix((ones, presence.indices, presence.indptr), shape=presence.shape)
     right = found.data >= base

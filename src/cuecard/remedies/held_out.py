@@ -1,0 +1,66 @@
+"""Features on which weights are judged besides those they were made for: strongest words, random n-grams."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.features import FAMILIES, Presence
+from cuecard.remedies.balance_problem import BalanceProblem, balance_problem
+from cuecard.text import Encoded, presence, presence_counts, stop_words
+
+#: The paper's numbers: 50 words of highest z per label, and 200 random n-grams that occur with every label.
+STRONGEST_PER_LABEL = 50
+RANDOM_NGRAMS = 200
+#: Words rarer than this have no z worth ranking.
+MIN_WORD_COUNT = 5
+#: A grouped task needs a margin: n-grams seen with both labels may still say nothing within any example.
+CANDIDATES = 5 * RANDOM_NGRAMS
+
+
+def strongest_words(encoded: Encoded) -> BalanceProblem:
+    """Return the words of highest z for every label, function words left out."""
+    words = balance_problem(
+        [("word", FAMILIES.get("word")().presence(encoded))], encoded.instances, MIN_WORD_COUNT
+    )
+    words = words.only(~words.features["feature"].is_in(sorted(stop_words(encoded.language))).to_numpy())
+    if not words.features.height:
+        return words
+    order = np.argsort(-label_z(words), axis=0, kind="stable")
+    return words.only(np.unique(order[:STRONGEST_PER_LABEL]))
+
+
+def label_z(problem: BalanceProblem) -> npt.NDArray[np.float64]:
+    """Return z of every feature and label: against the label's prior, or against chance within examples."""
+    if problem.groups is not None:
+        surplus = problem.matrix[::2] - problem.matrix[1::2]
+        spread = np.sqrt(np.asarray(surplus.multiply(surplus).sum(axis=0)).ravel())
+        z = np.asarray(surplus.sum(axis=0)).ravel() / np.maximum(spread, 1e-12)
+        return np.column_stack([z, -z])
+    prior = np.bincount(problem.labels) / len(problem.labels)
+    n = problem.features["count"].to_numpy()[:, None]
+    shares = problem.shares(np.ones(len(problem.labels)))
+    return np.asarray((shares - prior) / np.sqrt(prior * (1 - prior) / n))
+
+
+def random_ngrams(encoded: Encoded, n: int, constrained: pl.Series, seed: int) -> BalanceProblem:
+    """Return random n-grams that occur with every label and are not among the constrained features."""
+    instances = encoded.instances
+    runs = encoded.ngrams(n)
+    counts = presence_counts(runs, instances.label_codes, len(instances.labels))
+    everywhere = np.flatnonzero(np.all(counts > 0, axis=1))
+    names = runs.names(everywhere)
+    everywhere = everywhere[~names.is_in(constrained.implode()).to_numpy()]
+    # Named order, not order of first occurrence: the draw must not depend on the order of the rows.
+    everywhere = everywhere[np.argsort(runs.names(everywhere).to_numpy().astype(str), kind="stable")]
+    drawn = np.random.default_rng(seed).permutation(everywhere)[:CANDIDATES]
+    indptr, indices = presence(runs)
+    numbers = pl.Series(np.arange(len(counts)))
+    chosen = Presence(numbers, indptr, indices).columns(drawn)
+    problem = balance_problem(
+        [(f"{n}-gram", Presence(runs.names(drawn), chosen.indptr, chosen.indices))], instances, 1
+    )
+    if not problem.features.height:
+        return problem
+    return problem.only(np.flatnonzero(problem.with_every_label())[:RANDOM_NGRAMS])
