@@ -75,6 +75,19 @@ class BalanceProblem:
         off = np.abs(self.shares(weights) - target)
         return None if not off.size or np.isnan(off).all() else float(np.nanmean(off))
 
+    def chance_err(self, weights: FloatArray, target: FloatArray) -> float | None:
+        """Return the Err that sampling alone would leave if every feature's labels were drawn from the target.
+
+        A feature's instances of weight w count as (Σw)² / Σw² equal ones, and |share − t| of n draws is
+        sqrt(2 t (1 − t) / (π n)) on average (half-normal).
+        """
+        rows = self.row_weights(weights)
+        total, squares = self._folded.totals(rows).sum(axis=1), self._folded.squared_totals(rows**2)
+        if not (total > 0).any():
+            return None
+        n = total[total > 0] ** 2 / squares[total > 0]
+        return float(np.mean(np.sqrt(2 / np.pi * (target * (1 - target))[None, :] / n[:, None])))
+
     def only(self, kept: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> BalanceProblem:
         """Return the problem with some of its features."""
         which = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept

@@ -247,6 +247,8 @@ class LexicalWeights:
                     "features": part.features.height,
                     "before": part.err(equal, balanced.target),
                     "after": part.err(weights, balanced.target),
+                    "chance_before": part.chance_err(equal, balanced.target),
+                    "chance_after": part.chance_err(weights, balanced.target),
                 }
                 for name, part in judged.items()
             },
