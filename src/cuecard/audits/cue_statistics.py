@@ -60,13 +60,14 @@ def cue_tables(
     feature's instances of total weight Σw say as much as (Σw)² / Σw² of equal weight (Kish), rounded to whole ones.
     """
     n_labels = len(counts.labels)
-    by_class = counts.features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS)).to_numpy()
-    train, test = by_class[:, :n_labels], by_class[:, n_labels:]
+    in_train = pl.sum_horizontal(f"train_{label}" for label in counts.labels)
     # Weighted features were chosen by their number of instances, which their weight does not tell.
     weighted = SQUARED_WEIGHTS in counts.features.columns
-    enough = train.sum(axis=1) > 0 if weighted else train.sum(axis=1) >= min_count
-    features = counts.features.filter(pl.Series(enough))
-    train, test = train[enough], test[enough]
+    enough = in_train > 0 if weighted else in_train >= min_count
+    # Sorted by name, so that equally strong features stand in the same order however they were counted.
+    features = counts.features.filter(enough).sort("family", "feature")
+    by_class = features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS)).to_numpy()
+    train, test = by_class[:, :n_labels], by_class[:, n_labels:]
     has_test = bool(counts.totals[1].sum())
 
     n = train.sum(axis=1)
