@@ -106,12 +106,20 @@ class Balanced:
     skipped: dict[str, str]
 
 
-def balance_problem(
-    presences: Iterable[tuple[str, Presence]], instances: Instances, min_count: int
-) -> BalanceProblem:
-    """Return the features of all families jointly that at least `min_count` instances have."""
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Features of a family that are balanced if at least `min_count` instances have them."""
+
+    family: str
+    presence: Presence
+    min_count: int
+
+
+def balance_problem(parts: Iterable[Candidates], instances: Instances) -> BalanceProblem:
+    """Return the frequent features of all families jointly."""
     matrices, tables = [], []
-    for family, presence in presences:
+    for part in parts:
+        presence, min_count = part.presence, part.min_count
         counts = np.bincount(presence.indices, minlength=len(presence.names))
         presence = presence.columns(np.flatnonzero(counts >= min_count))
         counts = counts[counts >= min_count]
@@ -122,7 +130,7 @@ def balance_problem(
         matrices.append(matrix if len(kept) == len(counts) else matrix[:, kept])
         names = presence.names.gather(kept).cast(pl.String)
         table = pl.DataFrame({"feature": names, "count": counts[kept].astype(np.int64)})
-        tables.append(table.select(pl.lit(family).alias("family"), "feature", "count"))
+        tables.append(table.select(pl.lit(part.family).alias("family"), "feature", "count"))
     labels, groups = instances.label_codes.astype(np.int64), None
     if instances.grouped:
         groups = np.repeat(np.arange(instances.n_examples), 2)
@@ -151,17 +159,19 @@ def _within_examples(
     return matrix, counts
 
 
-def presences(
-    families: Sequence[Family], encoded: Encoded
-) -> tuple[list[tuple[str, Presence]], dict[str, str]]:
-    """Return every family's features with its name, and the families that cannot answer with the reason."""
+def candidates(
+    families: Sequence[Family], encoded: Encoded, min_count: int
+) -> tuple[list[Candidates], dict[str, str]]:
+    """Return every family's features, and the families that cannot answer with the reason."""
     found, skipped = [], {}
     for family in families:
         try:
             check_language(family, encoded.language)
-            found.append((family.name, learned(family, [encoded]).presence(encoded)))
+            presence = learned(family, [encoded]).presence(encoded)
         except CueCardError as error:
             skipped[family.name] = str(error)
+        else:
+            found.append(Candidates(family.name, presence, min_count))
     if not found:
         raise InputError("; ".join(skipped.values()) + ".")
     return found, skipped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.remedies.balance_problem import Balanced
+from cuecard.remedies.balance_problem import Balanced, BalanceProblem
 from cuecard.stats.entropy_balancing import BalancedWeights, UnbalancedFeature
 from cuecard.wording import count, listed
 
@@ -14,20 +14,23 @@ OFF_TARGET = 1e-4
 NAMED_OPPONENTS = 3
 
 
-def balance_table(balanced: Balanced) -> pl.DataFrame:
-    """Return one row per feature: its label shares before and after, and how far they are from the target."""
-    problem, target = balanced.problem, balanced.target
+def balance_table(balanced: Balanced, problem: BalanceProblem) -> pl.DataFrame:
+    """Return one row per feature of a problem: its label shares with equal weights (before) and with these (after).
+
+    `off_before` and `off_after` are the paper's label balance: the mean over labels of |share − target|.
+    """
+    target = balanced.target
     before = problem.shares(np.ones(len(balanced.weights)))
     after = problem.shares(balanced.weights)
     columns = {
         "constrained": problem.with_every_label(),
-        "off_before": np.abs(before - target).max(axis=1),
-        "off_after": np.abs(after - target).max(axis=1),
+        "off_before": np.abs(before - target).mean(axis=1),
+        "off_after": np.abs(after - target).mean(axis=1),
     }
     for part, shares in (("before", before), ("after", after)):
         columns |= {f"{part}_{label}": shares[:, i] for i, label in enumerate(problem.label_names)}
     table = problem.features.with_columns(pl.Series(name, values) for name, values in columns.items())
-    return table.sort("off_before", descending=True, nulls_last=True, maintain_order=True)
+    return table.sort("off_before", "feature", descending=[True, False], nulls_last=True, maintain_order=True)
 
 
 def unbalanced_table(balanced: Balanced) -> pl.DataFrame:
@@ -51,11 +54,11 @@ def unbalanced_table(balanced: Balanced) -> pl.DataFrame:
         "feature": pl.String,
         "count": pl.Int64,
         "reason": pl.String,
-        "off": pl.Float64,
+        "largest_off": pl.Float64,
         "proof": pl.String,
     }
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.sort("off", "feature", descending=[True, False], maintain_order=True)
+    return table.sort("largest_off", "feature", descending=[True, False], maintain_order=True)
 
 
 def _unbalanced(balanced: Balanced) -> tuple[UnbalancedFeature, ...]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.features import FAMILIES, Presence
-from cuecard.remedies.balance_problem import BalanceProblem, balance_problem
+from cuecard.remedies.balance_problem import BalanceProblem, Candidates, balance_problem
 from cuecard.text import Encoded, presence, presence_counts, stop_words
 
 #: The paper's numbers: 50 words of highest z per label, and 200 random n-grams that occur with every label.
@@ -21,9 +21,8 @@ CANDIDATES = 5 * RANDOM_NGRAMS
 
 def strongest_words(encoded: Encoded) -> BalanceProblem:
     """Return the words of highest z for every label, function words left out."""
-    words = balance_problem(
-        [("word", FAMILIES.get("word")().presence(encoded))], encoded.instances, MIN_WORD_COUNT
-    )
+    presence_of_words = FAMILIES.get("word")().presence(encoded)
+    words = balance_problem([Candidates("word", presence_of_words, MIN_WORD_COUNT)], encoded.instances)
     words = words.only(~words.features["feature"].is_in(sorted(stop_words(encoded.language))).to_numpy())
     if not words.features.height:
         return words
@@ -58,9 +57,8 @@ def random_ngrams(encoded: Encoded, n: int, constrained: pl.Series, seed: int) -
     indptr, indices = presence(runs)
     numbers = pl.Series(np.arange(len(counts)))
     chosen = Presence(numbers, indptr, indices).columns(drawn)
-    problem = balance_problem(
-        [(f"{n}-gram", Presence(runs.names(drawn), chosen.indptr, chosen.indices))], instances, 1
-    )
+    named = Presence(runs.names(drawn), chosen.indptr, chosen.indices)
+    problem = balance_problem([Candidates(f"{n}-gram", named, 1)], instances)
     if not problem.features.height:
         return problem
     return problem.only(np.flatnonzero(problem.with_every_label())[:RANDOM_NGRAMS])

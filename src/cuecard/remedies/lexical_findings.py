@@ -65,10 +65,13 @@ def points(share: float | None) -> str:
 
 
 def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
+    """Return a sentence for each kind of n-gram that is farther off than before and than sampling explains."""
     worse = [
         (name.removeprefix("random_"), part)
         for name, part in errors.items()
-        if name.startswith("random_") and part["before"] is not None and part["after"] > part["before"]
+        if name.startswith("random_")
+        and part["before"] is not None
+        and part["after"] > max(part["before"], part["chance_after"])
     ]
     return [
         Finding(
@@ -76,9 +79,11 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "low",
             f"Balance of {name} gets worse",
             f"{count(part['features'], 'random ' + name[:-1])} that the weights were not made for are "
-            f"{points(part['before'])} off target with equal weights and {points(part['after'])} with these: longer "
-            "features still carry the label. Balance them too with a higher --ngrams, or soften with --ridge.",
+            f"{points(part['before'])} off target with equal weights and {points(part['after'])} with these, where "
+            f"sampling alone would leave {points(part['chance_after'])}: longer features still carry the label. "
+            "Balance them too with a higher --ngrams, or soften with --ridge.",
             value=part["after"],
+            chance=part["chance_after"],
             n=part["features"],
         )
         for name, part in worse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,14 +12,15 @@ from cuecard.analysis import Result
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
-from cuecard.features import FAMILIES, Family, Presence, Regexes
+from cuecard.features import FAMILIES, Family, Regexes
 from cuecard.remedies.balance_problem import (
     Balanced,
     BalanceProblem,
+    Candidates,
     FloatArray,
     balance_problem,
+    candidates,
     check_enough,
-    presences,
 )
 from cuecard.remedies.balance_tables import balance_table, unbalanced_table
 from cuecard.remedies.held_out import random_ngrams, strongest_words
@@ -39,6 +40,8 @@ from cuecard.text.annotate import Backend
 NGRAM_FAMILIES = ("word", "bigram", "trigram", "4-gram")
 #: What to name as a family to balance everything the cue audit finds significant.
 SIGNIFICANT = "significant"
+MIN_COUNT = 100
+AUDIT_MIN_COUNT = 5
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 #: Ridges that show what softer constraints would buy.
 TRADE_OFF = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -54,7 +57,7 @@ class LexicalWeights:
         regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation; "stubborn", or what suits a language without spaces.
         scope: where a feature is looked for; premise and hypothesis together, or the choices of a grouped task.
-        min_count: features of fewer train instances are left alone.
+        min_count: features of fewer train instances are left alone; 100, for "significant" the audit's 5.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
         ridge: above zero, constraints are soft: higher gives more equal weights and less balance.
@@ -77,7 +80,7 @@ class LexicalWeights:
     scope: Scope | None = None
     language: str | None = None
     annotator: Backend = "auto"
-    min_count: int = 100
+    min_count: int | None = None
     target: Literal["uniform", "overall"] = "uniform"
     solver: Literal["entropy", "softmax"] = "entropy"
     ridge: float = 0.0
@@ -93,7 +96,7 @@ class LexicalWeights:
         self.families()
         if self.ngrams is not None and not 1 <= self.ngrams <= len(NGRAM_FAMILIES):
             raise UsageError(f"ngrams is a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
-        if self.min_count < 1:
+        if self.min_count is not None and self.min_count < 1:
             raise UsageError(f"min_count is at least 1, not {self.min_count}.")
         if not self.ridge >= 0:
             raise UsageError(f"ridge must not be negative, and is {self.ridge:g}.")
@@ -125,8 +128,13 @@ class LexicalWeights:
             if self.again
             else None
         )
-        summary = self._summary(balanced, again)
-        tables = {"balance": balance_table(balanced), "unbalanced": unbalanced_table(balanced)}
+        strongest = strongest_words(balanced.encoded)
+        summary = self._summary(balanced, strongest, again)
+        tables = {
+            "balance": balance_table(balanced, balanced.problem),
+            "strongest_words": balance_table(balanced, strongest),
+            "unbalanced": unbalanced_table(balanced),
+        }
         if self.trade_off and self.solver == "entropy":
             tables["trade_off"] = self._trade_off(balanced)
         if again is not None:
@@ -139,9 +147,9 @@ class LexicalWeights:
         if train.grouped and self.solver == "softmax":
             raise UsageError(f"The solver 'softmax' does not know {train.task} data: use 'entropy'.")
         encoded = self.encode(train)
-        found, skipped = self._presences(encoded)
-        problem = balance_problem(found, train, self.min_count)
-        check_enough(problem, self.min_count)
+        found, skipped = self._candidates(encoded)
+        problem = balance_problem(found, train)
+        check_enough(problem, min(part.min_count for part in found))
         solution = self._solve(problem, self.ridge)
         weights = problem.example_weights(solution.weights)
         target = (
@@ -165,9 +173,9 @@ class LexicalWeights:
             annotator=self.annotator,
         )
 
-    def _presences(self, encoded: Encoded) -> tuple[list[tuple[str, Presence]], dict[str, str]]:
+    def _candidates(self, encoded: Encoded) -> tuple[list[Candidates], dict[str, str]]:
         families = self.families()
-        found, skipped = presences(families, encoded) if families else ([], {})
+        found, skipped = candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
         if SIGNIFICANT not in (self.features or ()):
             return found, skipped
         audit = Cues(
@@ -175,16 +183,16 @@ class LexicalWeights:
             scope=encoded.scope,
             language=encoded.language,
             annotator=self.annotator,
-            min_count=self.min_count,
+            min_count=self.min_count or AUDIT_MIN_COUNT,
         )
         cues = audit.run(encoded.instances).tables["cues"].filter("significant")
         already = {family.name for family in families}
         others = [family for family in audit.families() if family.name not in already]
-        extra, not_found = presences(others, encoded)
-        for name, presence in extra:
-            wanted = cues.filter(pl.col("family") == name)["feature"]
-            kept = np.flatnonzero(presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
-            found.append((name, presence.columns(kept)))
+        extra, not_found = candidates(others, encoded, audit.min_count)
+        for part in extra:
+            wanted = cues.filter(pl.col("family") == part.family)["feature"]
+            kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
+            found.append(replace(part, presence=part.presence.columns(kept)))
         return found, skipped | not_found
 
     def _solve(self, problem: BalanceProblem, ridge: float) -> BalancedWeights | SoftmaxWeights:
@@ -219,12 +227,14 @@ class LexicalWeights:
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
 
-    def _summary(self, balanced: Balanced, again: Reaudit | None) -> dict[str, Any]:
+    def _summary(
+        self, balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None
+    ) -> dict[str, Any]:
         solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
         constrained = problem.with_every_label()
         judged = {
             "constrained": problem.only(constrained),
-            "strongest_words": strongest_words(balanced.encoded),
+            "strongest_words": strongest,
             "random_bigrams": random_ngrams(balanced.encoded, 2, problem.features["feature"], self.seed),
             "random_trigrams": random_ngrams(balanced.encoded, 3, problem.features["feature"], self.seed),
         }
@@ -258,7 +268,7 @@ class LexicalWeights:
             "tokens": balanced.encoded.tokeniser,
             "language": balanced.encoded.language,
             "scope": balanced.encoded.scope,
-            "min_count": self.min_count,
+            "min_count": self.min_count or MIN_COUNT,
             "cues": again.summary if again is not None else None,
         }
         if isinstance(solution, BalancedWeights):
