@@ -117,7 +117,9 @@ def cue_tables(
 
 def _effective(counts: Sums, squares: npt.NDArray[np.float64]) -> Counts:
     """Return weighted counts scaled to the effective number of instances, (Σw)² / Σw² per feature."""
-    return np.rint(counts * (counts.sum(axis=1) / squares)[:, None]).astype(np.int64)
+    per_weight = counts.sum(axis=1, keepdims=True) / squares[:, None]
+    effective: Counts = np.rint(counts * per_weight).astype(np.int64)
+    return effective
 
 
 def _whole(counts: Sums) -> Counts:

@@ -15,6 +15,8 @@ STRONGEST_PER_LABEL = 50
 RANDOM_NGRAMS = 200
 #: Words rarer than this have no z worth ranking.
 MIN_WORD_COUNT = 5
+#: Draws of labels per n-gram that tell how far off sampling alone leaves it.
+DRAWS = 100
 #: A grouped task needs a margin: n-grams seen with both labels may still say nothing within any example.
 CANDIDATES = 5 * RANDOM_NGRAMS
 
@@ -62,3 +64,28 @@ def random_ngrams(encoded: Encoded, n: int, constrained: pl.Series, seed: int) -
     if not problem.features.height:
         return problem
     return problem.only(np.flatnonzero(problem.with_every_label())[:RANDOM_NGRAMS])
+
+
+def chance_err_of_ngrams(
+    problem: BalanceProblem, weights: npt.NDArray[np.float64], target: npt.NDArray[np.float64], seed: int
+) -> float | None:
+    """Return the Err of random n-grams if labels were drawn from the target, by simulation; None for grouped tasks.
+
+    N-grams were chosen because every label occurs with them, which makes rare ones look balanced: three instances
+    with three labels are so exactly. Only draws in which every label occurs are counted, so that equal weights
+    and these are held against what the choice alone does.
+    """
+    if problem.groups is not None or not problem.features.height:
+        return None
+    rng = np.random.default_rng(seed)
+    by_feature = problem.matrix.tocsc()
+    errors = []
+    for j in range(by_feature.shape[1]):
+        mass = weights[by_feature.indices[by_feature.indptr[j] : by_feature.indptr[j + 1]]]
+        drawn = rng.choice(len(target), size=(DRAWS, len(mass)), p=target)
+        hit = drawn[:, :, None] == np.arange(len(target))
+        everywhere = hit.any(axis=1).all(axis=1)
+        shares = np.einsum("dil,i->dl", hit[everywhere], mass) / mass.sum()
+        if len(shares):
+            errors.append(np.abs(shares - target).mean())
+    return float(np.mean(errors)) if errors else None

@@ -70,7 +70,7 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
         (name.removeprefix("random_"), part)
         for name, part in errors.items()
         if name.startswith("random_")
-        and part["before"] is not None
+        and part["chance_after"] is not None
         and part["after"] > max(part["before"], part["chance_after"])
     ]
     return [

@@ -23,7 +23,7 @@ from cuecard.remedies.balance_problem import (
     check_enough,
 )
 from cuecard.remedies.balance_tables import balance_table, unbalanced_table
-from cuecard.remedies.held_out import random_ngrams, strongest_words
+from cuecard.remedies.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
 from cuecard.remedies.lexical_findings import lexical_findings
 from cuecard.remedies.reaudit import Reaudit, reaudit
 from cuecard.stats.entropy_balancing import (
@@ -44,7 +44,7 @@ MIN_COUNT = 100
 AUDIT_MIN_COUNT = 5
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 #: Ridges that show what softer constraints would buy.
-TRADE_OFF = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class LexicalWeights:
         found, skipped = self._candidates(encoded)
         problem = balance_problem(found, train)
         check_enough(problem, min(part.min_count for part in found))
-        solution = self._solve(problem, self.ridge)
+        solution = self._solve(problem, self.ridge, self.min_ess)
         weights = problem.example_weights(solution.weights)
         target = (
             solution.target
@@ -195,7 +195,9 @@ class LexicalWeights:
             found.append(replace(part, presence=part.presence.columns(kept)))
         return found, skipped | not_found
 
-    def _solve(self, problem: BalanceProblem, ridge: float) -> BalancedWeights | SoftmaxWeights:
+    def _solve(
+        self, problem: BalanceProblem, ridge: float, min_ess: float | None
+    ) -> BalancedWeights | SoftmaxWeights:
         try:
             if self.solver == "softmax":
                 return softmax_weights(problem.matrix, problem.labels, target=self.target)
@@ -206,7 +208,7 @@ class LexicalWeights:
                 target="uniform" if grouped else self.target,
                 ridge=ridge,
                 max_weight=self.max_weight,
-                min_ess=self.min_ess if ridge == self.ridge else None,
+                min_ess=min_ess,
                 groups=problem.groups,
                 balance_labels=self.balance_labels and not grouped,
                 label_names=problem.label_names,
@@ -216,14 +218,14 @@ class LexicalWeights:
 
     def _trade_off(self, balanced: Balanced) -> pl.DataFrame:
         bigrams = random_ngrams(balanced.encoded, 2, balanced.problem.features["feature"], self.seed)
+        solution = balanced.solution
+        assert isinstance(solution, BalancedWeights)  # the other solver has no ridge
+        solved = {ridge: self._solve(balanced.problem, ridge, None) for ridge in self.trade_off}
         rows = []
-        for ridge in sorted({self.ridge, *self.trade_off}):
-            solved = balanced.solution
-            if ridge != self.ridge or self.min_ess is not None:
-                solved = self._solve(balanced.problem, ridge)
-            weights = balanced.problem.example_weights(solved.weights)
+        for ridge, outcome in sorted((solved | {solution.ridge: solution}).items()):
+            weights = balanced.problem.example_weights(outcome.weights)
             held_out = bigrams.err(weights, balanced.target)
-            rows.append((ridge, solved.err_after, held_out, solved.ess, float(weights.max())))
+            rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
         columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
         return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
 
@@ -257,8 +259,8 @@ class LexicalWeights:
                     "features": part.features.height,
                     "before": part.err(equal, balanced.target),
                     "after": part.err(weights, balanced.target),
-                    "chance_before": part.chance_err(equal, balanced.target),
-                    "chance_after": part.chance_err(weights, balanced.target),
+                    "chance_before": self._chance(name, part, equal, balanced.target),
+                    "chance_after": self._chance(name, part, weights, balanced.target),
                 }
                 for name, part in judged.items()
             },
@@ -282,6 +284,13 @@ class LexicalWeights:
             shares = np.bincount(problem.labels, weights=weights) / weights.sum()
             summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
         return summary
+
+    def _chance(
+        self, name: str, part: BalanceProblem, weights: FloatArray, target: FloatArray
+    ) -> float | None:
+        if name.startswith("random_"):
+            return chance_err_of_ngrams(part, weights, target, self.seed)
+        return part.chance_err(weights, target)
 
 
 def example_weights(train: Instances, weights: FloatArray) -> pl.DataFrame:

@@ -71,7 +71,7 @@ def _weights_colour() -> alt.Color:
 
 def weight_histogram(bins: Sequence[Mapping[str, float]]) -> Any:
     """Return how many examples have which weight, on a logarithmic axis; 1 is the mean."""
-    rows = [{"from": b["from"], "to": b["to"], "examples": b["examples"]} for b in bins]
+    rows = [{"from": b["from"], "to": b["to"], "examples": b["examples"], "none": 0} for b in bins]
     domain = [rows[0]["from"], rows[-1]["to"]]
     x = alt.X(
         "from:Q",
@@ -86,6 +86,7 @@ def weight_histogram(bins: Sequence[Mapping[str, float]]) -> Any:
             x=x,
             x2="to:Q",
             y=alt.Y("examples:Q", title="examples", axis=alt.Axis(format="~s", tickCount=4)),
+            y2="none:Q",
             tooltip=[
                 alt.Tooltip("from:Q", title="weight from", format=".3g"),
                 alt.Tooltip("to:Q", title="to", format=".3g"),
@@ -129,5 +130,5 @@ def err_against_ess(trade_off: pl.DataFrame, chosen: float, before: float | None
     points = base.mark_point(style="accent", filled=True, aria=False).encode(
         size=alt.condition("datum.chosen", alt.value(180), alt.value(60))
     )
-    names = base.mark_text(style="figure", align="left", dx=8, dy=-8, aria=False).encode(text="ridge:N")
+    names = base.mark_text(style="figure", align="right", dx=-8, dy=-6, aria=False).encode(text="ridge:N")
     return (line + points + names).properties(width="container", height=260)
