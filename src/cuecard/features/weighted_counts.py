@@ -31,11 +31,13 @@ def weighted_table(
     columns = [name for name in table.columns if name not in ("family", "feature")]
     rows, n = presence.rows(), len(columns)
     keys = presence.indices.astype(np.int64) * n + classes[rows]
-    sums = np.bincount(keys, weights=weights[rows], minlength=table.height * n).reshape(table.height, n)
+    # Of nothing, bincount makes whole numbers whatever the weights are.
+    sums = np.bincount(keys, weights=weights[rows], minlength=table.height * n).astype(np.float64)
+    sums = sums.reshape(table.height, n)
     in_train = classes[rows] < n_labels
     squares = np.bincount(
         presence.indices[in_train], weights=weights[rows[in_train]] ** 2, minlength=table.height
-    )
+    ).astype(np.float64)
     return table.with_columns(
         *(pl.Series(name, sums[:, i]) for i, name in enumerate(columns)), pl.Series(SQUARED_WEIGHTS, squares)
     )

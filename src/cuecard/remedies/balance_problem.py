@@ -52,6 +52,12 @@ class BalanceProblem:
     def _folded(self) -> LabelledFeatures:
         return LabelledFeatures(self.matrix, self.labels, len(self.label_names))
 
+    def _totals(self, rows: FloatArray) -> FloatArray:
+        """Return the weight of every feature and label; nothing where there is no feature."""
+        if not self.features.height:
+            return np.zeros((0, len(self.label_names)))
+        return self._folded.totals(rows)
+
     def row_weights(self, weights: FloatArray) -> FloatArray:
         """Return the weight of every row from the weight of every example."""
         return weights if self.groups is None else weights[self.groups]
@@ -62,12 +68,12 @@ class BalanceProblem:
 
     def shares(self, weights: FloatArray) -> FloatArray:
         """Return q(label | feature), features × labels, under the weights of the examples."""
-        totals = self._folded.totals(self.row_weights(weights))
+        totals = self._totals(self.row_weights(weights))
         return share_residuals(totals, np.zeros(len(self.label_names)))
 
     def with_every_label(self) -> npt.NDArray[np.bool_]:
         """Return which features occur with every label."""
-        occurs: npt.NDArray[np.bool_] = np.all(self._folded.totals(np.ones(len(self.labels))) > 0, axis=1)
+        occurs: npt.NDArray[np.bool_] = np.all(self._totals(np.ones(len(self.labels))) > 0, axis=1)
         return occurs
 
     def err(self, weights: FloatArray, target: FloatArray) -> float | None:
@@ -81,10 +87,10 @@ class BalanceProblem:
         A feature's instances of weight w count as (Σw)² / Σw² equal ones, and |share − t| of n draws is
         sqrt(2 t (1 − t) / (π n)) on average (half-normal).
         """
-        rows = self.row_weights(weights)
-        total, squares = self._folded.totals(rows).sum(axis=1), self._folded.squared_totals(rows**2)
-        if not (total > 0).any():
+        if not self.features.height:
             return None
+        rows = self.row_weights(weights)
+        total, squares = self._totals(rows).sum(axis=1), self._folded.squared_totals(rows**2)
         n = total[total > 0] ** 2 / squares[total > 0]
         return float(np.mean(np.sqrt(2 / np.pi * (target * (1 - target))[None, :] / n[:, None])))
 

@@ -22,10 +22,11 @@ CANDIDATES = 5 * RANDOM_NGRAMS
 
 
 def strongest_words(encoded: Encoded) -> BalanceProblem:
-    """Return the words of highest z for every label, function words left out."""
+    """Return the words of highest z for every label, function words left out where a list of them is known."""
     presence_of_words = FAMILIES.get("word")().presence(encoded)
     words = balance_problem([Candidates("word", presence_of_words, MIN_WORD_COUNT)], encoded.instances)
-    words = words.only(~words.features["feature"].is_in(sorted(stop_words(encoded.language))).to_numpy())
+    if encoded.language == "en":
+        words = words.only(~words.features["feature"].is_in(sorted(stop_words("en"))).to_numpy())
     if not words.features.height:
         return words
     order = np.argsort(-label_z(words), axis=0, kind="stable")
