@@ -14,21 +14,25 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, audit, load_card, save_card
+    from cuecard.card import Card, Debiased, audit, debias, load_card, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.report import render_html, write_report
     from cuecard.stats import artifact_z, cueness
+    from cuecard.stats.entropy_balancing import entropy_balance
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
 #: `cuecard --help` are quick.
 _PUBLIC = {
     "Card": "cuecard.card",
     "CueCardError": "cuecard.errors",
+    "Debiased": "cuecard.card",
     "Instances": "cuecard.data",
     "artifact_z": "cuecard.stats",
     "audit": "cuecard.card",
     "cueness": "cuecard.stats",
+    "debias": "cuecard.card",
+    "entropy_balance": "cuecard.stats.entropy_balancing",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
     "render_html": "cuecard.report",
@@ -40,11 +44,14 @@ _PUBLIC = {
 __all__ = [
     "Card",
     "CueCardError",
+    "Debiased",
     "Instances",
     "__version__",
     "artifact_z",
     "audit",
     "cueness",
+    "debias",
+    "entropy_balance",
     "load",
     "load_card",
     "render_html",

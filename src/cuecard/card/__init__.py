@@ -2,12 +2,14 @@
 
 from cuecard.card.build import Progress, audit, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.files import load_card, save_card
 from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
     "Card",
     "DatasetInfo",
+    "Debiased",
     "FindingModel",
     "Progress",
     "Provenance",
@@ -16,6 +18,8 @@ __all__ = [
     "audit",
     "card_schema",
     "check_options",
+    "configured_remedy",
+    "debias",
     "load_card",
     "save_card",
     "schema_text",
