@@ -1,0 +1,18 @@
+"""Instance weights under which no feature tells the label, as close to uniform as possible."""
+
+from cuecard.stats.entropy_balancing.balance import BalancedWeights, UnbalancedFeature, entropy_balance
+from cuecard.stats.entropy_balancing.certificates import Certificate
+from cuecard.stats.entropy_balancing.constraints import Target, effective_sample_size, err
+from cuecard.stats.entropy_balancing.softmax import SoftmaxWeights, softmax_weights
+
+__all__ = [
+    "BalancedWeights",
+    "Certificate",
+    "SoftmaxWeights",
+    "Target",
+    "UnbalancedFeature",
+    "effective_sample_size",
+    "entropy_balance",
+    "err",
+    "softmax_weights",
+]

@@ -1,0 +1,64 @@
+"""Compiled sparse gathers: the two products that every step of the solvers is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+__all__ = ["gather_sums", "gather_weighted_sums"]
+
+# More pieces than most machines have cores: uneven pieces then still share the work well.
+_PIECES = 32
+# Below this many entries, waking the threads costs more than they save.
+_WORTH_THREADS = 200_000
+
+
+def gather_sums(
+    indptr: np.ndarray[Any, Any],
+    indices: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+) -> None:
+    """Fill ``out[i]`` with the sum of ``x`` over the indices of row i: a binary matrix times a vector.
+
+    Every row is summed by one thread in the order of its entries, so the result does not depend on threads.
+    """
+    if len(indices) < _WORTH_THREADS:
+        _sums(indptr, indices, x, out, 0, len(out))
+    else:
+        _sums_in_pieces(indptr, indices, x, out, _even_pieces(indptr))
+
+
+@njit(cache=True, nogil=True)
+def gather_weighted_sums(indptr: Any, indices: Any, values: Any, x: Any, out: Any) -> None:
+    """Fill ``out[i]`` with the sum of ``values · x`` over the indices of row i."""
+    for i in range(len(out)):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += values[p] * x[indices[p]]
+        out[i] = total
+
+
+def _even_pieces(indptr: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Row numbers that cut the matrix into contiguous pieces of about equal work."""
+    rows = len(indptr) - 1
+    cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], _PIECES + 1))
+    cuts[0], cuts[-1] = 0, rows
+    return np.minimum(cuts, rows).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _sums(indptr: Any, indices: Any, x: Any, out: Any, first: int, last: int) -> None:
+    for i in range(first, last):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += x[indices[p]]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _sums_in_pieces(indptr: Any, indices: Any, x: Any, out: Any, bounds: Any) -> None:
+    for piece in prange(len(bounds) - 1):
+        _sums(indptr, indices, x, out, bounds[piece], bounds[piece + 1])

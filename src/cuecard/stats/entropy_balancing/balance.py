@@ -1,0 +1,337 @@
+"""Entropy balancing: among all weights that balance every feature, the closest to uniform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.stats.entropy_balancing.certificates import (
+    Certificate,
+    absent_label_certificate,
+    conflict_certificate,
+    direction_certificate,
+    is_proof,
+)
+from cuecard.stats.entropy_balancing.constraints import (
+    FloatArray,
+    IntArray,
+    LabelledFeatures,
+    Target,
+    checked_base,
+    checked_features,
+    checked_labels,
+    effective_sample_size,
+    resolve_target,
+    share_residuals,
+)
+from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Units, minimise_dual
+
+__all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
+
+_QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+# Ridge for features proven to conflict: they come as near as the others allow instead of blocking them.
+_RELAXED_RIDGE = 1e-3
+# A linear programme over more features than this takes longer than the balancing itself.
+_MOST_SUSPECTS = 150
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class UnbalancedFeature:
+    """A feature whose label shares stay off target, and why."""
+
+    feature: int
+    reason: Literal["absent label", "conflict", "max_weight", "ridge", "not reached"]
+    residual: float
+    """Largest |q(label | feature) − target| left."""
+    certificate: Certificate | None
+    """Proof that it cannot be balanced; None when softness was asked for or iterations ran out."""
+
+
+@dataclass(frozen=True)
+class BalancedWeights:
+    """Weights with mean one, and everything needed to judge them."""
+
+    weights: FloatArray
+    target: FloatArray
+    ess: float
+    """Effective sample size as a fraction of the instances."""
+    err_before: float
+    """Mean |q(label | feature) − target| over the constrained features under the base weights."""
+    err_after: float
+    residuals: FloatArray
+    """q(label | feature) − target, features × labels; NaN for a feature without weight."""
+    constrained: npt.NDArray[np.bool_]
+    """Which features took part in the constraints."""
+    unbalanced: tuple[UnbalancedFeature, ...]
+    iterations: int
+    converged: bool
+    """Whether the solver's optimality condition met the tolerance on every constraint it kept."""
+    largest_residual: float
+    """Largest |q(label | feature) − target| over the constrained features."""
+    duality_gap: float
+    divergence: float
+    """KL(q ‖ base) in nats: how far the weights had to move."""
+    ridge: float
+    """The ridge used: the one asked for, or what the floor on the effective sample size needed."""
+    label_shares: FloatArray
+    """Weighted share of each label over all instances."""
+    max_weight: float
+    quantiles: dict[float, float]
+
+
+@dataclass
+class _Solution:
+    """Where the solver stands, in terms of the constrained features."""
+
+    x: FloatArray
+    point: DualPoint
+    problem: DualProblem
+    iterations: int
+
+
+def entropy_balance(
+    features: Any,
+    labels: npt.ArrayLike,
+    *,
+    target: Target = "uniform",
+    ridge: float = 0.0,
+    max_weight: float | None = None,
+    min_ess: float | None = None,
+    groups: npt.ArrayLike | None = None,
+    base_weights: npt.ArrayLike | None = None,
+    balance_labels: bool = False,
+    label_names: Sequence[str] | None = None,
+    tolerance: float = 1e-4,
+    max_iter: int = 1000,
+) -> BalancedWeights:
+    """Weights closest to the base (in KL) under which each feature's label shares equal the target.
+
+    ``features`` is a sparse instances × features matrix (binary, or not negative), ``labels`` are codes from
+    zero. ``ridge`` > 0 makes all constraints soft. ``max_weight`` bounds every weight (mean one). ``min_ess``
+    raises the ridge until the effective sample size reaches it. Rows with the same value in ``groups`` share
+    one weight. ``balance_labels`` also holds the label shares over all instances to the target: features
+    alone leave the instances that have none of them free. ``tolerance`` bounds
+    |q(label | feature) − target| for every feature and label.
+
+    A feature that never occurs with some label cannot be balanced: it is left out and listed with its proof.
+    So are features proven to conflict with each other, which are brought as near as the others allow.
+    """
+    matrix = checked_features(features)
+    codes, count = checked_labels(labels, matrix.shape[0], label_names)
+    base = checked_base(base_weights, matrix.shape[0])
+    shares = resolve_target(target, codes, count, base)
+    _check_options(ridge, max_weight, min_ess, tolerance, max_iter)
+    units = Units.build(base, groups, max_weight)
+    if balance_labels:
+        matrix = sparse.hstack([matrix, np.ones((matrix.shape[0], 1))], format="csr")
+
+    everything = LabelledFeatures(matrix, codes, count)
+    before = everything.totals(base)
+    constrained = np.all(before > 0, axis=1)
+    if not np.any(constrained):
+        raise ValueError("no feature occurs with every label, so there is nothing to balance.")
+    columns = np.flatnonzero(constrained)
+    kept = everything if constrained.all() else LabelledFeatures(matrix[:, columns], codes, count)
+    solution, proofs = _solve(
+        kept, matrix, codes, columns, shares, units, ridge, max_weight, tolerance, max_iter
+    )
+    if min_ess is not None:
+        solution = _raise_ridge(solution, ridge, min_ess, tolerance, max_iter)
+
+    q = solution.point.probabilities
+    residuals = share_residuals(everything.totals(q), shares)
+    off = np.abs(residuals)
+    unbalanced = _absent(before, off, count) + _off_target(
+        off, columns, solution, proofs, max_weight is not None, tolerance
+    )
+    real = matrix.shape[1] - int(balance_labels)
+    chosen = constrained[:real]
+    weights = q * len(q)
+    largest = np.nanmax(off[:real][chosen]) if chosen.any() else 0.0
+    return BalancedWeights(
+        weights=weights,
+        target=shares,
+        ess=effective_sample_size(weights),
+        err_before=_mean_off(share_residuals(before, shares)[:real][chosen]),
+        err_after=_mean_off(residuals[:real][chosen]),
+        residuals=residuals[:real],
+        constrained=chosen,
+        unbalanced=tuple(entry for entry in unbalanced if entry.feature < real),
+        iterations=solution.iterations,
+        converged=solution.point.stationarity <= tolerance,
+        largest_residual=float(largest),
+        duality_gap=solution.problem.gap(solution.x, solution.point),
+        divergence=_divergence(q, base),
+        ridge=float(np.min(solution.problem.ridge)),
+        label_shares=np.bincount(codes, weights=q, minlength=count).astype(np.float64),
+        max_weight=float(weights.max()),
+        quantiles={level: float(np.quantile(weights, level)) for level in _QUANTILES},
+    )
+
+
+def _check_options(
+    ridge: float, max_weight: float | None, min_ess: float | None, tolerance: float, max_iter: int
+) -> None:
+    if not ridge >= 0:
+        raise ValueError(f"ridge must not be negative, got {ridge}.")
+    if max_weight is not None and not max_weight > 1:
+        raise ValueError(f"max_weight must be above 1, the mean weight, got {max_weight}.")
+    if min_ess is not None and not 0 < min_ess < 1:
+        raise ValueError(f"min_ess must be a fraction between 0 and 1, got {min_ess}.")
+    if not tolerance > 0 or max_iter < 1:
+        raise ValueError("tolerance must be positive and max_iter at least 1.")
+
+
+def _solve(
+    kept: LabelledFeatures,
+    matrix: Any,
+    codes: IntArray,
+    columns: IntArray,
+    shares: FloatArray,
+    units: Units,
+    ridge: float,
+    max_weight: float | None,
+    tolerance: float,
+    max_iter: int,
+) -> tuple[_Solution, dict[int, Certificate]]:
+    """Minimise the dual; where it diverges, prove which features conflict, soften those and go on."""
+    strengths = np.full(kept.features, ridge)
+    proofs: dict[int, Certificate] = {}
+    iterations = 0
+    for _ in range(_ROUNDS):
+        problem = DualProblem(kept, shares, units, strengths)
+        x, point, steps = minimise_dual(problem, np.zeros(kept.features * len(shares)), tolerance, max_iter)
+        iterations += steps
+        if ridge > 0 or point.stationarity <= tolerance:
+            break
+        found = _proof(
+            matrix, codes, columns, shares, problem, x, point, max_weight, tolerance, strengths > 0
+        )
+        if found is None:
+            break
+        local = np.searchsorted(columns, found.features)
+        strengths = strengths.copy()
+        strengths[local] = _RELAXED_RIDGE
+        proofs.update(dict.fromkeys(local.tolist(), found))
+    else:
+        problem = DualProblem(kept, shares, units, strengths)
+        x, point, steps = minimise_dual(problem, np.zeros(kept.features * len(shares)), tolerance, max_iter)
+        iterations += steps
+    return _Solution(x, point, problem, iterations), proofs
+
+
+def _proof(
+    matrix: Any,
+    codes: IntArray,
+    columns: IntArray,
+    shares: FloatArray,
+    problem: DualProblem,
+    x: FloatArray,
+    point: DualPoint,
+    max_weight: float | None,
+    tolerance: float,
+    softened: npt.NDArray[np.bool_],
+) -> Certificate | None:
+    """Proof of conflict, verified, from the features that lag behind or from the diverging dual itself."""
+    units = problem.units
+    lag = np.nanmax(np.abs(share_residuals(point.totals, shares)), axis=1)
+    lag[softened] = 0.0
+    suspects = np.sort(np.argsort(-lag)[:_MOST_SUSPECTS])
+    suspects = suspects[lag[suspects] > tolerance]
+    if max_weight is None and units.groups is None and len(suspects):
+        chosen = columns[suspects]
+        found = conflict_certificate(matrix[:, chosen], codes, shares, chosen)
+        if found is not None and is_proof(found.scores(matrix, codes, shares), units.base, None):
+            return found
+    direction = direction_certificate(problem.multipliers(x), columns, max_weight)
+    rows = -point.scores if units.groups is None else -point.scores[units.groups]
+    return direction if is_proof(rows, units.base, max_weight) else None
+
+
+def _raise_ridge(
+    solution: _Solution, ridge: float, min_ess: float, tolerance: float, max_iter: int
+) -> _Solution:
+    """Least soft solution whose effective sample size reaches the floor, by continuation in the ridge."""
+    if effective_sample_size(solution.point.probabilities) >= min_ess:
+        return solution
+    untouched = solution.problem.units.tilt(np.zeros(len(solution.problem.units.unit_base)))[1]
+    start = effective_sample_size(solution.problem.units.row_probabilities(untouched))
+    if start <= min_ess:
+        raise ValueError(
+            f"min_ess {min_ess:g} cannot be reached: the base weights alone have an effective sample size "
+            f"of {start:.3f}."
+        )
+    steps = solution.iterations
+
+    def solve(strength: float, x: FloatArray) -> _Solution:
+        nonlocal steps
+        old = solution.problem
+        problem = DualProblem(old.features, old.target, old.units, np.maximum(old.ridge, strength))
+        x, point, taken = minimise_dual(problem, x, tolerance, max_iter)
+        steps += taken
+        return _Solution(x, point, problem, steps)
+
+    low = high = max(ridge, 1e-6)
+    reached = solve(high, solution.x)
+    while effective_sample_size(reached.point.probabilities) < min_ess:
+        low, high = high, high * 10.0
+        reached = solve(high, reached.x)
+    for _ in range(10):
+        middle = float(np.sqrt(low * high))
+        trial = solve(middle, reached.x)
+        if effective_sample_size(trial.point.probabilities) >= min_ess:
+            high, reached = middle, trial
+        else:
+            low = middle
+    reached.iterations = steps
+    return reached
+
+
+def _absent(before: FloatArray, off: FloatArray, count: int) -> list[UnbalancedFeature]:
+    """Features that some label never has, each with its proof; columns that never occur are left out."""
+    listed = np.flatnonzero(np.any(before == 0, axis=1) & (before.sum(axis=1) > 0))
+    return [
+        UnbalancedFeature(
+            int(j),
+            "absent label",
+            float(np.nanmax(off[j])),
+            absent_label_certificate(int(j), int(np.argmin(before[j])), count),
+        )
+        for j in listed
+    ]
+
+
+def _off_target(
+    off: FloatArray,
+    columns: IntArray,
+    solution: _Solution,
+    proofs: dict[int, Certificate],
+    capped: bool,
+    tolerance: float,
+) -> list[UnbalancedFeature]:
+    entries = []
+    for local in np.flatnonzero(~(off[columns].max(axis=1) <= tolerance)):
+        proof = proofs.get(int(local))
+        reason: Literal["conflict", "max_weight", "ridge", "not reached"] = "not reached"
+        if proof is not None:
+            reason = "max_weight" if capped else "conflict"
+        elif solution.problem.ridge[local] > 0:
+            reason = "ridge"
+        j = int(columns[local])
+        entries.append(UnbalancedFeature(j, reason, float(off[j].max()), proof))
+    return entries
+
+
+def _mean_off(residuals: FloatArray) -> float:
+    return float(np.nanmean(np.abs(residuals))) if residuals.size else 0.0
+
+
+def _divergence(q: FloatArray, base: FloatArray) -> float:
+    positive = q > 0
+    return float(np.sum(q[positive] * np.log(q[positive] / base[positive])))

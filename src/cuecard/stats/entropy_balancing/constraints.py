@@ -1,0 +1,179 @@
+"""Balance constraints ``Σ_i q_i f_ij (1[y_i = l] − target_l) = 0`` of sparse features j and labels l."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.stats.entropy_balancing._kernels import gather_sums, gather_weighted_sums
+
+__all__ = ["LabelledFeatures", "Target", "effective_sample_size", "err", "resolve_target"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Target: TypeAlias = Literal["uniform", "overall"] | npt.ArrayLike
+
+
+class LabelledFeatures:
+    """A sparse feature matrix folded with the labels, so that each product costs one pass over its non-zeros.
+
+    A row only ever meets the multipliers of its own label. Storing the column as ``feature · L + label``
+    makes one sparse matrix of J · L columns with no more entries than the features had: the n × (J · L)
+    matrix of constraints is never formed.
+    """
+
+    def __init__(self, features: Any, labels: npt.ArrayLike, label_count: int) -> None:
+        matrix = checked_features(features)
+        codes = np.asarray(labels)
+        self.rows, self.features = (int(size) for size in matrix.shape)
+        self.label_count = label_count
+        owner = np.repeat(codes, np.diff(matrix.indptr))
+        columns = matrix.indices.astype(np.int64) * label_count + owner
+        wide = self.features * label_count > np.iinfo(np.int32).max
+        binary = bool(np.all(matrix.data == 1.0))
+        folded = sparse.csr_matrix(
+            (
+                np.ones(len(columns), dtype=np.int8) if binary else matrix.data,
+                columns.astype(np.int64 if wide else np.int32),
+                matrix.indptr,
+            ),
+            shape=(self.rows, self.features * label_count),
+        )
+        transposed = folded.tocsc()
+        self._by_row = (folded.indptr, folded.indices, None if binary else folded.data)
+        self._by_column = (transposed.indptr, transposed.indices, None if binary else transposed.data)
+
+    def scores(self, multipliers: FloatArray) -> FloatArray:
+        """Σ_j f_ij · multipliers[j, y_i] for every row i."""
+        return _product(self._by_row, np.ascontiguousarray(multipliers).ravel(), self.rows)
+
+    def totals(self, mass: FloatArray) -> FloatArray:
+        """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
+        flat = _product(self._by_column, mass, self.features * self.label_count)
+        return flat.reshape(self.features, self.label_count)
+
+    def squared_totals(self, mass: FloatArray) -> FloatArray:
+        """Σ_i mass_i · f_ij² for every feature j."""
+        indptr, indices, values = self._by_column
+        if values is None:
+            return np.asarray(self.totals(mass).sum(axis=1))
+        flat = _product((indptr, indices, values**2), mass, self.features * self.label_count)
+        return np.asarray(flat.reshape(self.features, self.label_count).sum(axis=1))
+
+
+def _product(compressed: tuple[Any, Any, Any], x: FloatArray, size: int) -> FloatArray:
+    indptr, indices, values = compressed
+    out = np.empty(size)
+    if values is None:
+        gather_sums(indptr, indices, x, out)
+    else:
+        gather_weighted_sums(indptr, indices, values, x, out)
+    return out
+
+
+def checked_features(features: Any) -> Any:
+    """Features as a CSR matrix of float64 without duplicates or stored zeros."""
+    if not sparse.issparse(features):
+        raise ValueError("features must be a scipy sparse matrix (instances × features).")
+    matrix = sparse.csr_matrix(features, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not np.all(np.isfinite(matrix.data)) or np.any(matrix.data < 0):
+        raise ValueError("features must be finite and not negative.")
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        raise ValueError(f"features must have rows and columns, got shape {matrix.shape}.")
+    return matrix
+
+
+def checked_labels(
+    labels: npt.ArrayLike, rows: int, label_names: Sequence[str] | None
+) -> tuple[IntArray, int]:
+    """Labels as codes 0 … L−1 and L; a class nobody has is an error that names it."""
+    codes = np.asarray(labels)
+    if codes.ndim != 1 or len(codes) != rows:
+        raise ValueError(f"labels must be one code per row of features ({rows}), got shape {codes.shape}.")
+    if not np.issubdtype(codes.dtype, np.integer) or codes.min() < 0:
+        raise ValueError("labels must be integer codes 0, 1, 2, …")
+    count = max(int(codes.max()) + 1, 0 if label_names is None else len(label_names))
+    if label_names is not None and count > len(label_names):
+        raise ValueError(f"label code {count - 1} has no name: {len(label_names)} label names were given.")
+    if count < 2:
+        raise ValueError("balancing needs at least two classes, and only class 0 occurs.")
+    present = np.bincount(codes, minlength=count)
+    if np.any(present == 0):
+        missing = int(np.flatnonzero(present == 0)[0])
+        name = repr(label_names[missing]) if label_names is not None else str(missing)
+        raise ValueError(f"class {name} has no instance, so no weights can balance it.")
+    return codes.astype(np.int64), count
+
+
+def checked_base(base_weights: npt.ArrayLike | None, rows: int) -> FloatArray:
+    """Probabilities of the base weights, which sum to one; uniform when none are given."""
+    if base_weights is None:
+        return np.full(rows, 1.0 / rows)
+    base = np.asarray(base_weights, dtype=np.float64)
+    if base.shape != (rows,):
+        raise ValueError(
+            f"base_weights must be one number per row of features ({rows}), got shape {base.shape}."
+        )
+    if not np.all(np.isfinite(base)) or np.any(base <= 0):
+        raise ValueError("base_weights must be finite and positive.")
+    return np.asarray(base / base.sum())
+
+
+def resolve_target(target: Target, labels: IntArray, label_count: int, mass: FloatArray) -> FloatArray:
+    """Target share of each label: 1/L, the overall label mass, or the given shares."""
+    if isinstance(target, str):
+        if target == "uniform":
+            return np.full(label_count, 1.0 / label_count)
+        if target == "overall":
+            return np.asarray(np.bincount(labels, weights=mass, minlength=label_count) / mass.sum())
+        raise ValueError(f"target must be 'uniform', 'overall' or an array of label shares, not {target!r}.")
+    shares = np.asarray(target, dtype=np.float64)
+    if shares.shape != (label_count,):
+        raise ValueError(f"target must hold one share per class ({label_count}), got shape {shares.shape}.")
+    if not np.all(shares > 0) or abs(shares.sum() - 1.0) > 1e-9:
+        raise ValueError("target shares must be positive and sum to one.")
+    return shares
+
+
+def share_residuals(totals: FloatArray, target: FloatArray) -> FloatArray:
+    """q(l | f_j) − target_l for every feature and label; NaN where a feature has no weight."""
+    mass = totals.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(mass > 0, totals / mass - target, np.nan)
+
+
+def err(weights: npt.ArrayLike, features: Any, labels: npt.ArrayLike, target: Target = "uniform") -> float:
+    """Mean over features and labels of |q(label | feature) − target|, Stubborn's Err(q).
+
+    ``target="overall"`` compares with the weighted share of each label over all instances.
+    """
+    matrix = checked_features(features)
+    codes, count = checked_labels(labels, matrix.shape[0], None)
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != codes.shape or not np.all(np.isfinite(mass)) or np.any(mass < 0) or mass.sum() == 0:
+        raise ValueError("weights must be one finite number per row, not negative, and not all zero.")
+    shares = resolve_target(target, codes, count, mass)
+    residuals = share_residuals(LabelledFeatures(matrix, codes, count).totals(mass), shares)
+    if np.all(np.isnan(residuals)):
+        raise ValueError("no feature has any weight, so Err is not defined.")
+    return float(np.nanmean(np.abs(residuals)))
+
+
+def effective_sample_size(weights: npt.ArrayLike) -> float:
+    """(Σ w)² / Σ w² as a fraction of the number of instances: 1 for equal weights."""
+    mass = np.asarray(weights, dtype=np.float64)
+    if (
+        mass.ndim != 1
+        or not len(mass)
+        or not np.all(np.isfinite(mass))
+        or np.any(mass < 0)
+        or mass.sum() == 0
+    ):
+        raise ValueError("weights must be a vector of finite numbers, not negative, and not all zero.")
+    return float(mass.sum() ** 2 / (mass @ mass) / len(mass))

@@ -1,0 +1,194 @@
+"""The convex dual of entropy balancing: evaluated, minimised, and certified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from cuecard.stats.entropy_balancing.constraints import FloatArray, LabelledFeatures
+
+__all__ = ["DualPoint", "DualProblem", "Units", "minimise_dual"]
+
+# Curvature pairs kept by L-BFGS. Beyond 20 the steps saved cost more than they bring.
+_MEMORY = 20
+
+
+@dataclass(frozen=True)
+class Units:
+    """What carries a weight of its own: rows, or groups of rows that must share one."""
+
+    base: FloatArray
+    """Base probability of every row."""
+    groups: npt.NDArray[np.int64] | None
+    """Group code of every row, or None when each row stands alone."""
+    unit_base: FloatArray
+    """Base probability of every unit."""
+    cap: FloatArray | None
+    """Largest probability a unit may have, or None."""
+
+    @classmethod
+    def build(cls, base: FloatArray, groups: npt.ArrayLike | None, max_weight: float | None) -> Units:
+        """Units of checked base probabilities; ``max_weight`` is on the scale of weights with mean one."""
+        rows = len(base)
+        codes: npt.NDArray[np.int64] | None = None
+        unit_base, heaviest = base, np.ones(rows)
+        if groups is not None:
+            given = np.asarray(groups)
+            if given.shape != (rows,):
+                raise ValueError(
+                    f"groups must hold one value per row of features ({rows}), got {given.shape}."
+                )
+            codes = np.unique(given, return_inverse=True)[1].astype(np.int64)
+            unit_base = np.bincount(codes, weights=base).astype(np.float64)
+            heaviest = np.zeros(len(unit_base))
+            np.maximum.at(heaviest, codes, base / unit_base[codes])
+        if max_weight is None:
+            return cls(base, codes, unit_base, None)
+        cap = max_weight / rows / heaviest
+        if cap.sum() < 1.0 - 1e-12:
+            raise ValueError(
+                f"max_weight {max_weight:g} is too small: the weights could not reach a mean of one."
+            )
+        return cls(base, codes, unit_base, cap)
+
+    def unit_scores(self, scores: FloatArray) -> FloatArray:
+        """Base-weighted mean score of each unit's rows."""
+        if self.groups is None:
+            return scores
+        return np.bincount(self.groups, weights=self.base * scores) / self.unit_base
+
+    def row_probabilities(self, unit_probabilities: FloatArray) -> FloatArray:
+        """Each unit's probability shared out over its rows in proportion to their base."""
+        if self.groups is None:
+            return unit_probabilities
+        return (unit_probabilities / self.unit_base)[self.groups] * self.base
+
+    def tilt(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        """``max_q q·s − KL(q ‖ base)`` over the (capped) simplex, and the q that attains it."""
+        shift = float(scores.max())
+        raw = self.unit_base * np.exp(scores - shift)
+        total = float(raw.sum())
+        q = raw / total
+        if self.cap is None or not np.any(q > self.cap):
+            return shift + float(np.log(total)), q
+        # Units at their cap stay there while the rest are scaled up to fill the mass that was cut, so the
+        # set of capped units only grows and the loop ends.
+        capped = q > self.cap
+        while True:
+            free = ~capped
+            room, mass = 1.0 - float(self.cap[capped].sum()), float(raw[free].sum())
+            if room <= 0 or mass <= 0:
+                q = self.cap / self.cap.sum()
+                break
+            q = np.where(capped, self.cap, raw * (room / mass))
+            over = free & (q > self.cap)
+            if not np.any(over):
+                break
+            capped |= over
+        positive = q > 0
+        divergence = float(np.sum(q[positive] * np.log(q[positive] / self.unit_base[positive])))
+        return float(q @ scores) - divergence, q
+
+    def largest_divergence(self) -> float:
+        """Upper bound on KL(q ‖ base) over all admissible q."""
+        highest = 1.0 if self.cap is None else np.minimum(self.cap, 1.0)
+        return float(np.max(np.log(highest / self.unit_base)))
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """The dual at one set of multipliers."""
+
+    value: float
+    gradient: FloatArray
+    scores: FloatArray
+    """Unit scores λ·a_u."""
+    probabilities: FloatArray
+    """Row probabilities q."""
+    totals: FloatArray
+    """Weighted feature × label totals under q."""
+    stationarity: float
+    """Largest |gradient| on the scale of label shares: max |q(l|f) − target| when nothing is soft."""
+
+
+class DualProblem:
+    """``D(λ) = log Σ_u b_u exp(λ·a_u) + ½ Σ_j ridge_j |λ_j|²`` in column-scaled multipliers."""
+
+    def __init__(
+        self, features: LabelledFeatures, target: FloatArray, units: Units, ridge: FloatArray
+    ) -> None:
+        self.features, self.target, self.units, self.ridge = features, target, units, ridge
+        # Dividing a column by the root of its frequency gives every constraint about the same curvature.
+        self.scale = 1.0 / np.sqrt(features.squared_totals(units.base))
+        self.shape = (features.features, features.label_count)
+
+    def multipliers(self, x: FloatArray) -> FloatArray:
+        """Centred multipliers M[j, l] of the unscaled constraints: a row's score is Σ_j f_ij M[j, y_i]."""
+        raw = x.reshape(self.shape) * self.scale[:, None]
+        return np.asarray(raw - (raw @ self.target)[:, None])
+
+    def at(self, x: FloatArray) -> DualPoint:
+        """Dual and gradient at scaled multipliers x: two sparse products."""
+        scores = self.units.unit_scores(self.features.scores(self.multipliers(x)))
+        value, unit_probabilities = self.units.tilt(scores)
+        q = self.units.row_probabilities(unit_probabilities)
+        totals = self.features.totals(q)
+        mass = totals.sum(axis=1, keepdims=True)
+        scaled = x.reshape(self.shape)
+        soft = self.ridge[:, None] * scaled
+        gradient = (totals - self.target * mass) * self.scale[:, None] + soft
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = np.abs(gradient) / (mass * self.scale[:, None])
+        worst = float(np.max(np.where(mass > 0, relative, np.inf)))
+        value += 0.5 * float(np.sum(soft * scaled))
+        return DualPoint(value, gradient.ravel(), scores, q, totals, worst)
+
+    def gap(self, x: FloatArray, point: DualPoint) -> float:
+        """Primal minus dual objective at x in absolute value: zero exactly at the solution."""
+        gradient, scaled = point.gradient.reshape(self.shape), x.reshape(self.shape)
+        soft = self.ridge > 0
+        hard_part = float(np.sum(scaled[~soft] * gradient[~soft]))
+        soft_part = float(np.sum(gradient[soft] ** 2 / (2.0 * self.ridge[soft, None])))
+        return abs(hard_part + soft_part)
+
+    def is_unbounded_at(self, point: DualPoint) -> bool:
+        """Whether this dual value alone proves that no admissible q meets the constraints.
+
+        Weak duality: any feasible q has ``−KL(q ‖ base) ≤ D(λ)``, and KL cannot exceed its bound.
+        """
+        return not np.any(self.ridge > 0) and point.value < -self.units.largest_divergence() - 1e-6
+
+
+def minimise_dual(
+    problem: DualProblem, start: FloatArray, tolerance: float, max_iter: int
+) -> tuple[FloatArray, DualPoint, int]:
+    """Scaled multipliers, the dual there, and how many L-BFGS steps it took to reach the tolerance."""
+    latest: dict[bytes, DualPoint] = {}
+    best: list[tuple[FloatArray, DualPoint]] = [(start, problem.at(start))]
+    if best[0][1].stationarity <= tolerance:
+        return start, best[0][1], 0
+
+    def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
+        point = problem.at(x)
+        latest.clear()
+        latest[x.tobytes()] = point
+        return point.value, point.gradient
+
+    def check(x: FloatArray) -> None:
+        point = latest.get(x.tobytes()) or problem.at(x)
+        best[0] = (x.copy(), point)
+        if point.stationarity <= tolerance or problem.is_unbounded_at(point):
+            raise StopIteration
+
+    outcome = minimize(
+        evaluate,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=check,
+        options={"maxcor": _MEMORY, "maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": 0.0},
+    )
+    return best[0][0], best[0][1], int(outcome.nit)

@@ -1,0 +1,176 @@
+"""PECO against the authors' clusters, brute force, and its own null distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import entropy, kstest
+
+from cuecard.stats.peco import (
+    _shuffled_tables,
+    cluster_divergence,
+    peco,
+    peco_curve,
+    peco_interval,
+    peco_null,
+)
+
+
+@pytest.fixture(scope="module")
+def snli(oracle: Callable[[str], Path]) -> tuple[Any, Any, pl.DataFrame]:
+    points = pl.read_csv(oracle("peco/tsne_50_l2.csv"))
+    return (
+        points["label"].to_numpy(),
+        points["clid"].to_numpy(),
+        pl.read_csv(oracle("peco/cluster_50_l2.csv")),
+    )
+
+
+def test_every_published_cluster_divergence_is_reproduced(snli: Any) -> None:
+    labels, clusters, published = snli
+    ours = cluster_divergence(labels, clusters)
+    np.testing.assert_array_equal(ours.clusters, published["clid"].to_numpy())
+    np.testing.assert_allclose(ours.divergence, published["peco_l2"].to_numpy(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("divergence", "mode", "printed", "digits"),
+    [("l2", "released", 13.7, 1e-9), ("kl", "released", 9.8, 1e-9), ("l2", "exact", 10.675, 5e-4)],
+)
+def test_published_scores_are_reproduced(
+    snli: Any, divergence: Any, mode: Any, printed: float, digits: float
+) -> None:
+    assert peco(snli[0], snli[1], divergence=divergence, mode=mode) == pytest.approx(printed, abs=digits)
+
+
+def test_divergences_equal_scipy_where_every_label_occurs() -> None:
+    rng = np.random.default_rng(0)
+    labels, clusters = rng.integers(0, 3, 3000), rng.integers(0, 7, 3000)
+    table = np.stack([np.bincount(labels[clusters == c], minlength=3) for c in range(7)])
+    ours = cluster_divergence(labels, clusters, "kl")
+    expected = [entropy(table.sum(0), row, base=2) for row in table]
+    np.testing.assert_allclose(ours.divergence, expected, atol=1e-6)
+    np.testing.assert_array_equal(ours.counts, table)
+
+
+def test_a_cluster_without_a_label_has_a_finite_divergence() -> None:
+    assert np.all(np.isfinite(cluster_divergence([0, 0, 1, 1], [0, 0, 1, 1], "kl").divergence))
+
+
+def test_exact_score_is_the_area_under_the_curve() -> None:
+    rng = np.random.default_rng(1)
+    labels, clusters = rng.integers(0, 3, 500), rng.integers(0, 11, 500)
+    curve = peco_curve(labels, clusters)
+    assert curve.score == pytest.approx(peco(labels, clusters))
+    grid = np.linspace(curve.thresholds[0], curve.thresholds[-1], 200_001)
+    values = cluster_divergence(labels, clusters).divergence
+    counted = np.array([(values > t).mean() for t in grid[::100]])
+    assert 100 * np.trapezoid(counted, grid[::100]) == pytest.approx(curve.score, rel=5e-3)
+
+
+def test_released_floor_is_five() -> None:
+    labels = np.tile([0, 1, 2], 200)
+    clusters = np.repeat(np.arange(20), 30)
+    assert peco(labels, clusters, mode="exact") == pytest.approx(0.0, abs=1e-12)
+    clusters[0] = 1
+    assert peco(labels, clusters, mode="released") <= 5.0
+
+
+def test_names_of_labels_and_clusters_do_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    labels, clusters = rng.integers(0, 3, 300), rng.integers(0, 5, 300)
+    renamed = np.array(["no", "maybe", "yes"])[labels]
+    assert peco(renamed, 100 - 7 * clusters) == pytest.approx(peco(labels, clusters))
+
+
+def test_shuffled_tables_are_distributed_like_real_shuffles() -> None:
+    rng = np.random.default_rng(3)
+    labels, clusters = np.repeat([0, 1, 2], [50, 30, 20]), np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
+    counts = np.zeros((4, 3), dtype=np.int64)
+    np.add.at(counts, (clusters, labels), 1)
+    drawn = _shuffled_tables(counts, 20_000, rng)
+    np.testing.assert_array_equal(drawn.sum(axis=2), np.tile(counts.sum(1), (20_000, 1)))
+    np.testing.assert_array_equal(drawn.sum(axis=1), np.tile(counts.sum(0), (20_000, 1)))
+    real = np.zeros_like(drawn[:5000])
+    for table in real:
+        np.add.at(table, (clusters, rng.permutation(labels)), 1)
+    np.testing.assert_allclose(drawn.mean(0), real.mean(0), atol=0.15)
+    np.testing.assert_allclose(
+        np.cov(drawn.reshape(20_000, -1).T), np.cov(real.reshape(5000, -1).T), atol=0.45
+    )
+
+
+@pytest.mark.parametrize(("rows", "k"), [(200, 5), (1000, 20), (2000, 40)])
+@pytest.mark.parametrize(("divergence", "mode"), [("l2", "exact"), ("kl", "exact"), ("l2", "released")])
+def test_p_values_are_uniform_on_shuffled_labels(rows: int, k: int, divergence: Any, mode: Any) -> None:
+    rng = np.random.default_rng(4)
+    labels, clusters = rng.choice(3, rows, p=[0.5, 0.3, 0.2]), rng.integers(0, k, rows)
+    p_values = [
+        peco_null(
+            rng.permutation(labels), clusters, divergence=divergence, mode=mode, permutations=99, seed=i
+        ).p_value
+        for i in range(100)
+    ]
+    share = np.mean(np.array(p_values) <= 0.1)
+    assert share <= 0.1 + 3 * np.sqrt(0.09 / 100)
+    if mode == "exact":
+        assert kstest(p_values, "uniform").pvalue > 1e-3
+
+
+def test_planted_leaning_clusters_are_detected_and_excess_is_comparable_between_k() -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, 6000)
+    fine = np.where(
+        rng.random(6000) < 0.15, labels * 10 + rng.integers(0, 10, 6000), rng.integers(0, 30, 6000)
+    )
+    coarse = fine // 10
+    found, found_coarse = peco_null(labels, fine), peco_null(labels, coarse)
+    assert found.p_value == found_coarse.p_value == 1 / 201
+    # The raw score grows with the number of clusters by noise alone; the null mean takes that part off.
+    assert found.null_mean > 3 * found_coarse.null_mean
+    noise = peco_null(rng.permutation(labels), fine)
+    assert abs(noise.excess) < 4 * noise.null.std()
+
+
+def test_interval_covers_the_population_score() -> None:
+    rng = np.random.default_rng(6)
+    shares = rng.dirichlet([4, 4, 4], size=8)
+    sizes = np.full(8, 150)
+    truth = ((shares.mean(0) - shares) ** 2).sum(1)
+    truth_score = 100 * (truth.mean() - truth.min())
+    clusters = np.repeat(np.arange(8), sizes)
+    covered = 0
+    for i in range(150):
+        labels = np.concatenate([rng.choice(3, n, p=p) for n, p in zip(sizes, shares, strict=True)])
+        low, high = peco_interval(labels, clusters, draws=300, seed=i)
+        covered += low <= truth_score <= high
+    assert covered / 150 >= 0.88
+
+
+def test_same_seed_same_null() -> None:
+    rng = np.random.default_rng(7)
+    labels, clusters = rng.integers(0, 3, 200), rng.integers(0, 5, 200)
+    np.testing.assert_array_equal(
+        peco_null(labels, clusters, seed=3).null, peco_null(labels, clusters, seed=3).null
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: peco([0, 1], [0]), "one length"),
+        (lambda: peco([], []), "one length"),
+        (lambda: peco([0, 1], [0, 1], divergence="l1"), "'l2' or 'kl'"),  # type: ignore[arg-type]
+        (lambda: peco([0, 1], [0, 1], mode="auto"), "'exact' or 'released'"),  # type: ignore[arg-type]
+        (lambda: peco_null([0, 1], [0, 1], permutations=0), "at least 1"),
+        (lambda: peco_interval([0, 1], [0, 1], confidence=2), "between 0 and 1"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
