@@ -4,6 +4,7 @@ from cuecard.data.columns import parse_columns, parse_labels
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.loading import load
 from cuecard.data.presets import Preset, get_preset, list_presets
+from cuecard.data.scanning import Scan, scan
 
 __all__ = [
     "COLUMNS",
@@ -12,10 +13,12 @@ __all__ = [
     "Instances",
     "LoadReport",
     "Preset",
+    "Scan",
     "Task",
     "get_preset",
     "list_presets",
     "load",
     "parse_columns",
     "parse_labels",
+    "scan",
 ]

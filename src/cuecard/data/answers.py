@@ -50,8 +50,8 @@ def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRu
     """Return how answers are to be read: the first rule that places every given answer, else the best one.
 
     Rules in their order: the keys that came with the choices, letters, numbers from 0, numbers from 1, the
-    choice's own text. Numbers from 1 need evidence: no 0 anywhere, some answer as large as the number of choices,
-    and at least ten rows (or choices in columns that are themselves numbered from 1). `base` settles it.
+    choice's own text. So numbers from 1 need evidence: no 0 anywhere and an answer as large as the number of
+    choices, and besides ten rows or choices in columns that are numbered from 1. `base` settles it.
     """
     given = sum(t.answers.len() - t.answers.null_count() for t in tables)
     best: tuple[int, AnswerRule] = (-1, "from 0")

@@ -74,7 +74,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def parse_labels(text: str) -> dict[str, str]:
-    """Return value → label name from what was typed, such as `0=entailment,1=neutral`; `x=` means x is no label."""
+    """Return value → name from what was typed, such as `0=entailment,1=neutral`; `x=` means x is no label."""
     return _parse_pairs(text, option="--labels", example="0=entailment,1=neutral")
 
 
@@ -108,7 +108,8 @@ def recognise(
 ) -> Columns:
     """Return the task and the roles of the columns, or raise an error that shows the option to type.
 
-    `columns` is what the user said and always wins; `known` are names a preset expects, tried before the others. Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
+    `columns` is what the user said and always wins; `known` are names a preset expects, tried before others.
+    Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
     preference, other pairs, and a single text last.
     """
     if task is not None and task not in TASKS:
@@ -158,9 +159,10 @@ def _said(
         for column in chosen:
             if column not in schema:
                 near = get_close_matches(column, list(schema), n=1, cutoff=0.6)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise InputError(
-                    f"{where} has no column {column!r} for the role {role!r}; its columns are {_listed(schema)}.{hint}"
+                    f"{where} has no column {column!r} for the role {role!r}{hint}; "
+                    f"its columns are {_listed(schema)}."
                 )
         said[role] = tuple(chosen)
     return said, base, no_id
@@ -235,9 +237,7 @@ def _fill_pair(roles: dict[Role, tuple[str, ...]], names: Mapping[str, str], sch
         pair = (names[first], names[second])
         if not all(_is_text(schema[c]) for c in pair):
             continue
-        if any(
-            roles.get(role, (c,)) != (c,) for role, c in zip(("premise", "hypothesis"), pair, strict=True)
-        ):
+        if roles.get("premise", pair[:1]) != pair[:1] or roles.get("hypothesis", pair[1:]) != pair[1:]:
             continue
         roles["premise"], roles["hypothesis"] = (pair[0],), (pair[1],)
         return
@@ -301,12 +301,9 @@ def _unrecognised(
     missing = ""
     if task:
         lacking = [r for r in REQUIRED[task] if r not in said]
-        missing = (
-            f" No column was recognised for the task {task!r} (needed: {', '.join(lacking)})."
-            if lacking
-            else ""
-        )
+        missing = f" (the task {task!r} needs {', '.join(lacking)})" if lacking else ""
     options = " or ".join(_OPTION[t] for t in shown)
     return InputError(
-        f"The columns of {where} are not recognised: {_listed(schema)}.{missing} Say which is which with {options}."
+        f"The columns of {where} are not recognised: {_listed(schema)}{missing}; "
+        f"say which is which with {options}."
     )

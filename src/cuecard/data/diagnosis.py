@@ -19,7 +19,7 @@ _REMEDY = "correct the row, or leave such rows out with --on-error skip"
 
 
 def mend_csv(data: bytes, where: str, *, separator: str, quote: str | None, skip: bool) -> RawTable:
-    """Return the good rows of a csv file that a fast parser refused, or raise an error about the first bad one."""
+    """Return the good rows of a csv file a fast parser refused, or raise an error about the first bad one."""
     text = data.decode("utf-8-sig", errors="surrogateescape")
     previous = csv.field_size_limit(max(len(text), 1))
     try:
@@ -103,7 +103,7 @@ def _undecodable(text: str) -> bool:
 
 
 def mend_jsonl(data: bytes, where: str, *, skip: bool) -> RawTable:
-    """Return the good rows of a jsonl file that a fast parser refused, or raise an error about the first bad one.
+    """Return the good rows of a jsonl file a fast parser refused, or raise an error about the first bad one.
 
     Columns whose values have no common type (a number here, an object there) become text.
     """

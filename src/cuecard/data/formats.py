@@ -83,9 +83,10 @@ def content(path: Path, compression: Compression, *, allow_cut: bool = False) ->
     data, whole = _gunzip(raw) if compression == "gz" else _unzstd(raw)
     if not whole and not allow_cut:
         lines = data.count(b"\n")
+        kind = "gzip" if compression == "gz" else "zstd"
         raise InputError(
-            f"{path} is damaged or cut short after about {lines:,} lines ({'gzip' if compression == 'gz' else 'zstd'} "
-            "stream ends early): copy it again, or keep the rows before the cut with --on-error skip."
+            f"{path} is damaged or cut short after about {lines:,} lines (the {kind} stream ends early): "
+            "copy it again, or keep the rows before the cut with --on-error skip."
         )
     return data, whole
 
@@ -98,8 +99,9 @@ def _gunzip(raw: bytes) -> tuple[bytes, bool]:
     parts: list[bytes] = []
     stream = zlib.decompressobj(wbits=31)
     try:
+        # What was decompressed before the damage stays.
         for start in range(0, len(raw), 1 << 16):
-            parts.append(stream.decompress(raw[start : start + (1 << 16)]))
+            parts += [stream.decompress(raw[start : start + (1 << 16)])]
     except zlib.error:
         pass
     return b"".join(parts), False

@@ -31,16 +31,17 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     drawn = _draw(sizes, share * train.n_examples, np.random.default_rng(seed))
     moved = drawn[component][train.example_codes]
     reached = float(sizes[drawn].sum() / max(train.n_examples, 1))
+    largest = float(sizes.max() / max(train.n_examples, 1))
     if not moved.any() or moved.all():
         raise UsageError(
-            f"No held-out split of {share:.0%} can be drawn from {train.n_examples:,} examples without sharing a "
-            f"sentence: the largest group of connected sentences holds {sizes.max() / train.n_examples:.0%} of them."
+            f"No held-out split of {share:.0%} can be drawn from {train.n_examples:,} examples: {largest:.0%} "
+            "of them are connected by shared sentences, so give a test file, or no holdout."
         )
     notes = list(data.report.notes)
     if abs(reached - share) > _TOLERANCE:
         notes.append(
-            f"The held-out test split has {reached:.1%} of the examples, not {share:.1%}: the largest group of "
-            f"examples connected by shared sentences holds {sizes.max() / train.n_examples:.1%} and cannot be divided."
+            f"The held-out test split has {reached:.1%} of the examples, not {share:.1%}: {largest:.1%} of all "
+            "are connected by shared sentences and cannot be divided."
         )
     mask = pl.Series(moved)
     rest = data.table.filter(pl.col("split") != "train")
@@ -50,7 +51,7 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
 
 
 def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
-    """Return a group number for every example; examples that share a sentence, however indirectly, share it."""
+    """Return a number for every example that all examples connected to it by shared sentences have too."""
     n = data.n_examples
     texts = pl.concat([data.table["premise"], data.table["hypothesis"]])
     examples = np.concatenate([data.example_codes, data.example_codes])
@@ -66,7 +67,7 @@ def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
 
 
 def _draw(sizes: npt.NDArray[np.int64], wanted: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Return which components to take, at random, so that their sizes add up to what is wanted or just below."""
+    """Return which components to take, at random, so that their sizes add up to what is wanted or less."""
     drawn = np.zeros(len(sizes), dtype=np.bool_)
     left = round(wanted)
     order = rng.permutation(len(sizes))

@@ -88,7 +88,7 @@ def read_hub(source: str) -> RawTable:
         try:
             data = datasets.load_dataset(name, config, split=split)
         except Exception as error:
-            # The package and its transport raise many kinds of errors; all mean that this dataset cannot be had.
+            # The package and its transport raise many kinds of errors; all mean the dataset cannot be had.
             reasons.append((str(error).splitlines() or [type(error).__name__])[0])
             continue
         frame = pl.DataFrame(data.with_format("arrow")[:])
@@ -118,7 +118,7 @@ def preset_sources(preset: Preset) -> dict[str, str]:
     if preset.hf is None:
         where = f" (get it from {preset.url})" if preset.url else ""
         raise UsageError(
-            f"The preset {preset.name!r} is not on the Hub{where}: give your copy as preset:{preset.name}@PATH."
+            f"The preset {preset.name!r} is not on the Hub{where}: give a copy as preset:{preset.name}@PATH."
         )
     config = f"/{preset.config}" if preset.config else ""
     return {split: f"hf:{preset.hf}{config}:{theirs}" for split, theirs in preset.splits.items()}

@@ -63,7 +63,7 @@ def learn_labels(
     """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
-    already are one of its names stay. Any other value counts as unknown, or keeps its own name if not `strict`.
+    already are one of its names stay. Any other counts as unknown, or keeps its own name if not `strict`.
     """
     mapping = {str(raw): name for raw, name in mapping.items()} if mapping else None
     seen = {v for v in values if v is not None}

@@ -36,15 +36,15 @@ def load(
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
-    `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson; plain, .gz or .zst), a folder
-    or glob of files, a saved Hugging Face dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, or a table in
-    memory (polars, pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names its splits fills
-    those not given.
+    `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson; plain, .gz or .zst), a
+    folder or glob of files, a saved Hugging Face dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, or
+    a table in memory (polars, pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names its
+    splits fills those not given.
 
-    `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), `labels` names
-    raw label values (`{0: "entailment"}`). Rows without a label are left out unless `keep_unlabelled` makes them a
-    class. `holdout` moves a share of train that has no sentence in common with the rest to a test split.
-    `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the first rows of each split.
+    `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), `labels`
+    names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless `keep_unlabelled`
+    makes them a class. `holdout` moves a share of train that has no sentence in common with the rest to a test
+    split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the first rows of each split.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit is a number of rows of at least 1, not {limit}.")
@@ -148,7 +148,7 @@ def load_report(raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Sha
 
 
 def dataset_name(train: Source, preset: Preset | None) -> str:
-    """Return what a dataset is called: the preset, or the file, or the file's folder where the file names a split."""
+    """Return what a dataset is called: preset, file, or the folder of a file that only names a split."""
     if preset is not None:
         return preset.name
     if not isinstance(train, str | Path):

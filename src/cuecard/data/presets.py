@@ -1,7 +1,7 @@
 """Datasets known by name: where they are, which column is which, what their labels mean.
 
-`preset:NAME` reads the dataset from the Hugging Face Hub, `preset:NAME/CONFIG` another configuration of it, and
-`preset:NAME@PATH` a copy on disk (a file, folder or glob).
+`preset:NAME` reads the dataset from the Hugging Face Hub, `preset:NAME/CONFIG` another configuration of it,
+and `preset:NAME@PATH` a copy on disk (a file, folder or glob).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cuecard.registry import unknown_name
 
 @dataclass(frozen=True)
 class Preset:
-    """A dataset's description: names a column may have (several joined by `+`), label names, source, terms."""
+    """A dataset's description: the names its columns may have (joined by `+`), label names, source, terms."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ def get_preset(name: str) -> Preset:
 
 
 def split_preset(source: str) -> tuple[Preset, str | None]:
-    """Return the preset and the path of `preset:NAME[/CONFIG][@PATH]`; the path is None where none is given."""
+    """Return the preset and the path of `preset:NAME[/CONFIG][@PATH]`, the path None where there is none."""
     name, at, path = source.removeprefix("preset:").partition("@")
     name, slash, config = name.partition("/")
     preset = get_preset(name)

@@ -90,7 +90,7 @@ def read_parquet(path: Path, compression: Compression = "none", *, limit: int | 
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0].removeprefix("parquet: ")
         raise InputError(
-            f"{path} is damaged or cut short, so no row of it can be read ({reason}): copy or export it again."
+            f"{path} is damaged or cut short, so no row can be read ({reason}): copy or export it again."
         ) from None
     names = class_names(metadata.get("huggingface"))
     return RawTable(frame, (str(path),), (frame.height,), class_names=names)

@@ -177,8 +177,8 @@ def normal_name(name: str) -> str:
 def choice_series(names: Mapping[str, str]) -> list[str]:
     """Return the columns that hold one choice each (`ending0`…`ending3`, `A`…`D`), or none.
 
-    `names` maps normal names to the user's. A series starts at 0, 1 or a, has no gap and at least two columns;
-    bare letters need at least `a` and `b`, bare numbers are no series.
+    `names` maps normal names to the user's. A series starts at 0, 1 or a and has no gap and at least two
+    columns; bare numbers are no series.
     """
     for stem in CHOICE_STEMS:
         for joint in ("", "_"):

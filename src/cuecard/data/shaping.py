@@ -59,8 +59,8 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
     notes = raw.notes + _empty_notes(raw, columns)
     if ids.group:
         notes += (
-            f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra column, "
-            "and rows are numbered (name another with --columns id=OTHER).",
+            f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
+            "column, and rows are numbered (name another with --columns id=OTHER).",
         )
     extras = _extras(raw, columns, keep_id=ids.group)
     base = {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
@@ -135,7 +135,7 @@ def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Ser
     }.get(rule, "the key of a choice" if rule == "key" else "the text of a choice")
     return Problem(
         "answer out of range",
-        f"has the answer {value!r} in column {column!r}, which is none of its {choices} choices (read as {how})",
+        f"has the answer {value!r} in column {column!r}, none of its {choices} choices (read as {how})",
         lost,
         f"correct the row, say where counting starts with --columns answer={column}:1 or {column}:0",
     )

@@ -1,4 +1,4 @@
-"""What the caller points at (a path, folder, glob, table, saved or public dataset) becomes raw tables by split."""
+"""What the caller points at (a path, folder, glob, table, public dataset) becomes raw tables by split."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def split_in_name(name: str) -> str | None:
 
 
 def from_memory(source: object) -> RawTable:
-    """Return a table that is already in memory: polars, pandas, pyarrow, a dict of columns or a list of dicts."""
+    """Return a table that is in memory already: polars, pandas, pyarrow, dict of columns, list of dicts."""
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     try:

@@ -29,7 +29,7 @@ def text(raw: RawTable, column: str) -> pl.Series:
     values = raw.frame[column]
     if values.dtype.is_nested() or values.dtype == pl.Binary:
         raise InputError(
-            f"Column {column!r} of {raw.where} holds {values.dtype}, not text: name a text column with --columns."
+            f"Column {column!r} of {raw.where} holds {values.dtype}, not text: name another with --columns."
         )
     if values.dtype != pl.String:
         values = values.cast(pl.String)
@@ -63,7 +63,7 @@ def text_problems(name: str, values: pl.Series) -> Iterator[Problem]:
         )
         yield Problem(
             "text too long",
-            f"has a {name} of {longest:,} bytes, more than the {MAX_BYTES:,} a text may have (is a quote missing?)",
+            f"has a {name} of {longest:,} bytes, where {MAX_BYTES:,} are allowed (is a quote missing?)",
             (lengths > MAX_BYTES).fill_null(False),
         )
     if flat.str.contains("\x00", literal=True).any():

@@ -60,13 +60,13 @@ def _grown(array: Array, size: int) -> Array:
 @njit(cache=True, nogil=True)
 def _width_and_point(data: Array, i: int) -> tuple[int, int]:
     """Return the number of bytes and the code point of the character beyond ASCII that begins at byte i."""
-    lead = np.int64(data[i])
+    lead = int(data[i])
     if lead < 0xE0:
-        return 2, (lead & 0x1F) << 6 | np.int64(data[i + 1] & 0x3F)
-    point = np.int64(data[i + 1] & 0x3F) << 6 | np.int64(data[i + 2] & 0x3F)
+        return 2, (lead & 0x1F) << 6 | int(data[i + 1] & 0x3F)
+    point = int(data[i + 1] & 0x3F) << 6 | int(data[i + 2] & 0x3F)
     if lead < 0xF0:
         return 3, (lead & 0x0F) << 12 | point
-    return 4, (lead & 0x07) << 18 | point << 6 | np.int64(data[i + 3] & 0x3F)
+    return 4, (lead & 0x07) << 18 | point << 6 | int(data[i + 3] & 0x3F)
 
 
 @njit(cache=True, nogil=True)
@@ -78,7 +78,7 @@ def encode_rows(
     `data[offsets[i]:offsets[i + 1]]` is row i in UTF-8, `actions` says what each byte does and `kinds` what
     each code point above 127 does. Types are numbered in order of first occurrence.
 
-    All of it is one loop on purpose: passing the growing arrays to functions would count references per token.
+    It is one loop on purpose: passing the growing arrays to functions would count references per token.
     """
     n_bytes = offsets[last] - offsets[first]
     ids = np.empty(n_bytes // 4 + 64, dtype=np.int32)
@@ -129,7 +129,7 @@ def encode_rows(
         i = begin
         while i <= end:
             if not inner:
-                # Nearly every character of nearly every text goes through here; an unsigned index saves a test.
+                # Nearly every character of nearly every text goes here; an unsigned index saves a test.
                 while i < end:
                     action = np.uint64(actions[data[np.uint64(i)]])
                     if action > 0xFF:
@@ -142,12 +142,12 @@ def encode_rows(
             byte = 0
             width = 1
             if i < end:
-                byte = np.int64(actions[data[i]])
+                byte = int(actions[data[i]])
                 kind = byte >> 8
                 byte &= 0xFF
                 if kind == WIDE:
                     width, point = _width_and_point(data, i)
-                    kind = np.int64(kinds[point])
+                    kind = int(kinds[point])
             if kind == LETTER:
                 if inner:
                     arena[write] = APOSTROPHE
@@ -236,3 +236,138 @@ def code_points_seen(data: Array) -> Array:
         seen[point] = True
         i += width
     return seen
+
+
+@njit(cache=True, nogil=True)
+def gather_rows(ids: Array, offsets: Array, rows: Array, out_offsets: Array, out: Array) -> None:
+    """Write the tokens of the chosen rows, one row after the other, to `out`."""
+    for k in range(len(rows)):
+        begin = offsets[rows[k]]
+        write = out_offsets[k]
+        for i in range(out_offsets[k + 1] - write):
+            out[write + i] = ids[begin + i]
+
+
+@njit(cache=True, nogil=True)
+def number_keys(keys: Array) -> tuple[Array, Array]:
+    """Return every key's number among the distinct ones (in order of occurrence), and the distinct ones."""
+    numbers = np.empty(len(keys), dtype=np.int32)
+    distinct = np.empty(1 << 10, dtype=np.int64)
+    slots = np.zeros(1 << 11, dtype=np.int32)
+    n = 0
+    for i in range(len(keys)):
+        if n == len(distinct):
+            distinct = _grown(distinct, 2 * n)
+            slots = np.zeros(4 * n, dtype=np.int32)
+            for known in range(n):
+                at = _slot(np.uint64(distinct[known]), len(slots) - 1)
+                while slots[at] != 0:
+                    at = (at + 1) & (len(slots) - 1)
+                slots[at] = known + 1
+        key = keys[i]
+        mask = len(slots) - 1
+        at = _slot(np.uint64(key), mask)
+        while slots[at] != 0 and distinct[slots[at] - 1] != key:
+            at = (at + 1) & mask
+        if slots[at] == 0:
+            distinct[n] = key
+            n += 1
+            slots[at] = n
+        numbers[i] = slots[at] - 1
+    return numbers, distinct[:n]
+
+
+@njit(cache=True, nogil=True)
+def ngram_keys(
+    prefixes: Array, prefix_offsets: Array, ids: Array, offsets: Array, n: int, n_types: int
+) -> tuple[Array, Array]:
+    """Return a key for every run of n tokens within a row, and where each row's keys begin.
+
+    `prefixes` numbers the runs of n − 1 tokens; a key is `prefix · n_types + last token`.
+    """
+    n_rows = len(offsets) - 1
+    key_offsets = np.zeros(n_rows + 1, dtype=np.int64)
+    for row in range(n_rows):
+        key_offsets[row + 1] = key_offsets[row] + max(0, offsets[row + 1] - offsets[row] - n + 1)
+    keys = np.empty(key_offsets[n_rows], dtype=np.int64)
+    for row in range(n_rows):
+        write = key_offsets[row]
+        for i in range(key_offsets[row + 1] - write):
+            prefix = np.int64(prefixes[prefix_offsets[row] + i])
+            keys[write + i] = prefix * n_types + ids[offsets[row] + i + n - 1]
+    return keys, key_offsets
+
+
+@njit(cache=True, nogil=True)
+def count_presence(
+    ids: Array, offsets: Array, first: int, last: int, codes: Array, n_types: int, n_codes: int
+) -> Array:
+    """Return in how many of the rows of each code every type occurs; rows of a negative code are left out."""
+    counts = np.zeros((n_types, n_codes), dtype=np.int64)
+    seen_in = np.full(n_types, -1, dtype=np.int64)
+    for row in range(first, last):
+        code = codes[row]
+        if code < 0:
+            continue
+        for i in range(offsets[row], offsets[row + 1]):
+            token = ids[i]
+            if seen_in[token] != row:
+                seen_in[token] = row
+                counts[token, code] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def distinct_in_rows(ids: Array, offsets: Array, n_types: int) -> tuple[Array, Array]:
+    """Return every row's distinct types in order of occurrence, and where each row's begin."""
+    n_rows = len(offsets) - 1
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    indices = np.empty(len(ids), dtype=np.int32)
+    seen_in = np.full(n_types, -1, dtype=np.int64)
+    n = 0
+    for row in range(n_rows):
+        for i in range(offsets[row], offsets[row + 1]):
+            token = ids[i]
+            if seen_in[token] != row:
+                seen_in[token] = row
+                indices[n] = token
+                n += 1
+        indptr[row + 1] = n
+    return indices[:n], indptr
+
+
+@njit(cache=True, nogil=True)
+def features_of_examples(
+    indices: Array, indptr: Array, examples: Array, right: Array, n_features: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return for every (example, feature) that occurs: feature, rows, rows with it, whether the right has it.
+
+    The rows of an example stand together.
+    """
+    features = np.empty(len(indices), dtype=np.int64)
+    sizes = np.empty(len(indices), dtype=np.int64)
+    having = np.empty(len(indices), dtype=np.int64)
+    right_has = np.zeros(len(indices), dtype=np.bool_)
+    entry_of = np.full(n_features, -1, dtype=np.int64)
+    n = 0
+    row = 0
+    while row < len(examples):
+        end = row
+        while end < len(examples) and examples[end] == examples[row]:
+            end += 1
+        begin = n
+        for k in range(row, end):
+            for i in range(indptr[k], indptr[k + 1]):
+                feature = indices[i]
+                entry = entry_of[feature]
+                if entry < begin:  # not yet in this example
+                    entry = n
+                    entry_of[feature] = entry
+                    features[entry] = feature
+                    sizes[entry] = end - row
+                    having[entry] = 0
+                    n += 1
+                having[entry] += 1
+                right_has[entry] |= right[k]
+        row = end
+    return features[:n], sizes[:n], having[:n], right_has[:n]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from cuecard.text import _kernels
 from cuecard.text.alphabet import Rule, byte_actions, code_point_kinds
+from cuecard.text.parallel import on_threads, parts_of_rows, running_total
 from cuecard.text.tokens import Tokens
 
 #: Below this many bytes a second thread costs more than it saves.
@@ -23,7 +23,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Part = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]
 
 _NO_KINDS = np.zeros(1, dtype=np.uint8)
-_EVERY_BYTE_A_LETTER = np.arange(256, dtype=np.uint16)
+_EVERY_BYTE = np.arange(256, dtype=np.uint16)
+_ALL_BUT_SPACES = _EVERY_BYTE.copy()
+_ALL_BUT_SPACES[ord(" ")] = _kernels.BREAK << 8
 
 
 def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) -> Tokens:
@@ -31,48 +33,64 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
 
     The vocabulary is in order of first occurrence, whatever the number of threads.
     """
-    data, offsets = utf8(texts)
+    data, offsets = _utf8(texts)
     kinds = _NO_KINDS
     if data.size and data.max() > 127:
         # Lower-casing beyond ASCII may change a character's length, so it comes before the loop.
-        data, offsets = utf8(texts.str.to_lowercase())
+        data, offsets = _utf8(texts.str.to_lowercase())
         kinds = code_point_kinds(rule, _kernels.code_points_seen(data))
-    actions = byte_actions(rule)
-    bounds = _partitions(offsets, threads or pl.thread_pool_size())
+    return _encode(data, offsets, byte_actions(rule), kinds, threads)
+
+
+def space_chunks(texts: pl.Series, *, threads: int | None = None) -> Tokens:
+    """Return the runs of characters between spaces (U+0020 only) of every text, as they are written."""
+    return _encode(*_utf8(texts), _ALL_BUT_SPACES, _NO_KINDS, threads)
+
+
+def whole_texts(texts: pl.Series, *, threads: int | None = None) -> Tokens:
+    """Return every text as one token, an empty one as none: the vocabulary is the distinct texts."""
+    return _encode(*_utf8(texts), _EVERY_BYTE, _NO_KINDS, threads)
+
+
+def _encode(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.uint16],
+    kinds: npt.NDArray[np.uint8],
+    threads: int | None,
+) -> Tokens:
+    bounds = parts_of_rows(offsets, threads, BYTES_PER_THREAD)
 
     def encode(part: int) -> Part:
-        first, last = bounds[part], bounds[part + 1]
-        encoded: Part = _kernels.encode_rows(data, offsets, first, last, actions, kinds)
+        encoded: Part = _kernels.encode_rows(data, offsets, *bounds[part], actions, kinds)
         return encoded
 
-    n_parts = len(bounds) - 1
-    if n_parts == 1:
-        ids, counts, arena, starts = encode(0)
-        return Tokens(ids, _running(counts), _strings(arena, starts))
-    with ThreadPoolExecutor(n_parts) as pool:
-        parts = list(pool.map(encode, range(n_parts)))
-        # Each part's types are rows of one token each, so the same loop numbers them all.
-        all_types = _concatenated_types(parts)
-        numbers, _, arena, starts = _kernels.encode_rows(
-            *all_types, 0, len(all_types[1]) - 1, _EVERY_BYTE_A_LETTER, _NO_KINDS
-        )
-        ids = np.empty(sum(len(part[0]) for part in parts), dtype=np.int32)
-        id_bounds = _running(np.array([len(part[0]) for part in parts]))
-        type_bounds = _running(np.array([len(part[3]) - 1 for part in parts]))
-
-        def renumber(part: int) -> None:
-            _kernels.renumber(
-                parts[part][0],
-                numbers[type_bounds[part] : type_bounds[part + 1]],
-                ids[id_bounds[part] : id_bounds[part + 1]],
-            )
-
-        list(pool.map(renumber, range(n_parts)))
-    counts = np.concatenate([part[1] for part in parts])
-    return Tokens(ids, _running(counts), _strings(arena, starts))
+    parts = on_threads(encode, len(bounds))
+    ids, counts, arena, starts = parts[0] if len(parts) == 1 else _merged(parts)
+    return Tokens(ids, running_total(counts), _strings(arena, starts))
 
 
-def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _merged(parts: list[Part]) -> Part:
+    """Return the parts as one, over one vocabulary."""
+    type_bounds = running_total(np.array([len(part[3]) - 1 for part in parts]))
+    id_bounds = running_total(np.array([len(part[0]) for part in parts]))
+    all_bytes = _read_only(np.concatenate([part[2] for part in parts]))
+    all_starts = _read_only(running_total(np.concatenate([np.diff(part[3]) for part in parts])))
+    # The types of all parts are rows of one token each, so the same loop numbers them.
+    numbers, _, arena, starts = _kernels.encode_rows(
+        all_bytes, all_starts, 0, len(all_starts) - 1, _EVERY_BYTE, _NO_KINDS
+    )
+    ids = np.empty(id_bounds[-1], dtype=np.int32)
+
+    def renumber(part: int) -> None:
+        own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
+        _kernels.renumber(parts[part][0], own_numbers, ids[id_bounds[part] : id_bounds[part + 1]])
+
+    on_threads(renumber, len(parts))
+    return ids, np.concatenate([part[1] for part in parts]), arena, starts
+
+
+def _utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
     if texts.null_count():
         texts = texts.fill_null("")
@@ -86,35 +104,10 @@ def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]
     return _read_only(data[: offsets[-1]]), _read_only(offsets)
 
 
-def _partitions(offsets: npt.NDArray[np.int64], threads: int) -> list[int]:
-    """Return row bounds of parts with about the same number of bytes."""
-    n_bytes = int(offsets[-1] - offsets[0])
-    n_parts = max(1, min(threads, n_bytes // BYTES_PER_THREAD))
-    goals = offsets[0] + n_bytes * np.arange(1, n_parts) // n_parts
-    inner = np.searchsorted(offsets, goals)
-    return [0, *(int(row) for row in inner), len(offsets) - 1]
-
-
-def _concatenated_types(
-    parts: list[Part],
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return the bytes of all parts' types in a row and their bounds."""
-    arena = np.concatenate([part[2] for part in parts])
-    sizes = np.concatenate([np.diff(part[3]) for part in parts])
-    return _read_only(arena), _read_only(_running(sizes))
-
-
 def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Return the array closed for writing: always so, one compiled version of each loop serves all callers."""
+    """Return the array closed for writing: always so, one compiled version of a loop serves all callers."""
     array.flags.writeable = False
     return array
-
-
-def _running(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return offsets from counts: 0, then the running total."""
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 def _strings(arena: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> pl.Series:

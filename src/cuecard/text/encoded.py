@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.text.language import guess_language, suggested_tokeniser
+from cuecard.text.ngrams import NGrams, ngrams
 from cuecard.text.tokenise import tokenise
-from cuecard.text.tokens import Tokens
+from cuecard.text.tokens import Tokens, gather_rows
 
 Scope = Literal["hypothesis", "premise", "both"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -26,6 +29,7 @@ class Encoded:
     hypothesis: Tokens
     scope: Scope = "hypothesis"
     language: str = "en"
+    tokeniser: str = "default"
 
     @property
     def vocabulary(self) -> pl.Series:
@@ -35,33 +39,53 @@ class Encoded:
     @cached_property
     def scoped(self) -> Tokens:
         """The tokens a feature looks at: hypothesis, premise, or premise followed by hypothesis."""
-        if self.scope == "hypothesis":
-            return self.hypothesis
-        if self.scope == "premise":
-            return self.premise
-        return _joined(self.premise, self.hypothesis)
+        if self.scope != "both":
+            return self.hypothesis if self.scope == "hypothesis" else self.premise
+        stacked = _stacked(self.premise, self.hypothesis)
+        return Tokens(*_paired(stacked.ids, stacked.offsets), self.vocabulary)
+
+    def ngrams(self, n: int) -> NGrams:
+        """Return the runs of n tokens a feature looks at; none crosses from premise to hypothesis."""
+        if self.scope != "both":
+            return ngrams(self.scoped, n)
+        stacked = ngrams(_stacked(self.premise, self.hypothesis), n)
+        return NGrams(*_paired(stacked.ids, stacked.offsets), stacked.members, stacked.words)
 
 
 def encode(
-    instances: Instances, *, tokens: str = "default", scope: Scope = "hypothesis", language: str = "en"
+    instances: Instances,
+    *,
+    tokens: str | None = None,
+    scope: Scope = "hypothesis",
+    language: str | None = None,
+    threads: int | None = None,
 ) -> Encoded:
-    """Return the instances with integer tokens, premise and hypothesis over one vocabulary."""
-    texts = pl.concat([instances.table["premise"], instances.table["hypothesis"]])
-    both = tokenise(texts, tokens)
+    """Return the instances with integer tokens, premise and hypothesis over one vocabulary.
+
+    A language that is not given is guessed from the hypotheses; a tokeniser that is not given is the one that
+    suits the language.
+    """
+    premises, hypotheses = instances.table["premise"], instances.table["hypothesis"]
+    language = language or guess_language(hypotheses)
+    tokens = tokens or suggested_tokeniser(language)
+    both = tokenise(pl.concat([premises, hypotheses]), tokens, threads=threads)
     n = len(instances)
-    cut = both.offsets[n]
-    premise = Tokens(both.ids[:cut], both.offsets[: n + 1], both.vocabulary)
-    hypothesis = Tokens(both.ids[cut:], both.offsets[n:] - cut, both.vocabulary)
-    return Encoded(instances, premise, hypothesis, scope, language)
+    return Encoded(instances, both.rows(0, n), both.rows(n, 2 * n), scope, language, tokens)
 
 
-def _joined(first: Tokens, second: Tokens) -> Tokens:
-    """Return each text of `first` followed by the same text of `second`."""
-    offsets = first.offsets + second.offsets
-    ids = np.empty(offsets[-1], dtype=np.int32)
-    lengths = first.lengths
-    starts = np.repeat(offsets[:-1] - first.offsets[:-1], lengths)
-    ids[np.arange(len(first.ids)) + starts] = first.ids
-    starts = np.repeat(offsets[:-1] + lengths - second.offsets[:-1], second.lengths)
-    ids[np.arange(len(second.ids)) + starts] = second.ids
-    return Tokens(ids, offsets, first.vocabulary)
+def _stacked(premise: Tokens, hypothesis: Tokens) -> Tokens:
+    """Return all premises, then all hypotheses."""
+    return Tokens(
+        np.concatenate([premise.ids, hypothesis.ids]),
+        np.concatenate([premise.offsets, premise.offsets[-1] + hypothesis.offsets[1:]]),
+        premise.vocabulary,
+    )
+
+
+def _paired(
+    ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return each row of the first half followed by its row of the second half."""
+    halves = np.arange(len(offsets) - 1).reshape(2, -1)
+    ids, offsets = gather_rows(ids, offsets, halves.T.ravel())
+    return ids, np.ascontiguousarray(offsets[::2])

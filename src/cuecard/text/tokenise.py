@@ -11,7 +11,10 @@ import polars as pl
 from cuecard.registry import Registry
 from cuecard.text.alphabet import character_rule, default_rule, stubborn_rule
 from cuecard.text.bytewise import tokenise_bytes
+from cuecard.text.lemmas import noun_lemmas
+from cuecard.text.segmenters import tokenise_chinese, tokenise_japanese, tokenise_thai
 from cuecard.text.tokens import Tokens
+from cuecard.text.treebank import tokenise_treebank
 
 
 class TextsToTokens(Protocol):
@@ -41,23 +44,38 @@ def tokenise(texts: pl.Series, tokens: str = "default", *, threads: int | None =
     return TOKENISERS.get(tokens).run(texts, threads=threads)
 
 
-TOKENISERS.add(
-    "default",
-    Tokeniser(
+def _tokenise_lemmas(texts: pl.Series, *, threads: int | None = None) -> Tokens:
+    return noun_lemmas(tokenise_treebank(texts, threads=threads))
+
+
+for _name, _description, _run in (
+    (
+        "default",
         "lower-cased words: letters, digits, underscores and inner apostrophes",
         partial(tokenise_bytes, rule=default_rule),
     ),
-)
-TOKENISERS.add(
-    "stubborn",
-    Tokeniser(
+    (
+        "stubborn",
         "lower-cased, punctuation deleted, split on white space: there's is theres",
         partial(tokenise_bytes, rule=stubborn_rule),
     ),
-)
-TOKENISERS.add(
-    "chars",
-    Tokeniser(
-        "every character that is not white space, lower-cased", partial(tokenise_bytes, rule=character_rule)
+    (
+        "treebank",
+        "NLTK's word tokeniser, lower-cased: don't is do, n't",
+        tokenise_treebank,
     ),
-)
+    (
+        "treebank-lemma",
+        "treebank with every token as a singular noun: does is doe",
+        _tokenise_lemmas,
+    ),
+    (
+        "chars",
+        "every character that is not white space, lower-cased",
+        partial(tokenise_bytes, rule=character_rule),
+    ),
+    ("words-zh", "Chinese words", tokenise_chinese),
+    ("words-ja", "Japanese words", tokenise_japanese),
+    ("words-th", "Thai words", tokenise_thai),
+):
+    TOKENISERS.add(_name, Tokeniser(_description, _run))

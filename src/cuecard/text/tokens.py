@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.text import _kernels
+from cuecard.text.parallel import running_total
+
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
@@ -25,6 +28,42 @@ class Tokens:
         """Number of tokens of every text."""
         return np.diff(self.offsets)
 
+    @property
+    def n_types(self) -> int:
+        """Number of different tokens there may be: the size of the vocabulary."""
+        return len(self.vocabulary)
+
     def words(self, i: int) -> list[str]:
         """Return the tokens of one text as strings."""
         return self.vocabulary.gather(self.ids[self.offsets[i] : self.offsets[i + 1]]).to_list()
+
+    def rows(self, first: int, last: int) -> Tokens:
+        """Return the texts from `first` up to, not including, `last`, without copying their tokens."""
+        begin, end = self.offsets[first], self.offsets[last]
+        return Tokens(self.ids[begin:end], self.offsets[first : last + 1] - begin, self.vocabulary)
+
+    def gather(self, rows: npt.NDArray[np.integer]) -> Tokens:
+        """Return the texts of the given numbers, in that order; the vocabulary stays."""
+        return Tokens(*gather_rows(self.ids, self.offsets, rows), self.vocabulary)
+
+    def renamed(self, names: pl.Series) -> Tokens:
+        """Return the same texts with type i called `names[i]`; types of one name become one.
+
+        The vocabulary stays in the order in which names first occur in the old one.
+        """
+        vocabulary = names.unique(maintain_order=True)
+        if len(vocabulary) == len(names):
+            return Tokens(self.ids, self.offsets, names)
+        codes = names.cast(pl.Enum(vocabulary)).to_physical().cast(pl.Int32).to_numpy()
+        return Tokens(np.take(codes, self.ids), self.offsets, vocabulary)
+
+
+def gather_rows(
+    ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.integer]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return ids and offsets of the rows of the given numbers, in that order."""
+    rows = np.ascontiguousarray(rows, dtype=np.int64)
+    new_offsets = running_total(np.diff(offsets)[rows])
+    gathered = np.empty(new_offsets[-1], dtype=np.int32)
+    _kernels.gather_rows(ids, offsets, rows, new_offsets, gathered)
+    return gathered, new_offsets

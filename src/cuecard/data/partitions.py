@@ -1,0 +1,148 @@
+"""A file in parts of bounded size, for data larger than memory."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from cuecard.data.formats import Compression, checked_format
+from cuecard.data.hub import arrow_reader, saved_class_names, saved_files
+from cuecard.data.raw import RawTable
+from cuecard.data.reading import OnError, class_names, parse, read_parquet
+from cuecard.errors import InputError
+
+#: Bytes of text that are parsed at a time.
+BLOCK = 16_000_000
+
+
+def parts_of(
+    path: Path, *, rows: int, on_error: OnError, columns: list[str] | None = None
+) -> Iterator[RawTable]:
+    """Yield the rows of a file, or of a saved dataset's folder, in tables of at most `rows` rows.
+
+    `columns` reads only these where the format can (parquet, Arrow); other formats yield all.
+    """
+    for table in _tables(path, rows, on_error, columns):
+        for start in range(0, table.frame.height, rows):
+            if table.frame.height <= rows:
+                yield table.flat()
+                break
+            numbers = None if table.rows is None else table.rows[start : start + rows]
+            frame = table.frame.slice(start, rows)
+            dropped = table.dropped if start == 0 else {}
+            first = table.first_row + (start if table.rows is None else 0)
+            yield replace(
+                table, frame=frame, sizes=(frame.height,), rows=numbers, dropped=dropped, first_row=first
+            ).flat()
+        else:
+            if table.frame.height == 0 and table.dropped:
+                yield table
+
+
+def _tables(path: Path, rows: int, on_error: OnError, columns: list[str] | None) -> Iterator[RawTable]:
+    if path.is_dir():
+        yield from _saved(path, rows, columns)
+        return
+    kind, compression = checked_format(path)
+    if kind == "parquet" and compression == "none":
+        yield from _parquet(path, rows, columns)
+    elif kind == "parquet":
+        yield read_parquet(path, compression)
+    else:
+        before = 0
+        for block in _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error):
+            table = parse(block, kind, str(path), on_error=on_error)
+            # Types are learned from all values, which a part does not have: text stays text.
+            yield replace(table, first_row=before, untyped=False)
+            before += table.n_read
+
+
+def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    before = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
+            names = class_names(written.decode())
+            for batch in file.iter_batches(batch_size=rows, columns=columns):
+                frame = pl.DataFrame(pa.Table.from_batches([batch]))
+                yield RawTable(frame, (str(path),), (frame.height,), class_names=names, first_row=before)
+                before += frame.height
+    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{path} is damaged or cut short after row {before:,} ({str(error).splitlines()[0]}): "
+            "copy or export it again."
+        ) from None
+
+
+def _saved(folder: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:
+    import pyarrow as pa
+
+    before = 0
+    names = saved_class_names(folder)
+    for path in saved_files(folder):
+        for batch in arrow_reader(path):
+            table = pa.Table.from_batches([batch])
+            frame = pl.DataFrame(table.select(columns) if columns else table)
+            yield RawTable(frame, (str(folder),), (frame.height,), class_names=names, first_row=before)
+            before += frame.height
+
+
+def _blocks(path: Path, compression: Compression, *, quoted: bool, on_error: OnError) -> Iterator[bytes]:
+    """Yield the text of a file in blocks of whole records; each block of a csv file has the header."""
+    header = b""
+    rest = b""
+    with _opened(path, compression) as stream:
+        while True:
+            try:
+                data = stream.read(BLOCK)
+            except (EOFError, OSError, zlib.error):
+                if on_error == "stop":
+                    raise InputError(
+                        f"{path} is damaged or cut short ({compression} stream ends early): copy it again, "
+                        "or keep the rows before the cut with --on-error skip."
+                    ) from None
+                data = b""
+            block = rest + data
+            if not data:
+                if block.strip() and block != header:
+                    yield block
+                return
+            cut = _last_record_end(block, quoted=quoted)
+            if cut <= len(header):
+                rest = block
+                continue
+            if quoted and not header:
+                header = block[: block.index(b"\n") + 1]
+            yield block[:cut]
+            rest = header + block[cut:]
+
+
+def _last_record_end(block: bytes, *, quoted: bool) -> int:
+    """Return where the last whole record of a block ends: after a line break that no quotes enclose."""
+    cut = block.rfind(b"\n")
+    if quoted:
+        inside = block.count(b'"', 0, max(cut, 0)) % 2
+        while cut > 0 and inside:
+            earlier = block.rfind(b"\n", 0, cut)
+            inside = (inside + block.count(b'"', max(earlier, 0), cut)) % 2
+            cut = earlier
+    return cut + 1
+
+
+def _opened(path: Path, compression: Compression) -> IO[bytes] | Any:
+    if compression == "gz":
+        return gzip.open(path, "rb")
+    if compression == "zst":
+        import pyarrow as pa
+
+        return pa.input_stream(str(path), compression="zstd")
+    return path.open("rb")

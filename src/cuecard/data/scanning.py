@@ -1,0 +1,139 @@
+"""`scan`: a dataset larger than memory, as a series of `Instances` that share labels and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from cuecard.data.columns import Columns, ColumnsArgument
+from cuecard.data.instances import Instances, LoadReport, Task
+from cuecard.data.labels import label_texts
+from cuecard.data.loading import dataset_name, load_report
+from cuecard.data.partitions import parts_of
+from cuecard.data.presets import Preset
+from cuecard.data.raw import RawTable
+from cuecard.data.reading import OnError
+from cuecard.data.scheme import Scheme, Wishes, columns_of, learn
+from cuecard.data.shaping import shape
+from cuecard.data.sources import SPLITS, Source, paths_by_split, without_preset
+from cuecard.errors import InputError, UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A dataset to go through in parts of at most `rows` rows of the files, as often as one likes.
+
+    All parts have the same task, labels and recognised columns; a part has rows of one split, train first.
+    """
+
+    task: Task
+    labels: tuple[str, ...]
+    name: str
+    report: LoadReport
+    rows: int
+    paths: Mapping[str, list[Path]]
+    schemes: Mapping[str, Scheme]
+
+    def __iter__(self) -> Iterator[Instances]:
+        for split, paths in self.paths.items():
+            before = 0
+            for path in paths:
+                scheme = self.schemes[split]
+                for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error):
+                    if raw.frame.height == 0:
+                        before += raw.n_read
+                        continue
+                    complete = _complete(raw, scheme.columns)
+                    shaped = shape(complete, split, scheme, start=before)
+                    before += raw.n_read
+                    report = load_report([raw], scheme.columns, [shaped])
+                    yield Instances(shaped.table, self.task, self.labels, self.name, report)
+
+
+def scan(
+    train: Source,
+    *,
+    test: Source | None = None,
+    dev: Source | None = None,
+    task: Task | None = None,
+    columns: ColumnsArgument | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    keep_unlabelled: bool = False,
+    on_error: OnError = "stop",
+    name: str | None = None,
+    rows: int = 200_000,
+) -> Scan:
+    """Return the dataset as an iterable of `Instances` with at most `rows` rows of the files each.
+
+    The sources are files, folders, globs and saved datasets, and the other arguments those of `load`. The files
+    are gone through once now for the labels alone. Differences from `load`: ids are compared within a part only,
+    what an answer means is learned from the first part, and the extra columns of csv files stay text.
+    """
+    if rows < 1:
+        raise UsageError(f"rows is a number of at least 1, not {rows}.")
+    preset, source = without_preset(train)
+    wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
+    paths = _paths(source, {"dev": dev, "test": test})
+    heads = {split: _head(listed, rows, on_error) for split, listed in paths.items()}
+    roles = columns_of(heads, wishes)
+    values = None
+    if roles["train"].task in ("pair", "text"):
+        values = {v for s, listed in paths.items() for v in _label_values(listed, roles[s], rows, on_error)}
+    schemes = learn(heads, roles, wishes, values)
+    report = load_report([], roles["train"], [])
+    files = tuple(str(path) for listed in paths.values() for path in listed)
+    return Scan(
+        roles["train"].task,
+        schemes["train"].labels.names,
+        name or dataset_name(train, preset),
+        LoadReport(files, report.recognised),
+        rows,
+        paths,
+        schemes,
+    )
+
+
+def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list[Path]]:
+    for source in (train, *others.values()):
+        if source is not None and (isinstance(source, Preset) or not isinstance(source, str | Path)):
+            raise UsageError(
+                "scan reads files and folders; read tables in memory and Hub datasets with load."
+            )
+    found = paths_by_split(train)
+    for split, source in others.items():
+        if source is not None:
+            parts = paths_by_split(without_preset(source)[1])
+            found[split] = parts.get(split, parts["train"])
+    return {s: found[s] for s in SPLITS if s in found}
+
+
+def _head(paths: list[Path], rows: int, on_error: OnError) -> RawTable:
+    """Return the first part of a split that has rows."""
+    for path in paths:
+        for raw in parts_of(path, rows=rows, on_error=on_error):
+            if raw.frame.height:
+                return raw
+    raise InputError(f"{paths[0]} has no rows: give a file with at least one row.")
+
+
+def _label_values(paths: list[Path], columns: Columns, rows: int, on_error: OnError) -> set[str | None]:
+    """Return the different raw labels of a split, reading only their column where the format allows it."""
+    column = columns.one("label")
+    wanted = None if "." in column else [column]
+    values: set[str | None] = set()
+    for path in paths:
+        for raw in parts_of(path, rows=rows, on_error=on_error, columns=wanted):
+            if column in raw.frame.columns:
+                values |= set(label_texts(raw.frame[column]).unique().to_list())
+    return values
+
+
+def _complete(raw: RawTable, columns: Columns) -> RawTable:
+    """Return the part with empty columns for roles that none of its rows has a value for."""
+    missing = [pl.lit(None, dtype=pl.String).alias(c) for c in sorted(columns.used - set(raw.frame.columns))]
+    if not missing:
+        return raw
+    return replace(raw, frame=raw.frame.with_columns(missing))

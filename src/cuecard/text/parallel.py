@@ -1,0 +1,43 @@
+"""Rows cut into parts for threads; the compiled loops release the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Result = TypeVar("Result")
+
+
+def parts_of_rows(
+    offsets: npt.NDArray[np.int64], threads: int | None, at_least: int
+) -> list[tuple[int, int]]:
+    """Return first and last row of parts with about the same content, each of `at_least` units or more.
+
+    `threads` defaults to the number polars uses, so that one setting limits both.
+    """
+    total = int(offsets[-1] - offsets[0])
+    n_parts = max(1, min(threads or pl.thread_pool_size(), total // at_least))
+    goals = offsets[0] + total * np.arange(1, n_parts) // n_parts
+    bounds = [0, *np.searchsorted(offsets, goals).tolist(), len(offsets) - 1]
+    return list(pairwise(bounds))
+
+
+def on_threads(function: Callable[[int], Result], n_parts: int) -> list[Result]:
+    """Return the function's results for parts 0, 1, …, computed side by side."""
+    if n_parts == 1:
+        return [function(0)]
+    with ThreadPoolExecutor(n_parts) as pool:
+        return list(pool.map(function, range(n_parts)))
+
+
+def running_total(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return offsets from counts: 0, then the running total."""
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets

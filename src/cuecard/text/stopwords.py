@@ -1,0 +1,94 @@
+"""Stop words: the function words of a language, which say little about what a text is about."""
+
+from __future__ import annotations
+
+from cuecard.errors import UsageError
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list written as text."""
+    return frozenset(text.split())
+
+
+_ENGLISH = word_set("""
+    a an the this that these those
+    i me my mine myself we us our ours ourselves you your yours yourself yourselves
+    he him his himself she her hers herself it its itself they them their theirs themselves
+    who whom whose which what
+    am is are was were be been being have has had having do does did doing done
+    will would shall should can could may might must ought
+    and or but nor if because as until while although though since unless than so
+    of at by for with about against between into through during before after above below to from up down in
+    out on off over under onto upon within without toward towards
+    again further then once here there when where why how
+    all any both each few more most other some such no not only own same too very just now also
+    s t d m ll re ve y o n't 's 'm 'd 'll 're 've
+    isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't won't wouldn't shan't shouldn't
+    can't cannot couldn't mustn't mightn't needn't
+    isnt arent wasnt werent hasnt havent hadnt doesnt dont didnt wont wouldnt shant shouldnt cant couldnt
+    mustnt
+    i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd they'd i'll
+    you'll he'll she'll it'll we'll they'll
+    im youre hes shes theyre ive youve weve theyve youd hed theyd youll itll theyll
+""")
+
+#: A few very frequent words per language, enough to tell languages apart.
+FREQUENT_WORDS: dict[str, frozenset[str]] = {
+    "en": _ENGLISH,
+    "de": word_set("""
+        der die das den dem des ein eine einen einem einer und oder aber nicht ist sind war waren hat haben
+        wird werden ich du er sie es wir ihr mit von zu zum zur auf aus bei nach über für als auch sich dass
+        wie nur noch
+    """),
+    "fr": word_set("""
+        le la les un une des du de et ou mais ne pas est sont était étaient être avoir je tu il elle nous
+        vous ils elles ce cette ces dans sur avec pour par que qui où au aux son sa ses leur plus il c'est
+        d'un d'une qu'il
+    """),
+    "es": word_set("""
+        el la los las un una unos unas y o pero no es son era eran fue ser estar está yo tú él ella nosotros
+        ellos de del al en con por para que quien como más su sus se lo le les este esta muy también había
+        hay
+    """),
+    "it": word_set("""
+        il lo la gli le un uno una e o ma non è sono era erano essere avere io tu lui lei noi voi loro di
+        del della dei delle nel nella con per che chi come più si anche questo questa su dal dalla alla al
+        ha hanno
+    """),
+    "pt": word_set("""
+        o os as um uma uns umas e ou mas não é são era eram foi ser estar está eu tu ele ela nós eles elas
+        de do da dos das em no na nos nas com por para que quem como mais seu sua se também este esta ao à
+        muito
+    """),
+    "nl": word_set("""
+        de het een en of maar niet is zijn was waren heeft hebben wordt worden ik je jij hij zij wij van
+        voor met op aan uit bij naar over als ook dat die deze dit er nog wel te om zich geen
+    """),
+    "sw": word_set("""
+        na ya wa kwa ni katika za la cha kuwa hii hiyo huo hilo yake wake kama lakini au si pia sana watu mtu
+        alikuwa walikuwa ilikuwa hakuna kila wao yeye mimi sisi wewe baada kabla hivyo tu bila moja
+    """),
+    "tr": word_set("""
+        ve bir bu da de için ile çok daha gibi ama değil var yok olan olarak ne o ben sen biz siz onlar şu her
+        kadar sonra önce veya mi mı ki en
+    """),
+    "vi": word_set("""
+        và của là có không được một những các cho này đã với trong người tôi bạn anh chị họ nó để khi thì
+        đó ở từ ra rất nhiều như nhưng cũng
+    """),
+    "id": word_set("""
+        dan yang di ke dari ini itu dengan untuk tidak adalah pada dalam akan ada saya kamu dia mereka kami
+        kita oleh sebagai atau juga karena seorang bisa lebih telah sudah
+    """),
+    "pl": word_set("""
+        i w na z do nie się jest są był była było być to że o jak ale po co tak za od przez dla już tylko
+        ten ta te jego jej ich on ona oni który która które
+    """),
+}
+
+
+def stop_words(language: str = "en") -> frozenset[str]:
+    """Return the function words of a language, lower-cased, in all spellings the tokenisers give them."""
+    if language != "en":
+        raise UsageError(f"There is no list of stop words for the language {language!r}, only for 'en'.")
+    return _ENGLISH
