@@ -1,11 +1,12 @@
 """What in the data gives the answer away? One question per file."""
 
+from cuecard.audits.clusters import Clusters
 from cuecard.audits.cues import Cues
 from cuecard.audits.overview import Overview
 from cuecard.audits.registry import AUDITS
 
 #: The order in which audits run and stand on a card.
-for _audit in (Overview, Cues):
+for _audit in (Overview, Cues, Clusters):
     AUDITS.add(_audit.name, _audit)
 
-__all__ = ["AUDITS", "Cues", "Overview"]
+__all__ = ["AUDITS", "Clusters", "Cues", "Overview"]
