@@ -43,11 +43,11 @@ $(BIN)/python:
 	$(PIP) install -q --upgrade pip
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -q -c constraints.txt -e .
+	$(PIP) install -q -c constraints.txt -e ".[english]"
 	touch $@
 
 $(DEV): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e ".[nltk]" --group dev
+	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh]" --group dev
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@
 

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import pytest
 
-from conftest import pair_instances
 from cuecard.analysis import Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.card import audit
 from cuecard.card.build import run_section
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
+from small_sets import pair_instances
 
 DATA = pair_instances([("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)])
 
@@ -72,7 +72,7 @@ def test_an_option_nobody_has_is_an_error_that_names_near_ones():
 
 def test_one_label_is_refused_with_the_option_to_type():
     data = pair_instances([("train", "p", "h", "yes")] * 5)
-    with pytest.raises(InputError, match="only the label 'yes'.*--columns label=NAME"):
+    with pytest.raises(InputError, match=r"only the label 'yes'.*--columns label=NAME"):
         audit(data)
 
 

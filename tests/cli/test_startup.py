@@ -27,6 +27,8 @@ def test_help_is_quick_because_it_imports_nothing_heavy(arguments):
 
 def test_import_cuecard_is_quick_and_its_names_appear_at_first_use():
     code = f"import sys, cuecard; print([n for n in {HEAVY!r} if n in sys.modules]); cuecard.load; print(dir(cuecard))"
-    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert lines[0] == "[]"
     assert "audit" in lines[1]

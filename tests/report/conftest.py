@@ -144,9 +144,7 @@ def cue_table(features: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
     counts = {
         f"train_{label}": np.where(pointed == i, hits, (train - hits) // 2) for i, label in enumerate(labels)
     }
-    counts |= {
-        f"test_{label}": np.where(pointed == i, hits // 10, 1) for i, label in enumerate(labels)
-    }
+    counts |= {f"test_{label}": np.where(pointed == i, hits // 10, 1) for i, label in enumerate(labels)}
     return pl.DataFrame(
         {
             "family": ["bigram" if " " in feature else "word" for feature in features],
@@ -161,7 +159,7 @@ def cue_table(features: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
             "lift": share * len(labels),
             "z": 30.0 - rank,
             "p_value": np.where(significant, 0.0, 0.5),
-            "log10_p": np.where(significant, -400.0 + rank, -0.3),
+            "log10_p": np.where(significant, -400.0 + rank * (390 / n), -0.3),
             "q_value": np.where(significant, 0.0, 0.9),
             "mutual_information": np.full(n, 0.01),
             "significant": significant,
@@ -238,7 +236,9 @@ def card() -> Card:
     return _make_card(
         sections={
             "my_audit": plug_in,
-            "partial_input": Section(title="Partial input", status="skipped", reason="there is no test split"),
+            "partial_input": Section(
+                title="Partial input", status="skipped", reason="there is no test split"
+            ),
             "pair_graph": Section(title="Pair graph", status="failed", reason="ValueError: no pairs"),
         }
     )
@@ -247,7 +247,7 @@ def card() -> Card:
 @pytest.fixture(scope="session")
 def hostile_card() -> Card:
     """A card whose features, labels, names, examples and reasons all carry attacks."""
-    labels = ["a.b[0]", "it's \"quoted\"", HOSTILE[0]]
+    labels = ["a.b[0]", 'it\'s "quoted"', HOSTILE[0]]
     evil = " ".join(HOSTILE)
     sections = {
         "x": Section(title=HOSTILE[1], status="failed", reason=evil),

@@ -9,7 +9,14 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 @pytest.mark.parametrize(
     ("fraction", "written"),
-    [(0.8135, "81.3 %"), (0.0, "0.0 %"), (1.0, "100.0 %"), (0.00001, "<0.1 %"), (0.99999, ">99.9 %"), (None, "–")],
+    [
+        (0.8135, "81.3 %"),
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (0.00001, "<0.1 %"),
+        (0.99999, ">99.9 %"),
+        (None, "–"),
+    ],
 )
 def test_a_rate_is_never_rounded_to_certainty(fraction: float | None, written: str) -> None:
     assert numbers.percent(fraction) == written.replace(" ", NBSP)
@@ -17,7 +24,14 @@ def test_a_rate_is_never_rounded_to_certainty(fraction: float | None, written: s
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(12, "12"), (1234.4, "1,234"), (2.7449, "2.74"), (0.0312, "0.0312"), (0.0000312, "3×10⁻⁵"), (float("nan"), "–")],
+    [
+        (12, "12"),
+        (1234.4, "1,234"),
+        (2.7449, "2.74"),
+        (0.0312, "0.0312"),
+        (0.0000312, "3×10⁻⁵"),
+        (float("nan"), "–"),
+    ],
 )
 def test_a_number_has_three_digits_that_matter(value: float, written: str) -> None:
     assert numbers.number(value) == written

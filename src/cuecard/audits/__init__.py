@@ -2,6 +2,7 @@
 
 from cuecard.audits.clusters import Clusters
 from cuecard.audits.cues import Cues
+from cuecard.audits.explain import Explanation, explain
 from cuecard.audits.overview import Overview
 from cuecard.audits.registry import AUDITS
 
@@ -9,4 +10,4 @@ from cuecard.audits.registry import AUDITS
 for _audit in (Overview, Cues, Clusters):
     AUDITS.add(_audit.name, _audit)
 
-__all__ = ["AUDITS", "Clusters", "Cues", "Overview"]
+__all__ = ["AUDITS", "Clusters", "Cues", "Explanation", "Overview", "explain"]

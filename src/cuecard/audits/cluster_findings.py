@@ -71,7 +71,9 @@ def _verdict(
         f"(p = {summary['p_value']:.2g})"
     )
     if summary["p_value"] > alpha:
-        text = f"In {summary['k']} clusters of {many}, labels are spread as chance would spread them: {measured}."
+        # Sets that repeat each text with every label (counterfactual or symmetric ones) are flatter than chance.
+        spread = "more evenly than" if summary["peco_exact_l2"] < summary["null_low"] else "as"
+        text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
         return Finding("clusters", "info", "No region of meaning leans to a label", text, value=0.0, n=total)
     touched = int(leaning["size"].sum()) / total
     severity: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"

@@ -18,8 +18,6 @@ MAP_METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
 TSNE_STEPS = 500
 #: How coarsely far-away points are seen; 0.8 halves the time of scikit-learn's 0.5 and looks the same.
 TSNE_ANGLE = 0.8
-#: t-SNE looks at neighbourhoods; distances over more components than this are slow and add little.
-MAP_COMPONENTS = 30
 
 
 def map_points(points: FloatMatrix, method: MapMethod, *, seed: int) -> npt.NDArray[np.float32]:
@@ -30,7 +28,6 @@ def map_points(points: FloatMatrix, method: MapMethod, *, seed: int) -> npt.NDAr
     if method not in MAP_METHODS:
         raise UsageError(f"Unknown map {method!r}. Known: {', '.join(MAP_METHODS)}.")
     perplexity = min(30.0, max(2.0, (len(points) - 1) / 3))
-    few = points[:, :MAP_COMPONENTS]
     if method == "pca" or len(points) < 10:
         flat = np.zeros((len(points), 2), dtype=np.float32)
         flat[:, : min(2, points.shape[1])] = points[:, :2]
@@ -38,15 +35,15 @@ def map_points(points: FloatMatrix, method: MapMethod, *, seed: int) -> npt.NDAr
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method == "umap":
-            return _umap(few, seed)
+            return _umap(points, seed)
         if method == "opentsne":
-            return _open_tsne(few, perplexity, seed)
+            return _open_tsne(points, perplexity, seed)
         from sklearn.manifold import TSNE
 
         model = TSNE(
             perplexity=perplexity, max_iter=TSNE_STEPS, angle=TSNE_ANGLE, init="pca", random_state=seed
         )
-        return np.asarray(model.fit_transform(few), dtype=np.float32)
+        return np.asarray(model.fit_transform(points), dtype=np.float32)
 
 
 def _umap(points: FloatMatrix, seed: int) -> npt.NDArray[np.float32]:

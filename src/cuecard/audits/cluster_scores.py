@@ -63,6 +63,7 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
                 "mode": mode,
                 "score": null.score,
                 "null_mean": null.null_mean,
+                "null_low": float(np.quantile(null.null, 0.05)),
                 "null_high": float(np.quantile(null.null, 0.95)),
                 "excess": null.excess,
                 "low": low,

@@ -169,6 +169,7 @@ class Clusters:
             "components": components,
             **{f"peco_{row['mode']}_{row['divergence']}": row["score"] for row in scores},
             "null_mean": exact["null_mean"],
+            "null_low": exact["null_low"],
             "null_high": exact["null_high"],
             "excess": exact["excess"],
             "excess_low": exact["low"],

@@ -9,22 +9,26 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
+from scipy import sparse
 
 from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
+from cuecard.audits.cue_redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.engines import map_reduce
 from cuecard.features import (
     COUNTED_SPLITS,
     FAMILIES,
+    ON_REQUEST,
     CueCounts,
     Family,
     LearningFamily,
     Regexes,
     count_cues,
 )
-from cuecard.text import Encoded, Scope, encode
+from cuecard.text import TOKENISERS, Encoded, Scope, encode, stop_words
+from cuecard.text.annotate import Backend
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,13 @@ class Cues:
     """Test every feature of the chosen families against every label.
 
     Args:
-        features: feature families to look at; all by default.
+        features: feature families to look at, by name or as objects of the user's own; all by default.
         regex: features of the user's own, as (name, regular expression).
-        tokens: tokenisation, such as "default", "stubborn" or "treebank".
+        tokens: tokenisation, such as "default", "stubborn" or "treebank"; what suits the language by default.
+        language: ISO code of the texts' language; guessed by default.
+        stop_words: whether function words count as words; Stubborn's lists leave them out.
         scope: which text a feature is looked for in.
+        annotator: what tells tense, negation and entities: "builtin", "spacy", or "auto" for what is there.
         min_count: a feature is tested if at least this many train instances have it, and listed as a cue if as
             many test instances do too.
         per_label: ask for `min_count` instances of every label instead.
@@ -48,16 +55,24 @@ class Cues:
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
-    features: tuple[str, ...] | None = None
+    features: tuple[str | Family, ...] | None = None
     regex: tuple[tuple[str, str], ...] = ()
-    tokens: str = "default"
+    tokens: str | None = None
     scope: Scope = "hypothesis"
-    language: str = "en"
+    stop_words: bool = True
+    annotator: Backend = "auto"
+    language: str | None = None
     min_count: int = 5
     per_label: bool = False
     alpha: float = 0.05
     correction: Correction = "bh"
     prior: Prior = "train"
+
+    def __post_init__(self) -> None:
+        """Check the names at once, so that a typo costs no time."""
+        self.families()
+        if self.tokens is not None:
+            TOKENISERS.get(self.tokens)
 
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
@@ -71,25 +86,33 @@ class Cues:
 
         `parts` are gone through more than once, so they must not be an iterator.
         """
-        families = [_learned(family, map(self.encode, parts)) for family in self.families()]
-        counts = map_reduce(parts, lambda part: count_cues(self.encode(part), families), workers=workers)
-        return self.result(counts, self.encode(next(iter(parts))), families)
+        first = self.encode(next(iter(parts)))
+        settled = replace(self, tokens=first.tokeniser, language=first.language)
+        families = [_learned(family, map(settled.encode, parts)) for family in self.families()]
+        counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
+        return self.result(counts, first, families)
 
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
-        names = self.features if self.features is not None else FAMILIES.names()
+        names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
-        return [*(FAMILIES.get(name)() for name in names), *own]
+        return [*(FAMILIES.get(name)() if isinstance(name, str) else name for name in names), *own]
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""
         if not set(data.splits) <= set(COUNTED_SPLITS):
             counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
             data = replace(data, table=counted)
-        return encode(data, tokens=self.tokens, scope=self.scope, language=self.language)
+        return encode(
+            data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
+        )
 
     def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
         """Return the statistics of the counts, with examples for the findings from the sample."""
+        if not self.stop_words:
+            stop = sorted(stop_words(sample.language))
+            is_stop_word = (pl.col("family") == "word") & pl.col("feature").is_in(stop)
+            counts = replace(counts, features=counts.features.filter(~is_stop_word))
         tables = cue_tables(
             counts,
             min_count=self.min_count,
@@ -98,13 +121,30 @@ class Cues:
             correction=self.correction,
             prior=self.prior,
         )
+        strongest = tables.cues.filter("significant").head(COMPARED)
+        matrix = cue_matrix(sample, families, strongest)
+        redundancy = _redundancy(strongest, matrix, sample.instances)
+        group = redundancy.select("family", "feature", "group")
+        cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
+        findings = cue_findings(
+            tables.cues,
+            redundancy,
+            matrix,
+            sample.instances,
+            families,
+            prior=dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
+            total=int(counts.totals[0].sum()),
+            alpha=self.alpha,
+        )
         return Result(
-            summary=self._summary(counts, tables, families),
-            tables={"cues": tables.cues, "associations": tables.associations},
-            findings=cue_findings(tables, counts, sample, families, alpha=self.alpha),
+            summary=self._summary(counts, tables, sample, families),
+            tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
+            findings=findings,
         )
 
-    def _summary(self, counts: CueCounts, tables: CueTables, families: Sequence[Family]) -> dict[str, Any]:
+    def _summary(
+        self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]
+    ) -> dict[str, Any]:
         cues = tables.cues
         by_family = Counter(cues["family"].to_list())
         significant = Counter(cues.filter("significant")["family"].to_list())
@@ -125,10 +165,18 @@ class Cues:
             "prior": dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
             "alpha": self.alpha,
             "null": "binomial" if counts.within is None else "within-example",
-            "tokens": self.tokens,
+            "tokens": sample.tokeniser,
+            "language": sample.language,
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
+    n_train = len(sample.train)  # train rows stand first
+    return redundancy_table(
+        cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
+    )
 
 
 def _learned(family: Family, parts: Iterable[Encoded]) -> Family:

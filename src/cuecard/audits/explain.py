@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,11 @@ from cuecard.features import FAMILIES, CueCounts, Family, Presence, count_cues
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import Encoded, presence_counts, tokenise
+from cuecard.wording import listed
 
 COMPANIONS = 10
 MIN_TOGETHER = 5
+FEW = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None 
     """
     audit = audit or Cues()
     encoded = audit.encode(data)
-    family, feature = named_feature(cue, audit)
+    family, feature = named_feature(cue, encoded.tokeniser)
     presence_of = family.presence(encoded)
     column = _column(presence_of, family, feature)
     has = np.zeros(len(encoded.instances), dtype=np.bool_)
@@ -70,25 +73,26 @@ def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None 
     )
 
 
-def named_feature(cue: str, audit: Cues) -> tuple[Family, str]:
+def named_feature(cue: str, tokeniser: str) -> tuple[Family, str]:
     """Return the family and the feature that a user's name for a cue means."""
     prefix, colon, rest = cue.partition(":")
     if colon and prefix in FAMILIES.names():
         return FAMILIES.get(prefix)(), rest.strip()
-    tokens = tokenise(pl.Series([cue]), audit.tokens).words(0)
-    families = {1: "word", 2: "bigram", 3: "trigram"}
+    tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
+    families = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
     if len(tokens) not in families:
-        raise UsageError(f"{cue!r} is not a cue: give one to three words, or family:feature.")
+        raise UsageError(f"{cue!r} is not a cue: give one to four words, or family:feature.")
     return FAMILIES.get(families[len(tokens)])(), " ".join(tokens)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:
     found = presence_of.names.index_of(feature)
     if found is None:
-        known = presence_of.names.head(20_000).to_list()
-        raise unknown_name(
-            f"feature of the family {family.name!r}", feature, known[:200] if len(known) > 200 else known
-        )
+        if len(presence_of.names) <= FEW:
+            raise unknown_name(f"feature of the family {family.name!r}", feature, presence_of.names.to_list())
+        near = get_close_matches(feature, presence_of.names.to_list(), n=3)
+        hint = f" Similar ones are {listed([repr(name) for name in near])}." if near else ""
+        raise UsageError(f"No instance has the {family.name} {feature!r}.{hint}")
     return int(found)
 
 
@@ -127,7 +131,7 @@ def _touched(instances: Instances, has: npt.NDArray[np.bool_]) -> dict[str, floa
     )
     per_example = table.group_by("split", "example").agg(pl.col("has").any())
     shares = per_example.group_by("split").agg(pl.col("has").mean())
-    return {split: share for split, share in shares.sort("split", descending=True).iter_rows()}
+    return dict(shares.sort("split", descending=True).iter_rows())
 
 
 def _companions(encoded: Encoded, has: npt.NDArray[np.bool_], feature: str) -> pl.DataFrame:

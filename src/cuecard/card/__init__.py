@@ -1,6 +1,6 @@
 """The result: the card, its files and its schema."""
 
-from cuecard.card.build import Progress, audit
+from cuecard.card.build import Progress, audit, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.files import load_card, save_card
 from cuecard.card.schema import card_schema, schema_text
@@ -15,6 +15,7 @@ __all__ = [
     "SplitInfo",
     "audit",
     "card_schema",
+    "check_options",
     "load_card",
     "save_card",
     "schema_text",

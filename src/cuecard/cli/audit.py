@@ -15,17 +15,21 @@ from cuecard.cli.options import (
     JsonOption,
     KeepUnlabelledOption,
     LabelsOption,
+    LanguageOption,
     MinCountOption,
     OnErrorOption,
     OutOption,
     QuietOption,
+    RegexOption,
     ScopeOption,
     SeedOption,
     SourceArgument,
+    StopWordsOption,
     TaskOption,
     TestOption,
     TokensOption,
     comma_list,
+    named_patterns,
 )
 
 EXAMPLES = """
@@ -33,9 +37,11 @@ Examples:
 
 `cuecard audit train.parquet --test test.parquet --out report`
 
-`cuecard audit qa.jsonl --columns context=passage,question=q,choices=options,answer=gold`
+`cuecard audit qa.jsonl --columns question=q,choices=options,answer=gold`
 
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+
+`cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
 
 
@@ -49,8 +55,11 @@ def audit(
     skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these audits out.")] = None,
     out: OutOption = None,
     features: FeaturesOption = None,
-    tokens: TokensOption = "default",
+    regex: RegexOption = None,
+    tokens: TokensOption = None,
     scope: ScopeOption = "hypothesis",
+    language: LanguageOption = None,
+    stop_words: StopWordsOption = True,
     min_count: MinCountOption = 5,
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
@@ -61,10 +70,22 @@ def audit(
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.card import audit as run_audit
+    from cuecard.card import check_options
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
 
+    options: dict[str, object] = {
+        "tokens": tokens,
+        "scope": scope,
+        "language": language,
+        "stop_words": stop_words,
+        "min_count": min_count,
+        "regex": named_patterns(regex),
+        "features": tuple(comma_list(features)) or None,
+    }
+    chosen = comma_list(only) or None
+    check_options(chosen, comma_list(skip), options)
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load(
@@ -78,12 +99,9 @@ def audit(
             on_error=on_error,
             seed=seed,
         )
-    options: dict[str, object] = {"tokens": tokens, "scope": scope, "min_count": min_count}
-    if features:
-        options["features"] = tuple(comma_list(features))
     card = run_audit(
         data,
-        only=comma_list(only) or None,
+        only=chosen,
         skip=comma_list(skip),
         progress=progress(silent=silent),
         command=shlex.join(["cuecard", *sys.argv[1:]]),

@@ -26,9 +26,10 @@ def datasets(
 
     presets = [get_preset(name)] if name else list_presets()
     if json:
+        from dataclasses import asdict
         from json import dumps
 
-        typer.echo(dumps([preset.model_dump() for preset in presets], indent=2, ensure_ascii=False))
+        typer.echo(dumps([asdict(preset) for preset in presets], indent=2, ensure_ascii=False))
         return
     from rich.console import Console
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from cuecard.errors import UsageError
+
 SourceArgument = Annotated[
     str,
     typer.Argument(
@@ -58,7 +60,26 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 TokensOption = Annotated[
-    str, typer.Option("--tokens", help="Tokenisation: default, stubborn, treebank, treebank-lemma, chars, …")
+    str | None,
+    typer.Option(
+        "--tokens",
+        metavar="NAME",
+        help="Tokenisation: default, stubborn, treebank, treebank-lemma, chars, words-zh, …; "
+        "what suits the language by default.",
+    ),
+]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option("--language", metavar="CODE", help="Language of the texts, such as en; guessed by default."),
+]
+RegexOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--regex", metavar="NAME=PATTERN", help="A feature of your own; may be given several times."
+    ),
+]
+StopWordsOption = Annotated[
+    bool, typer.Option("--stop-words/--no-stop-words", help="Whether function words count as words.")
 ]
 ScopeOption = Annotated[
     Literal["hypothesis", "premise", "both"],
@@ -77,3 +98,14 @@ MinCountOption = Annotated[
 def comma_list(text: str | None) -> list[str]:
     """Return the parts of "a,b,c" without blanks."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
+
+
+def named_patterns(options: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of ["NAME=PATTERN", …]."""
+    pairs = []
+    for option in options or []:
+        name, equals, pattern = option.partition("=")
+        if not (name.strip() and equals and pattern):
+            raise UsageError(f"--regex takes NAME=PATTERN, such as hedge='maybe|perhaps', not {option!r}.")
+        pairs.append((name.strip(), pattern))
+    return tuple(pairs)

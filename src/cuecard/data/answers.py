@@ -61,7 +61,7 @@ def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRu
         )
         if placed == given:
             return rule
-        if placed > best[0]:
+        if placed > best[0] and (rule != "from 1" or base == 1):
             best = (placed, rule)
     return best[1]
 

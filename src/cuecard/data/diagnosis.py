@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,21 @@ from cuecard.errors import InputError
 _REMEDY = "correct the row, or leave such rows out with --on-error skip"
 
 
-def mend_csv(data: bytes, where: str, *, separator: str, quote: str | None, skip: bool) -> RawTable:
+def mend_csv(
+    data: bytes, where: str, *, separator: str, quote: str | None, skip: bool, first_row: int = 0
+) -> RawTable:
     """Return the good rows of a csv file a fast parser refused, or raise an error about the first bad one."""
     text = data.decode("utf-8-sig", errors="surrogateescape")
     previous = csv.field_size_limit(max(len(text), 1))
     try:
-        return _mend_csv(text, where, separator, quote, skip)
+        return _mend_csv(text, where, separator, quote, skip, first_row)
     finally:
         csv.field_size_limit(previous)
 
 
-def _mend_csv(text: str, where: str, separator: str, quote: str | None, skip: bool) -> RawTable:
+def _mend_csv(
+    text: str, where: str, separator: str, quote: str | None, skip: bool, first_row: int
+) -> RawTable:
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=separator,
@@ -48,12 +53,12 @@ def _mend_csv(text: str, where: str, separator: str, quote: str | None, skip: bo
         elif problem is not None:
             reason, detail = problem
             if not skip:
-                raise InputError(f"Row {number:,} of {where} {detail}: {_REMEDY}.")
+                raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
             reasons[reason] += 1
     frame = pl.DataFrame(
         good, schema={_unique(header, i): pl.String for i in range(len(header))}, orient="row"
     )
-    return _mended(frame, where, rows, reasons, untyped=True)
+    return replace(_mended(frame, where, rows, reasons), first_row=first_row, untyped=True)
 
 
 def _header(reader: Iterator[list[str]], where: str) -> list[str]:
@@ -102,7 +107,7 @@ def _undecodable(text: str) -> bool:
     return not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text)
 
 
-def mend_jsonl(data: bytes, where: str, *, skip: bool) -> RawTable:
+def mend_jsonl(data: bytes, where: str, *, skip: bool, first_row: int = 0) -> RawTable:
     """Return the good rows of a jsonl file a fast parser refused, or raise an error about the first bad one.
 
     Columns whose values have no common type (a number here, an object there) become text.
@@ -124,9 +129,9 @@ def mend_jsonl(data: bytes, where: str, *, skip: bool) -> RawTable:
             rows.append(number)
             continue
         if not skip:
-            raise InputError(f"Row {number:,} of {where} {detail}: {_REMEDY}.")
+            raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
         reasons[reason] += 1
-    return _mended(_frame_of(good), where, rows, reasons)
+    return replace(_mended(_frame_of(good), where, rows, reasons), first_row=first_row)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -153,8 +158,6 @@ def _as_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _mended(
-    frame: pl.DataFrame, where: str, rows: list[int], reasons: Counter[str], *, untyped: bool = False
-) -> RawTable:
+def _mended(frame: pl.DataFrame, where: str, rows: list[int], reasons: Counter[str]) -> RawTable:
     numbers = np.asarray(rows, dtype=np.int64)
-    return RawTable(frame, (where,), (frame.height,), numbers, dropped=dict(reasons), untyped=untyped)
+    return RawTable(frame, (where,), (frame.height,), numbers, dropped=dict(reasons))

@@ -34,14 +34,14 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     largest = float(sizes.max() / max(train.n_examples, 1))
     if not moved.any() or moved.all():
         raise UsageError(
-            f"No held-out split of {share:.0%} can be drawn from {train.n_examples:,} examples: {largest:.0%} "
-            "of them are connected by shared sentences, so give a test file, or no holdout."
+            f"No held-out split of {share:.0%} can be drawn from {train.n_examples:,} examples: "
+            f"{largest:.0%} of them are connected by shared sentences, so give a test file, or no holdout."
         )
     notes = list(data.report.notes)
     if abs(reached - share) > _TOLERANCE:
         notes.append(
-            f"The held-out test split has {reached:.1%} of the examples, not {share:.1%}: {largest:.1%} of all "
-            "are connected by shared sentences and cannot be divided."
+            f"The held-out test split has {reached:.1%} of the examples, not {share:.1%}: "
+            f"{largest:.1%} of all are connected by shared sentences and cannot be divided."
         )
     mask = pl.Series(moved)
     rest = data.table.filter(pl.col("split") != "train")

@@ -91,10 +91,15 @@ def read_hub(source: str) -> RawTable:
             # The package and its transport raise many kinds of errors; all mean the dataset cannot be had.
             reasons.append((str(error).splitlines() or [type(error).__name__])[0])
             continue
-        frame = pl.DataFrame(data.with_format("arrow")[:])
-        classes = {c: tuple(f.names) for c, f in data.features.items() if isinstance(f, datasets.ClassLabel)}
-        return RawTable(frame, (source,), (frame.height,), class_names=classes)
+        return from_dataset(data, source)
     raise InputError(f"{source} cannot be read ({reasons[0]}): check its name, configuration and split.")
+
+
+def from_dataset(data: Any, where: str) -> RawTable:
+    """Return the rows of a `datasets.Dataset` that is in memory."""
+    frame = pl.DataFrame(data.with_format("arrow")[:])
+    classes = {name: tuple(f.names) for name, f in data.features.items() if hasattr(f, "names")}
+    return RawTable(frame, (where,), (frame.height,), class_names=classes)
 
 
 def hub_readings(source: str) -> tuple[list[tuple[str, str | None]], str]:

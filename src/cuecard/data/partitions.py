@@ -11,10 +11,10 @@ from typing import IO, Any
 
 import polars as pl
 
-from cuecard.data.formats import Compression, checked_format
+from cuecard.data.formats import Compression, Format, checked_format
 from cuecard.data.hub import arrow_reader, saved_class_names, saved_files
 from cuecard.data.raw import RawTable
-from cuecard.data.reading import OnError, class_names, parse, read_parquet
+from cuecard.data.reading import CUT_SHORT, OnError, class_names, parse, quote_of, read_parquet
 from cuecard.errors import InputError
 
 #: Bytes of text that are parsed at a time.
@@ -55,12 +55,22 @@ def _tables(path: Path, rows: int, on_error: OnError, columns: list[str] | None)
     elif kind == "parquet":
         yield read_parquet(path, compression)
     else:
-        before = 0
-        for block in _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error):
-            table = parse(block, kind, str(path), on_error=on_error)
-            # Types are learned from all values, which a part does not have: text stays text.
-            yield replace(table, first_row=before, untyped=False)
-            before += table.n_read
+        yield from _text(path, kind, compression, on_error)
+
+
+def _text(path: Path, kind: Format, compression: Compression, on_error: OnError) -> Iterator[RawTable]:
+    def blocks() -> Iterator[tuple[bytes, bool]]:
+        return _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error)
+
+    # One field decides for a whole .tsv file whether quotation marks quote.
+    literal = kind == "tsv" and any(quote_of(block, kind) is None for block, _ in blocks())
+    before = 0
+    for block, cut_short in blocks():
+        table = parse(block, kind, str(path), on_error=on_error, first_row=before, literal_quotes=literal)
+        before += table.n_read
+        lost = {CUT_SHORT: 1} if cut_short else {}
+        # Types are learned from all values, which a part does not have: text stays text.
+        yield replace(table, untyped=False, dropped={**table.dropped, **lost})
 
 
 def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:
@@ -96,34 +106,47 @@ def _saved(folder: Path, rows: int, columns: list[str] | None) -> Iterator[RawTa
             before += frame.height
 
 
-def _blocks(path: Path, compression: Compression, *, quoted: bool, on_error: OnError) -> Iterator[bytes]:
-    """Yield the text of a file in blocks of whole records; each block of a csv file has the header."""
+def _blocks(
+    path: Path, compression: Compression, *, quoted: bool, on_error: OnError
+) -> Iterator[tuple[bytes, bool]]:
+    """Yield the text of a file in blocks of whole records, and whether the file is cut short after each.
+
+    Each block of a csv file starts with the header.
+    """
     header = b""
     rest = b""
     with _opened(path, compression) as stream:
         while True:
-            try:
-                data = stream.read(BLOCK)
-            except (EOFError, OSError, zlib.error):
-                if on_error == "stop":
-                    raise InputError(
-                        f"{path} is damaged or cut short ({compression} stream ends early): copy it again, "
-                        "or keep the rows before the cut with --on-error skip."
-                    ) from None
-                data = b""
+            data, cut_short = _read_on(stream)
+            if cut_short and on_error == "stop":
+                raise InputError(
+                    f"{path} is damaged or cut short ({compression} stream ends early): copy it again, or "
+                    "keep the rows before the cut with --on-error skip."
+                )
             block = rest + data
-            if not data:
-                if block.strip() and block != header:
-                    yield block
+            ended = not data and not cut_short
+            end = len(block) if ended else _last_record_end(block, quoted=quoted)
+            if end > len(header) and block[:end].strip():
+                if quoted and not header:
+                    header = block[: block.find(b"\n") + 1]
+                yield block[:end], cut_short
+                block = header + block[end:]
+            if ended or cut_short:
                 return
-            cut = _last_record_end(block, quoted=quoted)
-            if cut <= len(header):
-                rest = block
-                continue
-            if quoted and not header:
-                header = block[: block.index(b"\n") + 1]
-            yield block[:cut]
-            rest = header + block[cut:]
+            rest = block
+
+
+def _read_on(stream: IO[bytes]) -> tuple[bytes, bool]:
+    """Return about one block more of a stream, and whether the stream turned out to be damaged."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while size < BLOCK and (part := stream.read(min(BLOCK, 1 << 20))):
+            parts.append(part)
+            size += len(part)
+    except (EOFError, OSError, zlib.error):
+        return b"".join(parts), True
+    return b"".join(parts), False
 
 
 def _last_record_end(block: bytes, *, quoted: bool) -> int:

@@ -18,6 +18,9 @@ from cuecard.errors import InputError
 
 OnError = Literal["stop", "skip"]
 
+#: Reason under which the unreadable end of a damaged file is counted, once.
+CUT_SHORT = "file cut short: rest of the file"
+
 #: A quoted field of a .tsv file from its opening quote; group 1 is the closing one if it ends the field.
 _QUOTED_FIELD = re.compile(rb'(?:\A|[\t\n])"[^"]*+(?:""[^"]*+)*+("(?=[\t\r\n]|\Z))?')
 
@@ -33,32 +36,43 @@ def read_file(path: Path, *, on_error: OnError = "stop", limit: int | None = Non
     dropped = {}
     if not whole:
         data = data[: data.rfind(b"\n") + 1]
-        dropped["file cut short: rest of the file"] = 1
+        dropped[CUT_SHORT] = 1
     table = parse(data, kind, str(path), on_error=on_error)
     table = replace(table, dropped={**table.dropped, **dropped})
     return table if limit is None else table.head(limit)
 
 
 def parse(
-    data: bytes, kind: Format, where: str, *, on_error: OnError, header: bytes | None = None
+    data: bytes,
+    kind: Format,
+    where: str,
+    *,
+    on_error: OnError,
+    first_row: int = 0,
+    literal_quotes: bool | None = None,
 ) -> RawTable:
-    """Return the table that the text of a csv, tsv or jsonl file holds."""
+    """Return the table that the text of a csv, tsv or jsonl file, or a part of it, holds.
+
+    `first_row` rows stand before the part; `literal_quotes` says that quotation marks quote nothing, and None
+    that the text itself decides.
+    """
+    skip = on_error == "skip"
     if kind == "jsonl":
         try:
             frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         except pl.exceptions.PolarsError:
-            return mend_jsonl(data, where, skip=on_error == "skip")
-        return RawTable(frame, (where,), (frame.height,))
+            return mend_jsonl(data, where, skip=skip, first_row=first_row)
+        return RawTable(frame, (where,), (frame.height,), first_row=first_row)
     separator = separator_of(data, kind)
-    quote = quote_of(data, kind)
+    quote = quote_of(data, kind) if literal_quotes is None else None if literal_quotes else '"'
     try:
         frame = pl.read_csv(io.BytesIO(data), separator=separator, quote_char=quote, infer_schema=False)
     except pl.exceptions.PolarsError:
-        return mend_csv(data, where, separator=separator, quote=quote, skip=on_error == "skip")
+        return mend_csv(data, where, separator=separator, quote=quote, skip=skip, first_row=first_row)
     if frame.width > 1 and frame.height and frame[:, 0].null_count():
         # The parser takes a blank line for a row without values.
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return RawTable(frame, (where,), (frame.height,), untyped=True)
+    return RawTable(frame, (where,), (frame.height,), untyped=True, first_row=first_row)
 
 
 def separator_of(data: bytes, kind: Format) -> str:

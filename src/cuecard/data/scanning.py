@@ -68,9 +68,9 @@ def scan(
 ) -> Scan:
     """Return the dataset as an iterable of `Instances` with at most `rows` rows of the files each.
 
-    The sources are files, folders, globs and saved datasets, and the other arguments those of `load`. The files
-    are gone through once now for the labels alone. Differences from `load`: ids are compared within a part only,
-    what an answer means is learned from the first part, and the extra columns of csv files stay text.
+    The sources are files, folders, globs and saved datasets, and the other arguments those of `load`. The
+    files are gone through once now for the labels alone. Differences from `load`: ids are compared within a
+    part only, what an answer means is learned from the first part, and extra columns of csv files stay text.
     """
     if rows < 1:
         raise UsageError(f"rows is a number of at least 1, not {rows}.")

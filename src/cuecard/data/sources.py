@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cuecard.data.formats import EXTENSIONS, format_of
-from cuecard.data.hub import is_saved, preset_sources, read_hub, read_saved, saved_splits
+from cuecard.data.hub import from_dataset, is_saved, preset_sources, read_hub, read_saved, saved_splits
 from cuecard.data.presets import Preset, split_preset
 from cuecard.data.raw import RawTable, stacked
 from cuecard.data.reading import OnError, read_file
@@ -107,6 +107,8 @@ def from_memory(source: object) -> RawTable:
     """Return a table that is in memory already: polars, pandas, pyarrow, dict of columns, list of dicts."""
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
+    if type(source).__module__.split(".")[0] == "datasets" and hasattr(source, "with_format"):
+        return from_dataset(source, "the given dataset")
     try:
         frame = _frame(source)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

@@ -1,5 +1,6 @@
 """Instances become named binary features, one family per file."""
 
+from cuecard.features.annotated import Entities, Negation, Sentiment, Tense, Typos
 from cuecard.features.counts import COUNTED_SPLITS, CueCounts, class_codes, count_cues
 from cuecard.features.custom import Function, Regexes
 from cuecard.features.family import (
@@ -13,28 +14,45 @@ from cuecard.features.family import (
 )
 from cuecard.features.format import Formats
 from cuecard.features.length import Lengths
+from cuecard.features.ngram import Bigrams, FourGrams, Trigrams
 from cuecard.features.overlap import Overlap
 from cuecard.features.position import Positions
 from cuecard.features.word import Words
 
-for _family in (Words, Overlap, Lengths, Positions, Formats):
+_BUILT_IN: tuple[type[Family], ...] = (
+    Words, Bigrams, Trigrams, FourGrams, Negation, Sentiment, Tense, Entities, Typos,
+    Overlap, Lengths, Positions, Formats,
+)  # fmt: skip
+for _family in _BUILT_IN:
     FAMILIES.add(_family.name, _family)
+
+#: Families that are only looked at when they are named: they cost much and rarely add to the shorter ones.
+ON_REQUEST = frozenset({"trigram", "4-gram"})
 
 __all__ = [
     "COUNTED_SPLITS",
     "FAMILIES",
+    "ON_REQUEST",
+    "Bigrams",
     "CountingFamily",
     "CueCounts",
+    "Entities",
     "Family",
     "FeatureCounts",
     "Formats",
+    "FourGrams",
     "Function",
     "LearningFamily",
     "Lengths",
+    "Negation",
     "Overlap",
     "Positions",
     "Presence",
     "Regexes",
+    "Sentiment",
+    "Tense",
+    "Trigrams",
+    "Typos",
     "Words",
     "class_codes",
     "count_cues",

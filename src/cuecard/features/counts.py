@@ -57,7 +57,6 @@ def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -
     n_labels = len(instances.labels)
     classes = class_codes(instances)
     totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
-    in_train = classes < n_labels
     tables, within, skipped = [], [], {}
     for family in families:
         try:
@@ -75,10 +74,10 @@ def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
             frequent |= counted.counts.sum(axis=1) > 0
         kept = np.flatnonzero(frequent)
-        names = counted.names.gather(kept)
+        names = counted.names(kept)
         tables.append(_count_table(family.name, names, counted.counts[kept], instances.labels))
         if presence is not None:
-            within.append(_within_table(family.name, presence, kept, instances, in_train))
+            within.append(_within_table(family.name, presence, kept, instances))
     schema = _count_table(
         "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
     )
@@ -116,28 +115,31 @@ def _count_table(
 
 
 def _within_table(
-    family: str,
-    presence: Presence,
-    kept: npt.NDArray[np.int64],
-    instances: Instances,
-    in_train: npt.NDArray[np.bool_],
+    family: str, presence: Presence, kept: npt.NDArray[np.int64], instances: Instances
 ) -> pl.DataFrame:
+    """Return how often the right row of a train example has a kept feature, by how many of its rows have it."""
+    n_train = len(instances.train)  # train rows stand before test rows
+    indptr, indices = presence.indptr[: n_train + 1], presence.indices[: presence.indptr[n_train]]
     new_code = np.full(len(presence.names), -1, dtype=np.int32)
     new_code[kept] = np.arange(len(kept), dtype=np.int32)
-    rows = presence.rows()
-    features = new_code[presence.indices]
-    wanted = (features >= 0) & in_train[rows]
-    feature, k, m, examples, right = within_example_counts(
-        rows[wanted], features[wanted], instances.example_codes, instances.label_codes == 0
+    indices = new_code[indices]
+    wanted = indices >= 0
+    kept_before = np.concatenate([[0], np.cumsum(wanted)])
+    counted = within_example_counts(
+        kept_before[indptr],
+        indices[wanted],
+        instances.example_codes[:n_train],
+        instances.label_codes[:n_train] == 0,
+        len(kept),
     )
     return pl.DataFrame(
         {
-            "family": pl.Series([family]).new_from_index(0, len(feature)),
-            "feature": presence.names.gather(kept).gather(feature),
-            "k": k,
-            "m": m,
-            "examples": examples,
-            "right": right,
+            "family": pl.Series([family]).new_from_index(0, len(counted.feature)),
+            "feature": presence.names.gather(kept).gather(counted.feature),
+            "k": counted.size,
+            "m": counted.having,
+            "examples": counted.n_examples,
+            "right": counted.n_right,
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -16,9 +17,12 @@ from cuecard.text import Encoded
 
 @dataclass(frozen=True, eq=False)
 class FeatureCounts:
-    """How many instances of every class have each feature: row f of `counts` is about `names[f]`."""
+    """How many instances of every class have each feature: row f of `counts` is about feature f.
 
-    names: pl.Series
+    `names` returns the names of the features of given numbers, so that only those that matter are written out.
+    """
+
+    names: Callable[[npt.NDArray[np.int64]], pl.Series]
     counts: npt.NDArray[np.int64]
 
 
@@ -46,7 +50,7 @@ class Presence:
         """Return how many instances of every class have each feature."""
         keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
         counts = np.bincount(keys, minlength=len(self.names) * n_classes)
-        return FeatureCounts(self.names, counts.reshape(len(self.names), n_classes))
+        return FeatureCounts(self.names.gather, counts.reshape(len(self.names), n_classes))
 
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""

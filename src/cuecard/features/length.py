@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -66,12 +67,13 @@ class Lengths:
 
 
 def _bin_names(edges: tuple[int, ...]) -> list[str]:
-    lows = [0, *(edge + 1 for edge in edges)]
-    closed = [
-        f"{low} tokens" if low == high else f"{low} to {high} tokens"
-        for low, high in zip(lows, edges, strict=False)
+    if not edges:
+        return ["any number of tokens"]
+    between = [
+        f"{low + 1} tokens" if low + 1 == high else f"{low + 1} to {high} tokens"
+        for low, high in pairwise(edges)
     ]
-    return [*closed, f"{lows[-1]} or more tokens"]
+    return [f"up to {edges[0]} tokens", *between, f"{edges[-1] + 1} or more tokens"]
 
 
 def _padded(counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:

@@ -9,21 +9,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cuecard.report.explanation import explanation_json, render_explanation
     from cuecard.report.html import render_html, write_report
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
     from cuecard.report.notebook import notebook_html
+    from cuecard.report.presets import preset_detail, preset_list
     from cuecard.report.terminal import render_terminal
 
 __all__ = [
     "dataset_card_markdown",
+    "explanation_json",
     "finding_markdown",
     "notebook_html",
+    "preset_detail",
+    "preset_list",
+    "render_explanation",
     "render_html",
     "render_terminal",
     "write_report",
 ]
 
 _HOME = {
+    "explanation_json": "explanation",
+    "render_explanation": "explanation",
+    "preset_detail": "presets",
+    "preset_list": "presets",
     "render_html": "html",
     "write_report": "html",
     "render_terminal": "terminal",

@@ -14,6 +14,9 @@ MOST_POINTS = 2000
 MOST_ROWS = 500
 _NOT_SIGNIFICANT_POINTS = 500
 
+#: Families whose features are words of the text, so that one can repeat what another says.
+_MADE_OF_WORDS = frozenset({"word", "bigram", "trigram"})
+
 
 def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Return the cues with `test_share`: how often the label a feature points to holds in test, too."""
@@ -44,24 +47,29 @@ def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:
 def strongest(cues: pl.DataFrame, label: str, top: int) -> pl.DataFrame:
     """Return the strongest significant cues of a label, each saying something the ones before it do not.
 
-    Cues seen often enough in test are preferred; "is sleeping" after "sleeping" is left out.
+    Cues seen often enough in test are preferred; "is sleeping" after "sleeping" is left out, and so is a cue
+    that the audit put into the group of an earlier one.
     """
     of_label = cues.filter((pl.col("label").cast(pl.String) == label) & pl.col("significant"))
+    if "group" in cues.columns:
+        of_label = of_label.filter(pl.col("group").is_null() | pl.col("group").is_first_distinct())
     listed = of_label.filter("is_cue")
     candidates = (listed if listed.height >= min(3, of_label.height) else of_label).head(20 * top)
-    kept = saying_something_new(candidates["feature"].cast(pl.String).to_list())
+    kept = saying_something_new(candidates["family"].to_list(), candidates["feature"].to_list())
     return candidates[kept[:top]]
 
 
-def saying_something_new(features: Sequence[str]) -> list[int]:
+def saying_something_new(families: Sequence[str], features: Sequence[str]) -> list[int]:
     """Return the positions of features whose words do not include, or lie within, those of an earlier one."""
     said: list[set[str]] = []
     kept = []
-    for i, feature in enumerate(features):
-        words = set(feature.split())
-        if not any(words <= other or other <= words for other in said):
+    for i, (family, feature) in enumerate(zip(families, features, strict=True)):
+        words = set(feature.split()) if family in _MADE_OF_WORDS else set()
+        if words and any(words <= other or other <= words for other in said):
+            continue
+        kept.append(i)
+        if words:
             said.append(words)
-            kept.append(i)
     return kept
 
 

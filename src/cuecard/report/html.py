@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,13 @@ def render_html(card: Card) -> str:
         for name, section in card.sections.items()
     ]
     findings = ordered_findings(card)
-    charts = _specifications(chapters)
+    charts, libraries = _drawn(chapters)
     payload = {
         "charts": charts,
         "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
         "snippets": [finding_markdown(card, finding) for finding in findings],
     }
-    scripts = [*([chart_library()] if charts else []), resource("report.js")]
+    scripts = [*libraries, resource("report.js")]
     return (
         _environment()
         .get_template("report.html.j2")
@@ -76,7 +77,6 @@ def render_html(card: Card) -> str:
 def write_report(card: Card, path: str | Path) -> Path:
     """Write the report to a file, whole or not at all, and return its path."""
     path = Path(path)
-    html = render_html(card)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -84,7 +84,7 @@ def write_report(card: Card, path: str | Path) -> Path:
         raise InputError(f"{path}: cannot write there ({error.strerror}); choose another place.") from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(html)
+            file.write(render_html(card))
         os.chmod(staged, 0o644)
         os.replace(staged, path)
     except BaseException:
@@ -122,15 +122,20 @@ def _functions(card: Card) -> dict[str, Any]:
     }
 
 
-def _specifications(chapters: Sequence[_Chapter]) -> dict[str, Any]:
-    specifications: dict[str, Any] = {}
-    for chapter in chapters:
-        for i, chart in enumerate(chapter.view.charts):
-            from cuecard.report.charts.drawing import specification
+def _drawn(chapters: Sequence[_Chapter]) -> tuple[dict[str, Any], list[str]]:
+    """Return the specification of every chart, and the chart library if there is any chart."""
+    charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
+    if not charts:
+        return {}, []
+    # Bundling the library takes seconds outside of Python: the charts are built meanwhile.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        library = pool.submit(chart_library)
+        from cuecard.report.charts.drawing import specification
 
-            spec = specification(chart.draw())
-            specifications[f"{chapter.name}-{i}"] = spec | {"description": chart.alt}
-    return specifications
+        specifications = {
+            name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
+        }
+        return specifications, [library.result()]
 
 
 def settings(section: Section) -> str:
@@ -140,4 +145,5 @@ def settings(section: Section) -> str:
     return ", ".join(
         f"{name} {', '.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
         for name, value in section.parameters.items()
+        if value not in (None, "", [], ())
     )

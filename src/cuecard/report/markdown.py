@@ -15,6 +15,13 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: A mention or a reference in a dataset text must not notify or link anyone.
 _REFERENCE = re.compile(r"([@#])(?=\w)")
 EXAMPLES_SHOWN = 3
+#: What the two texts of an instance are called in each task.
+_PARTS = {
+    "pair": ("Premise", "Hypothesis"),
+    "choice": ("Question", "Choice"),
+    "preference": ("Prompt", "Response"),
+    "text": ("Context", "Text"),
+}
 CUES_PER_LABEL = 5
 
 
@@ -29,7 +36,8 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
     ]
     parts = [f"### {escape(finding.title)}", escape(finding.text, limit=2000), _table(("", ""), rows)]
     if finding.evidence:
-        parts.append("\n\n".join(_example(evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]))
+        examples = [_example(card, evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]]
+        parts.append("\n\n".join(examples))
     command = finding.command or card.provenance.command
     if command:
         parts.append(f"To repeat it: {code(command)}")
@@ -89,23 +97,26 @@ def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
     if section is None:
         return []
     settings = {**section.parameters, **{k: section.summary[k] for k in ("null",) if k in section.summary}}
-    plain = {k: v for k, v in settings.items() if isinstance(v, (str, int, float, list, tuple))}
+    plain = {k: v for k, v in settings.items() if v and isinstance(v, (str, int, float, list, tuple))}
     words = [
         f"{k} = {', '.join(map(str, v)) if isinstance(v, (list, tuple)) else v}" for k, v in plain.items()
     ]
     return [("Method", escape("; ".join([section.title, *words])))]
 
 
-def _example(evidence: EvidenceModel) -> str:
+def _example(card: Card, evidence: EvidenceModel) -> str:
     def bold(text: str) -> str:
         return "".join(
             f"**{escape(p.text)}**" if p.marked else _spaced(p.text)
             for p in highlight(text, evidence.highlight)
         )
 
-    premise = [f"> {bold(evidence.premise)}", ">"] if evidence.premise else []
     source = f"> — {escape(evidence.label)} ({escape(evidence.split)}, {escape(evidence.example_id)})"
-    return "\n".join([*premise, f"> {bold(evidence.hypothesis)}", ">", source])
+    if not evidence.premise:
+        return "\n".join([f"> {bold(evidence.hypothesis)}", ">", source])
+    first, second = _PARTS[card.dataset.task]
+    texts = [f"> {first}: {bold(evidence.premise)}", ">", f"> {second}: {bold(evidence.hypothesis)}"]
+    return "\n".join([*texts, ">", source])
 
 
 def _spaced(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The card as a small piece of HTML for a notebook cell: no script, no network, colours of the page around it."""
+"""The card as a small piece of HTML for a notebook cell: no script, the colours of the page around it."""
 
 from __future__ import annotations
 

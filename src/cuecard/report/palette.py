@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-SANS = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
+SANS = (
+    "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, "
+    "sans-serif"
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ LIGHT = Palette(
     accent="#1f5fa8",
     mark="#ffe9a8",
     quiet="#b9bcc2",
-    labels=("#1f6fb4", "#d2601a", "#12866b", "#8b5bb0", "#a67c00", "#c2407f", "#4a9fc4", "#6b7280"),
+    labels=("#1a4b8c", "#dd6a2b", "#229e8c", "#9c58d6", "#6e5600", "#b83a78", "#4398d0", "#6b7280"),
     severity={"high": "#b3351c", "medium": "#8f5a00", "low": "#1f5fa8", "info": "#59616d"},
 )
 
@@ -46,7 +49,7 @@ DARK = Palette(
     accent="#83b5f0",
     mark="#5c4a12",
     quiet="#4d5562",
-    labels=("#62a8ea", "#f08c4b", "#3fbf9d", "#bd93e0", "#d6b13c", "#ea7fb3", "#93d3ee", "#9aa3b2"),
+    labels=("#4d8fe8", "#d9682f", "#6fe3b8", "#dda0e6", "#c9a227", "#e86aa6", "#9fd8f5", "#9aa3b2"),
     severity={"high": "#ff8a70", "medium": "#e9b04a", "low": "#83b5f0", "info": "#a2aab6"},
 )
 

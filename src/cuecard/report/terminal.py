@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
-from cuecard.report.findings import facts, looked_at, ordered_findings
+from cuecard.report.findings import looked_at, ordered_findings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import display_text, highlight
 from cuecard.report.verdict import key_figures, verdict
@@ -27,8 +27,9 @@ _TONES: dict[Severity, tuple[str, str]] = {
     "info": ("dim", "○"),
 }
 _INDENT = (0, 0, 0, 2)
-#: Columns that a terminal has room for; the report and the parquet file have them all.
-_COLUMNS_SHOWN = 8
+#: Text is cut to this many characters before a column is left out; columns stand this far apart.
+_TEXT_WIDTH = 18
+_GAP = 3
 
 
 def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
@@ -64,9 +65,6 @@ def _finding(card: Card, finding: FindingModel) -> RenderableType:
     tone, sign = _TONES[finding.severity]
     title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
     lines: list[RenderableType] = [Text(display_text(finding.text, 2000))]
-    numbers_line = " · ".join(f"{name.lower()} {value}" for name, value in facts(finding))
-    if numbers_line:
-        lines.append(Text(numbers_line, style="dim"))
     lines += [_example(card, finding, example) for example in finding.evidence[:1]]
     return Group(title, Padding(Group(*lines), _INDENT))
 
@@ -93,23 +91,43 @@ def _section(card: Card, name: str, console: Console, top: int) -> None:
     if view.figures and not view.lead:
         console.print(_figures(view.figures))
     for table in view.tables[:1]:
-        console.print(_table(table, top))
+        console.print(_table(table, top, console.width))
     for note in view.notes:
         console.print(Text(display_text(note, 1000), style="dim"))
 
 
-def _table(view: TableView, top: int) -> RenderableType:
+def _table(view: TableView, top: int, width: int) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    shown = [i for i, column in enumerate(view.columns) if column.brief][:_COLUMNS_SHOWN]
-    for i in shown:
+    rows = [
+        [column.write(value) for column, value in zip(view.columns, row, strict=True)]
+        for row in view.rows[:top]
+    ]
+    widths = _widths(view, rows, width)
+    for i, most in widths.items():
         column = view.columns[i]
-        justify = "right" if column.numeric else "left"
-        table.add_column(Text(display_text(column.title)), justify=justify, no_wrap=True, overflow="ellipsis")
-    for row in view.rows[:top]:
-        table.add_row(*(Text(view.columns[i].write(row[i])) for i in shown))
-    if view.total <= top:
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        title = Text(display_text(column.title))
+        table.add_column(title, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
+    for row in rows:
+        table.add_row(*(Text(row[i]) for i in widths))
+    if view.total <= len(rows):
         return table
-    rest = f"{min(top, len(view.rows)):,} of {view.total:,} rows" + (
-        f"; all in {view.source}" if view.source else ""
-    )
-    return Group(table, Text(rest, style="dim"))
+    source = f"; all in {view.source}" if view.source else ""
+    return Group(table, Text(f"{len(rows):,} of {view.total:,} rows{source}", style="dim"))
+
+
+def _widths(view: TableView, rows: Sequence[Sequence[str]], width: int) -> dict[int, int]:
+    """Return the columns that fit beside each other and their widths: texts are cut, numbers never."""
+    brief = [i for i, column in enumerate(view.columns) if column.brief]
+    natural = {i: max([len(view.columns[i].title), *(len(row[i]) for row in rows)]) for i in brief}
+    texts = [i for i in brief if not view.columns[i].numeric]
+    least = {i: min(natural[i], _TEXT_WIDTH) if i in texts else natural[i] for i in brief}
+    while len(least) > 1 and sum(least.values()) + _GAP * len(least) > width:
+        least.popitem()
+    spare = width - sum(least.values()) - _GAP * len(least)
+    for i in texts:
+        if i in least:
+            more = max(0, min(natural[i] - least[i], spare))
+            least[i] += more
+            spare -= more
+    return least

@@ -9,6 +9,7 @@ from cuecard.analysis import Severity
 from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
+from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure
 
 
@@ -82,7 +83,7 @@ def key_figures(card: Card) -> list[KeyFigure]:
     )
     if strongest is not None:
         chance = f"{numbers.percent(strongest.chance)} by chance"
-        shown.append(KeyFigure("in the strongest finding", numbers.percent(strongest.value), chance))
+        shown.append(KeyFigure(display_text(strongest.title, 60), numbers.percent(strongest.value), chance))
     overlap = (card.sections["overview"].summary.get("overlap") or {}) if "overview" in card.sections else {}
     if overlap.get("test_examples"):
         share = overlap["sentence"] / overlap["test_examples"]

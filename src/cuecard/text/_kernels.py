@@ -53,12 +53,13 @@ def _rehashed(slots: Array, keys: Array, n_slots: int) -> tuple[Array, Array]:
 def _grown(array: Array, size: int) -> Array:
     """Return the array in a larger one of at least `size` places."""
     larger = np.empty(max(size, 2 * len(array)), dtype=array.dtype)
-    larger[: len(array)] = array
+    for i in range(len(array)):  # a slice would take a second longer to compile
+        larger[i] = array[i]
     return larger
 
 
 @njit(cache=True, nogil=True)
-def _width_and_point(data: Array, i: int) -> tuple[int, int]:
+def width_and_point(data: Array, i: int) -> tuple[int, int]:
     """Return the number of bytes and the code point of the character beyond ASCII that begins at byte i."""
     lead = int(data[i])
     if lead < 0xE0:
@@ -146,7 +147,7 @@ def encode_rows(
                 kind = byte >> 8
                 byte &= 0xFF
                 if kind == WIDE:
-                    width, point = _width_and_point(data, i)
+                    width, point = width_and_point(data, i)
                     kind = int(kinds[point])
             if kind == LETTER:
                 if inner:
@@ -232,7 +233,7 @@ def code_points_seen(data: Array) -> Array:
         if data[i] < 0x80:
             i += 1
             continue
-        width, point = _width_and_point(data, i)
+        width, point = width_and_point(data, i)
         seen[point] = True
         i += width
     return seen

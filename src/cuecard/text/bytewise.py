@@ -33,23 +33,23 @@ def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) 
 
     The vocabulary is in order of first occurrence, whatever the number of threads.
     """
-    data, offsets = _utf8(texts)
+    data, offsets = utf8(texts)
     kinds = _NO_KINDS
     if data.size and data.max() > 127:
         # Lower-casing beyond ASCII may change a character's length, so it comes before the loop.
-        data, offsets = _utf8(texts.str.to_lowercase())
+        data, offsets = utf8(texts.str.to_lowercase())
         kinds = code_point_kinds(rule, _kernels.code_points_seen(data))
     return _encode(data, offsets, byte_actions(rule), kinds, threads)
 
 
 def space_chunks(texts: pl.Series, *, threads: int | None = None) -> Tokens:
     """Return the runs of characters between spaces (U+0020 only) of every text, as they are written."""
-    return _encode(*_utf8(texts), _ALL_BUT_SPACES, _NO_KINDS, threads)
+    return _encode(*utf8(texts), _ALL_BUT_SPACES, _NO_KINDS, threads)
 
 
 def whole_texts(texts: pl.Series, *, threads: int | None = None) -> Tokens:
     """Return every text as one token, an empty one as none: the vocabulary is the distinct texts."""
-    return _encode(*_utf8(texts), _EVERY_BYTE, _NO_KINDS, threads)
+    return _encode(*utf8(texts), _EVERY_BYTE, _NO_KINDS, threads)
 
 
 def _encode(
@@ -90,11 +90,11 @@ def _merged(parts: list[Part]) -> Part:
     return ids, np.concatenate([part[1] for part in parts]), arena, starts
 
 
-def _utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
     if texts.null_count():
         texts = texts.fill_null("")
-    array = texts.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offset_buffer, data_buffer = array.buffers()
     if offset_buffer is None or len(array) == 0:
         offsets = np.zeros(len(array) + 1, dtype=np.int64)

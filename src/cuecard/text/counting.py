@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from cuecard.text.tokens import Tokens
 #: Below this many tokens a second thread costs more than it saves.
 TOKENS_PER_THREAD = 1 << 19
 
+#: Arrays from outside are brought to one layout, so that each loop is compiled once.
+_COMPILED_FOR: tuple[Literal["C"], Literal["W"]] = ("C", "W")
+
 
 def presence_counts(
     tokens: Tokens | NGrams, label_codes: npt.NDArray[np.int32], n_labels: int, *, threads: int | None = None
@@ -23,7 +27,7 @@ def presence_counts(
 
     A type counts once per text. A text whose code is negative is left out.
     """
-    codes = np.ascontiguousarray(label_codes, dtype=np.int32)
+    codes = np.require(label_codes, np.int32, _COMPILED_FOR)
     # Every thread has counts of its own: they must stay small beside the tokens.
     at_least = max(TOKENS_PER_THREAD, tokens.n_types * n_labels)
     bounds = parts_of_rows(tokens.offsets, threads, at_least)
@@ -75,10 +79,10 @@ def within_example_counts(
     share their code. Examples in which no row has the feature say nothing about it and are not counted.
     """
     features, sizes, having, right_has = _kernels.features_of_examples(
-        indices,
-        indptr,
-        np.ascontiguousarray(example_codes, dtype=np.int64),
-        np.ascontiguousarray(right, dtype=np.bool_),
+        np.require(indices, np.int32, _COMPILED_FOR),
+        np.require(indptr, np.int64, _COMPILED_FOR),
+        np.require(example_codes, np.int64, _COMPILED_FOR),
+        np.require(right, np.bool_, _COMPILED_FOR),
         n_features,
     )
     base = int(sizes.max(initial=0)) + 1

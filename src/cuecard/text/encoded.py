@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.language import guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
 from cuecard.text.tokenise import tokenise
@@ -30,6 +31,7 @@ class Encoded:
     scope: Scope = "hypothesis"
     language: str = "en"
     tokeniser: str = "default"
+    annotator: Backend = "auto"
 
     @property
     def vocabulary(self) -> pl.Series:
@@ -43,6 +45,17 @@ class Encoded:
             return self.hypothesis if self.scope == "hypothesis" else self.premise
         stacked = _stacked(self.premise, self.hypothesis)
         return Tokens(*_paired(stacked.ids, stacked.offsets), self.vocabulary)
+
+    @cached_property
+    def annotations(self) -> tuple[Annotations, ...]:
+        """The properties of the texts a feature looks at: of one text per instance, or of both."""
+        parts = {"hypothesis": self.hypothesis, "premise": self.premise}
+        annotator = get_annotator(self.language, self.annotator)
+        return tuple(
+            annotator.annotate(self.instances.table[name], tokens if self.tokeniser == "default" else None)
+            for name, tokens in parts.items()
+            if self.scope in (name, "both")
+        )
 
     def ngrams(self, n: int) -> NGrams:
         """Return the runs of n tokens a feature looks at; none crosses from premise to hypothesis."""
@@ -58,6 +71,7 @@ def encode(
     tokens: str | None = None,
     scope: Scope = "hypothesis",
     language: str | None = None,
+    annotator: Backend = "auto",
     threads: int | None = None,
 ) -> Encoded:
     """Return the instances with integer tokens, premise and hypothesis over one vocabulary.
@@ -70,7 +84,7 @@ def encode(
     tokens = tokens or suggested_tokeniser(language)
     both = tokenise(pl.concat([premises, hypotheses]), tokens, threads=threads)
     n = len(instances)
-    return Encoded(instances, both.rows(0, n), both.rows(n, 2 * n), scope, language, tokens)
+    return Encoded(instances, both.rows(0, n), both.rows(n, 2 * n), scope, language, tokens, annotator)
 
 
 def _stacked(premise: Tokens, hypothesis: Tokens) -> Tokens:

@@ -64,8 +64,9 @@ def noun_types(texts: pl.Series) -> frozenset[str]:
     content_before = ~functional[before] & (before != boundary)
 
     noun = settled
-    for _ in range(_PASSES):
-        modified = (opener | preposition)[two_before] & content_before & ~noun[before]
+    for taken in range(_PASSES):
+        # Before any noun is known, "the man sits" would read like "the old man".
+        modified = (opener | preposition)[two_before] & content_before & ~noun[before] & (taken > 0)
         opened = opener[before] | modified
         subject = (before == boundary) & before_verbs[after]
         yes = (opened & closed) | subject | (preposition[before] & closed)

@@ -41,7 +41,7 @@ def tokenise(texts: pl.Series, tokens: str = "default", *, threads: int | None =
 
     `tokens` names one of `TOKENISERS`; `threads` limits the cores used and never changes the result.
     """
-    return TOKENISERS.get(tokens).run(texts, threads=threads)
+    return TOKENISERS.get(tokens).run(texts.cast(pl.String), threads=threads)
 
 
 def _tokenise_lemmas(texts: pl.Series, *, threads: int | None = None) -> Tokens:

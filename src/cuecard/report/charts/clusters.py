@@ -70,8 +70,8 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
         .encode(
             x=alt.X("x:Q", axis=hidden, scale=alt.Scale(zero=False, nice=False, padding=12)),
             y=alt.Y("y:Q", axis=hidden, scale=alt.Scale(zero=False, nice=False, padding=12)),
-            color=label_colour(names, symbolSize=90),
-            shape=label_shape(names, symbolSize=90),
+            color=label_colour(names, symbolSize=90, symbolOpacity=1),
+            shape=label_shape(names, symbolSize=90, symbolOpacity=1),
             tooltip=[
                 alt.Tooltip("text:N", title="text"),
                 alt.Tooltip("label:N", title="label"),
@@ -81,23 +81,20 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
             ],
         )
     )
-    shown = alt.condition(chosen, alt.value(1), alt.value(0.1))
-    small = base.transform_filter(f"!({loud})").mark_point(filled=True, size=9, strokeWidth=0, clip=True)
+    small = base.transform_filter(f"!({loud})").mark_point(filled=True, size=13, strokeWidth=0, clip=True)
     large = base.transform_filter(loud).mark_point(filled=True, size=62, strokeWidth=0, clip=True)
     layers = [
-        small.encode(opacity=alt.condition(chosen, alt.value(0.28), alt.value(0.03))),
+        small.encode(opacity=alt.condition(chosen, alt.value(0.42), alt.value(0.04))),
         large.encode(opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.04))).add_params(
             threshold, zoom, chosen
         ),
-        *_map_names(points, about, shown),
+        *_map_names(points, about),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=_CANVAS)
-    return chart
+    return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=_CANVAS)
 
 
-def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]], shown: Any) -> list[Any]:
+def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[Any]:
     """Return the names of the clusters that lean most, each at the middle of its points."""
-    del shown
     middles = points.group_by("cluster").agg(pl.col("x").median(), pl.col("y").median(), n=pl.len())
     rows = [
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any
 
 import altair as alt
@@ -81,12 +82,9 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
         .add_params(chosen, zoom)
     )
     curves = _curves(section, tables["cues"], labels, x, y, colour, visible)
-    # On a narrow screen only the strongest names have room.
-    room = alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0))
-    written = alt.Chart(inline(_names(rows))).encode(x=x, y=y, text="feature:N", opacity=room)
-    text = {"align": "left", "dx": 7, "clip": True, "aria": False, "limit": 150, "tooltip": False}
-    halo, name = written.mark_text(style="halo", **text), written.mark_text(style="name", **text)
-    return alt.layer(*curves, quiet, loud, halo, name).properties(width="container", height=_MAP_SIZE[1])
+    return alt.layer(*curves, quiet, loud, *_written(rows, x, y)).properties(
+        width="container", height=_MAP_SIZE[1]
+    )
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,6 +94,7 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
         "label": display_text(row["label"], 60),
         "n": row["train_count"],
         "share": round(row["share"], 4),
+        "train": f"{numbers.percent(row['share'])} of {numbers.count(row['train_count'])}",
         "interval": f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}",
         "lift": round(row["lift"], 3) if numbers.is_number(row["lift"]) else None,
         "p": numbers.probability(None, row["log10_p"]),
@@ -110,32 +109,46 @@ def _tooltip() -> list[Any]:
         alt.Tooltip("feature:N", title="feature"),
         alt.Tooltip("family:N", title="family"),
         alt.Tooltip("label:N", title="points to"),
-        alt.Tooltip("share:Q", title="train share", format=".1%"),
+        alt.Tooltip("train:N", title="train share"),
         alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("n:Q", title="train instances", format=","),
         alt.Tooltip("test:N", title="test share"),
         alt.Tooltip("lift:Q", title="lift", format=".2f"),
         alt.Tooltip("p:N", title="p-value"),
     ]
 
 
+def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any) -> list[Any]:
+    """Return names beside the strongest points, on the side with room, legible over other points."""
+    # On a narrow screen only the strongest names have room.
+    room = alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0))
+    layers = []
+    for side, offset in (("left", 7), ("right", -7)):
+        names = [name for name in _names(rows) if name["align"] == side]
+        chart = alt.Chart(inline(names)).encode(x=x, y=y, text="feature:N", opacity=room)
+        text = {"align": side, "dx": offset, "clip": True, "aria": False, "limit": 150, "tooltip": False}
+        layers += [chart.mark_text(style=style, **text) for style in ("halo", "name")]
+    return layers
+
+
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the points to write a name beside: the strongest, each kept clear of those before it."""
-    if not rows:
+    strong = [row for row in rows[:_NAME_CANDIDATES] if row["significant"]]
+    if not strong:
         return []
     width, height = _MAP_SIZE
-    counts = np.log([max(row["n"], 1) for row in rows])
-    span = max(float(counts.max() - counts.min()), 1e-9)
+    lowest, highest = (log(max(1, extreme(row["n"] for row in rows))) for extreme in (min, max))
     taken: list[tuple[float, float, float]] = []
     written: list[dict[str, Any]] = []
-    significant = [row["feature"] for row in rows[:_NAME_CANDIDATES] if row["significant"]]
-    for i in saying_something_new(significant):
-        row = rows[i]
-        left = float(counts[i] - counts.min()) / span * width
-        right, middle = left + 14 + 7.0 * len(row["feature"]), row["share"] * height
-        if right <= width and all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
+    for i in saying_something_new([row["family"] for row in strong], [row["feature"] for row in strong]):
+        row = strong[i]
+        at = (log(max(1, row["n"])) - lowest) / max(highest - lowest, 1e-9) * width
+        length = 14 + 7.0 * len(row["feature"])
+        align, left = ("left", at) if at < 0.75 * width else ("right", at - length)
+        right, middle = left + length, row["share"] * height
+        if all(right < a or b < left or abs(middle - m) > 16 for a, b, m in taken):
             taken.append((left, right, middle))
-            written.append({k: row[k] for k in ("feature", "n", "share", "label")} | {"rank": len(written)})
+            name = {key: row[key] for key in ("feature", "n", "share")}
+            written.append(name | {"align": align, "rank": len(written)})
     return written[:MOST_NAMES]
 
 
@@ -149,17 +162,16 @@ def _curves(
     visible: Any,
 ) -> list[Any]:
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
-    prior = {display_text(label, 60): prior_of(section).get(label) for label in labels}
+    known = prior_of(section)
+    prior = {display_text(label, 60): known[label] for label in labels if label in known}
     z = float(norm.isf(max(critical_p(section, cues), 1e-300) / 2))
     lowest, highest = cues["train_count"].min(), cues["train_count"].max()
     if lowest is None or highest is None:
         return []
     grid = np.geomspace(max(float(lowest), 1.0) * 0.9, max(float(highest), 10.0) * 1.4, 60)  # type: ignore[arg-type]
-    priors = [{"label": label, "share": p} for label, p in prior.items() if p is not None]
-    bounds = [
-        {"label": row["label"], "n": float(n), "share": float(row["share"] + z * np.sqrt(variance / n))}
-        for row in priors
-        for variance in [row["share"] * (1 - row["share"])]
+    bounds: list[dict[str, Any]] = [
+        {"label": label, "n": float(n), "share": float(p + z * np.sqrt(p * (1 - p) / n))}
+        for label, p in prior.items()
         for n in grid
     ]
     lines = (
@@ -168,7 +180,9 @@ def _curves(
         .encode(x=x, y=y, color=colour, opacity=visible)
     )
     chance = (
-        alt.Chart(inline(priors))
+        alt.Chart(
+            inline({"label": label, "share": p, "text": numbers.percent(p)} for label, p in prior.items())
+        )
         .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
         .encode(
             y=y,
@@ -176,7 +190,7 @@ def _curves(
             opacity=visible,
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("share:Q", title="share of train", format=".1%"),
+                alt.Tooltip("text:N", title="share of train"),
             ],
         )
     )
@@ -235,6 +249,7 @@ def family_counts(section: Section) -> Any:
                 "family": name,
                 "significant": family["significant"] / tested,
                 "cues": family["cues"] / tested,
+                "said": numbers.percent(family["significant"] / tested),
                 "text": f"{numbers.count(family['cues'])} of {numbers.count(tested)}",
             }
         )
@@ -245,7 +260,7 @@ def family_counts(section: Section) -> Any:
         tooltip=[
             alt.Tooltip("family:N", title="family"),
             alt.Tooltip("text:N", title="cues of features tested"),
-            alt.Tooltip("significant:Q", title="significant", format=".1%"),
+            alt.Tooltip("said:N", title="significant"),
         ],
     )
     significant = base.mark_bar(style="quiet", height=14, cornerRadiusEnd=2).encode(

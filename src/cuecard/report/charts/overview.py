@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
@@ -26,7 +27,7 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
             "split": str(row["split"]),
             "share": row["share"],
             "count": row["count"],
-            "text": f"{100 * row['share']:.1f} %",
+            "text": numbers.percent(row["share"]),
         }
         for row in balance.iter_rows(named=True)
     ]
@@ -57,7 +58,9 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
     return (bars + text).properties(width="container", height=max(220, 26 * len(splits) * len(names)))
 
 
-def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str) -> Any:
+def length_distribution(
+    tables: Mapping[str, pl.DataFrame], labels: Sequence[str], field: str, *, name: str
+) -> Any:
     """Return curves of text length by label, each label's area the same, on the train split.
 
     Long texts are counted in wider bins; the longest 0.5 % are not shown.
@@ -82,7 +85,7 @@ def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str
             "label": display_text(row["label"], 60),
             "tokens": row["bin"],
             "share": row["share"],
-            "count": row["count"],
+            "said": f"{numbers.percent(row['share'])} ({numbers.count(row['count'])})",
         }
         for row in binned.iter_rows(named=True)
     ]
@@ -90,7 +93,7 @@ def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str
         fields=["tokens"], nearest=True, on="pointerover", empty=False, clear="pointerout"
     )
     base = alt.Chart(inline(rows)).encode(
-        x=alt.X("tokens:Q", title=f"words in the {field}", axis=alt.Axis(grid=False, tickMinStep=1)),
+        x=alt.X("tokens:Q", title=f"words in the {name}", axis=alt.Axis(grid=False, tickMinStep=1)),
         y=alt.Y("share:Q", axis=percent_axis(None, tickCount=4)),
         color=label_colour(names, symbolType="stroke", symbolStrokeWidth=3),
     )
@@ -104,8 +107,7 @@ def length_distribution(tables: Mapping[str, pl.DataFrame], labels: Sequence[str
                 alt.Tooltip(
                     "tokens:Q", title="words" if width == 1 else f"words, from … to {width - 1} more"
                 ),
-                alt.Tooltip("share:Q", title="share of the label", format=".1%"),
-                alt.Tooltip("count:Q", title="instances", format=","),
+                alt.Tooltip("said:N", title="share (instances)"),
             ],
         )
         .add_params(near)

@@ -79,7 +79,7 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     )
     return [
         f"Number of clusters: {summary['why_k']}. {shuffled}",
-        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; never below 5.0) and "
+        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no cluster leans) and "
         f"{summary['peco_released_kl']:.1f} (KL divergence).",
     ]
 

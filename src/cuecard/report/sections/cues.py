@@ -47,8 +47,8 @@ def _verdict(summary: dict[str, Any]) -> str:
         )
     return (
         f"{numbers.count(summary['significant'])} of {tested} "
-        f"({numbers.percent(summary['significant'] / summary['features'])}) are associated with a label beyond "
-        f"chance at a false discovery rate of {numbers.percent(summary['alpha'], 0)}; "
+        f"({numbers.percent(summary['significant'] / summary['features'])}) are associated with a label "
+        f"beyond chance at a false discovery rate of {numbers.percent(summary['alpha'], 0)}; "
         f"{numbers.count(summary['cues'])} of them occur often enough to be listed as cues."
     )
 
@@ -60,8 +60,9 @@ def _strongest(card: Card, section: Section) -> list[str]:
     row = frame.row(0, named=True)
     prior = prior_of(section).get(row["label"])
     return [
-        f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: {numbers.percent(row['share'])} of the "
-        f"{numbers.count(row['train_count'])} train instances that have it are {row['label']}, "
+        f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: "
+        f"{numbers.percent(row['share'])} of the {numbers.count(row['train_count'])} train instances that "
+        f"have it are {row['label']}, "
         f"against {numbers.percent(prior)} of all."
     ]
 
@@ -90,22 +91,22 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         ChartView(
             "Map of cues",
             cue_map,
-            alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of train instances and share of "
-            "the label each points to; those above their label's curve are significant. The table below has the same "
-            "numbers.",
-            caption="Each point is a feature. Dashed lines are what chance gives (the label's share of train); above the "
-            f"curve of its colour a share is significant.{sampled} Choose a label in the legend; drag to move, "
-            "Ctrl + wheel to zoom, double-click to reset.",
+            alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of train instances "
+            "and share of the label each points to; those above their label's curve are significant. The "
+            "table below has the same numbers.",
+            caption="Each point is a feature. Dashed lines are chance, the label's share of train; "
+            f"above the curve of its colour a share is significant.{sampled} Choose a label in the legend; "
+            "drag to move, Ctrl + wheel to zoom, double-click resets.",
         )
     ]
     with_cues = [label for label in labels if strongest(frame, label, 1).height]
     charts += [_label_chart(card, section, label) for label in with_cues[:MOST_LABELS]]
-    if len(section.summary.get("families", {})) > 1:
+    if len(section.summary.get("families", {})) > 1 and section.summary["significant"]:
         charts.append(
             ChartView(
                 "By family",
                 by_family,
-                alt="Bars of the share of features that are significant and that are cues, one per feature family.",
+                alt="Bars of the share of features that are significant and that are cues, one per family.",
                 caption="Blue: cues. Grey: significant, but too rare in a split to be listed.",
             )
         )
@@ -122,8 +123,8 @@ def _label_chart(card: Card, section: Section, label: str) -> ChartView:
     return ChartView(
         f"Cues of {display_text(label, 40)}",
         draw,
-        alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, with 95 % interval, in "
-        f"train and test; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
+        alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, in train "
+        f"with 95 % interval and in test; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
         caption="● train, with 95 % interval · ◇ test · ┆ chance",
         wide=False,
     )

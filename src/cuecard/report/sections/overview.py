@@ -21,7 +21,7 @@ def overview(card: Card, section: Section) -> SectionView:
     return SectionView(
         lead=[*_sizes(card, summary), *_overlap(card, summary), *_repeats(summary)],
         figures=_figures(card, summary),
-        charts=_charts(card, section),
+        charts=_charts(card),
         tables=[_duplicates(card.tables["duplicates"])] if _has_rows(card, "duplicates") else [],
     )
 
@@ -43,9 +43,8 @@ def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
     if card.dataset.task in ("choice", "preference") or not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
-    return [
-        f"{sentence}; always answering “{label}” would be right for {numbers.percent(most / total)} of {first}."
-    ]
+    share = numbers.percent(most / total)
+    return [f"{sentence}; always answering “{label}” would be right for {share} of {first}."]
 
 
 def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
@@ -54,18 +53,11 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
     if not tests:
         return []
     seen = overlap["hypothesis"]
-    text = (
-        "text"
-        if card.dataset.task == "text"
-        else "hypothesis"
-        if card.dataset.task == "pair"
-        else "answer text"
-    )
-    whole = (
-        f"; {numbers.plural(overlap['pair'], 'test example')} also in whole"
-        if card.dataset.task != "text"
-        else ""
-    )
+    text = _text_name(card)
+    if not seen:
+        return [f"None of {numbers.count(tests)} test examples has its {text} in train."]
+    pairs = overlap["pair"] if card.dataset.task != "text" else 0
+    whole = f"; {numbers.plural(pairs, 'test example')} also in whole" if pairs else ""
     return [
         f"The {text} of {numbers.count(seen)} of {numbers.count(tests)} test examples "
         f"({numbers.percent(seen / tests)}) also occurs in train{whole}."
@@ -84,13 +76,13 @@ def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
         KeyFigure(f"{name} examples", numbers.count(split["examples"]))
         for name, split in summary.get("splits", {}).items()
     ]
-    train = next(iter(summary.get("splits", {}).values()), {})
+    train: dict[str, Any] = next(iter(summary.get("splits", {}).values()), {})
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
         if lengths.get("max"):
             reach = f"{numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])} for most"
-            label = "words in a text" if card.dataset.task == "text" else f"words in a {field}"
-            figures.append(KeyFigure(label, numbers.number(lengths["median"]), reach))
+            name = _text_name(card) if field == "hypothesis" else field
+            figures.append(KeyFigure(f"words in a {name}", numbers.number(lengths["median"]), reach))
     if "vocabulary" in summary:
         figures.append(KeyFigure("distinct words", numbers.count(summary["vocabulary"])))
     duplicates = summary.get("duplicates", {})
@@ -107,65 +99,69 @@ def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
     return figures
 
 
-def _charts(card: Card, section: Section) -> list[ChartView]:
-    del section
-    tables, labels = card.tables, card.dataset.labels
+def _charts(card: Card) -> list[ChartView]:
     charts = []
-    if _has_rows(card, "label_balance"):
+    # Where every example has one right choice, labels are balanced and premises are shared by construction.
+    grouped = card.dataset.task in ("choice", "preference")
+    if _has_rows(card, "label_balance") and not grouped:
 
         def balance() -> Any:
             from cuecard.report.charts.overview import label_balance
 
-            return label_balance(tables, labels)
+            return label_balance(card.tables, card.dataset.labels)
 
         charts.append(
             ChartView(
                 "Label balance",
                 balance,
-                alt=f"Bars of the share of {len(labels)} labels in each split.",
+                alt="Bars of the share of each label in each split.",
                 caption="Share of each label among the instances of a split.",
                 wide=False,
             )
         )
+    fields = ("hypothesis",) if grouped else ("hypothesis", "premise")
     if _has_rows(card, "lengths"):
-        charts += [_length_chart(card, field) for field in ("hypothesis", "premise") if _varies(card, field)]
+        charts += [_length_chart(card, field) for field in fields if _varies(card, field)]
     return charts
 
 
 def _varies(card: Card, field: str) -> bool:
-    lengths = card.tables["lengths"].filter(
-        (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
-    )
-    return lengths["tokens"].n_unique() > 1
+    train = (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
+    return card.tables["lengths"].filter(train)["tokens"].n_unique() > 1
 
 
 def _length_chart(card: Card, field: str) -> ChartView:
+    name = _text_name(card) if field == "hypothesis" else field
+
     def draw() -> Any:
         from cuecard.report.charts.overview import length_distribution
 
-        return length_distribution(card.tables, card.dataset.labels, field)
+        return length_distribution(card.tables, card.dataset.labels, field, name=name)
 
     return ChartView(
-        f"Length of the {field}",
+        f"Length of the {name}",
         draw,
-        alt=f"Curves of the number of words in the {field}, one per label, on train.",
-        caption="Share of each label's train instances. Where curves differ, length is a cue. The longest 0.5 % are not shown.",
+        alt=f"Curves of the number of words in the {name}, one per label, on train.",
+        caption="Share of each label's train instances. Where curves differ, length is a cue. "
+        "The longest 0.5 % are not shown.",
         wide=False,
     )
 
 
+def _text_name(card: Card) -> str:
+    """Return what the judged text is called in this task."""
+    return {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}[
+        card.dataset.task
+    ]
+
+
 def _duplicates(frame: pl.DataFrame) -> TableView:
-    titles = {
-        "premise": "Premise",
-        "hypothesis": "Hypothesis",
-        "labels": "Labels",
-        "count": "Times",
-        "splits": "Splits",
-    }
-    columns = [name for name in titles if name in frame.columns]
+    columns = [n for n in ("premise", "hypothesis", "labels", "count", "splits") if n in frame.columns]
+    if (frame["premise"] == "").all():
+        columns.remove("premise")
     return TableView(
         title="Repeated inputs",
-        columns=[Column(titles[name], "count" if name == "count" else "text") for name in columns],
+        columns=[Column(name.capitalize(), "count" if name == "count" else "text") for name in columns],
         rows=frame.select(columns).head(MOST_DUPLICATES).rows(),
         total=frame.height,
         source="tables/duplicates.parquet",

@@ -1,0 +1,75 @@
+"""Whether a text has a misspelt word, by Hunspell's American English dictionary."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.errors import MissingExtraError
+from cuecard.text.annotate import _kernels
+from cuecard.text.annotate.word_lists import words
+from cuecard.text.tokens import Tokens
+
+
+class Dictionary(Protocol):
+    """What we use of Hunspell."""
+
+    def spell(self, word: str) -> bool:
+        """Return whether the word is in the dictionary."""
+        ...
+
+
+#: British endings and their American ones: the dictionary is American, and British spelling is no mistake.
+_BRITISH = [
+    (re.compile(pattern), american)
+    for pattern, american in [
+        (r"our(?=$|s$|ed$|ing$|ful|less|able|ite|er)", "or"),
+        (r"(?<=[a-z]{2})is(?=e$|es$|ed$|ing$|er$|ers$|ation$|ations$)", "iz"),
+        (r"ys(?=e$|es$|ed$|ing$)", "yz"),
+        (r"(?<=[bt])re(?=$|s$|d$)", "er"),
+        (r"ll(?=ed$|ing$|er$|ers$)", "l"),
+        (r"ogue(?=$|s$)", "og"),
+        (r"ence(?=$|s$)", "ense"),
+        (r"ae|oe", "e"),
+        (r"mme(?=$|s$)", "m"),
+    ]
+]
+
+
+def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Return which texts have a misspelt word; words with a capital may be names and are let pass."""
+    written_small = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
+    written_small[tokens.ids[(flags & _kernels.CAPITAL) == 0]] = True
+    misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
+    # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
+    misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
+    found: npt.NDArray[np.bool_] = _kernels.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
+    return found
+
+
+def is_misspelt(word: str) -> bool:
+    """Return whether a lower-cased word is not in the dictionary; numbers and single letters never are."""
+    if len(word) < 2 or not word.replace("'", "").isalpha() or not word.isascii():
+        return False
+    dictionary = _dictionary()
+    if word.removesuffix("'s") in words("newer_words", "newer"):
+        return False
+    forms = [word, word.capitalize(), word.upper()]
+    if word.endswith("'s"):
+        forms += [word[:-2], word[:-2].capitalize(), word[:-2].upper()]
+    forms += [pattern.sub(american, word) for pattern, american in _BRITISH if pattern.search(word)]
+    return not any(dictionary.spell(form) for form in forms)
+
+
+@cache
+def _dictionary() -> Dictionary:
+    try:
+        from hunspell import Hunspell
+    except ImportError:
+        raise MissingExtraError("chunspell", "english", "Spelling of English words") from None
+    dictionary: Dictionary = Hunspell("en_US")
+    return dictionary

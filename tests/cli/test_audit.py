@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+PAIRS = pl.DataFrame(
+    {
+        "premise": [f"premise {i}" for i in range(60)],
+        "hypothesis": [f"nobody text {i}" if i % 2 else f"somebody text {i}" for i in range(60)],
+        "label": ["no" if i % 2 else "yes" for i in range(60)],
+    }
+)
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.csv"
+    PAIRS.write_csv(path)
+    return path
+
+
+def test_audit_prints_the_card_and_writes_the_promised_files(cuecard, pairs, tmp_path):
+    ran = cuecard("audit", pairs, "--out", tmp_path / "out")
+    assert ran.code == 0
+    assert "nobody" in ran.out
+    assert str(tmp_path / "out" / "report.html") in ran.out.replace("\n", "")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["card.json", "report.html", "tables"]
+    columns = pl.read_parquet(tmp_path / "out" / "tables" / "cues.parquet").columns
+    promised = (
+        "family, feature, train_count, test_count, cueness, label, share, share_low, share_high, lift, z, p_value, "
+        "q_value, mutual_information, significant, is_cue, train_no, train_yes, test_no, test_yes"
+    )
+    assert set(promised.split(", ")) <= set(columns)
+    associations = pl.read_parquet(tmp_path / "out" / "tables" / "associations.parquet")
+    assert associations.columns == [
+        "family",
+        "feature",
+        "label",
+        "n",
+        "k",
+        "z",
+        "log10_p",
+        "q_value",
+        "pmi",
+        "lmi",
+    ]
+    assert {"example_id", "split"} <= set(
+        pl.read_parquet(tmp_path / "out" / "tables" / "examples.parquet").columns
+    )
+
+
+def test_json_is_the_card_and_nothing_else(cuecard, pairs):
+    ran = cuecard("audit", pairs, "--json")
+    card = json.loads(ran.out)
+    assert card["cuecard"] == "1"
+    assert card["sections"]["cues"]["status"] == "done"
+    assert ran.err == ""
+
+
+def test_quiet_prints_nothing(cuecard, pairs, tmp_path):
+    ran = cuecard("audit", pairs, "--quiet", "--out", tmp_path / "out")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_only_and_features_narrow_what_runs(cuecard, pairs):
+    card = json.loads(cuecard("audit", pairs, "--only", "cues", "--features", "word,length", "--json").out)
+    assert list(card["sections"]) == ["cues"]
+    assert list(card["sections"]["cues"]["summary"]["families"]) == ["word", "length"]
+
+
+def test_a_regular_expression_of_the_users_own_becomes_a_feature(cuecard, pairs):
+    card = json.loads(cuecard("audit", pairs, "--regex", "odd=[13579]$", "--json").out)
+    assert card["sections"]["cues"]["summary"]["families"]["regex"]["significant"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--regex", "broken=("], "not valid"),
+        (["--regex", "nameless"], "NAME=PATTERN"),
+        (["--features", "wrod"], "Did you mean 'word'"),
+        (["--tokens", "stuborn"], "Did you mean 'stubborn'"),
+        (["--only", "cue"], "Did you mean 'cues'"),
+        (["--columns", "label=nowhere"], "nowhere"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence_and_exit_code_2(cuecard, pairs, tmp_path, arguments, complaint):
+    ran = cuecard("audit", pairs, "--out", tmp_path / "out", *arguments)
+    assert ran.code == 2
+    assert complaint in ran.err
+    assert "Traceback" not in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_report_verb_draws_a_saved_card_again(cuecard, pairs, tmp_path):
+    cuecard("audit", pairs, "--out", tmp_path / "out", "--quiet")
+    (tmp_path / "out" / "report.html").unlink()
+    ran = cuecard("report", tmp_path / "out")
+    assert ran.code == 0
+    assert (tmp_path / "out" / "report.html").stat().st_size > 100_000
+
+
+def test_report_of_what_is_no_card_is_exit_code_2(cuecard, tmp_path):
+    ran = cuecard("report", tmp_path)
+    assert ran.code == 2
+    assert "there is no card" in ran.err
+
+
+def test_explain_shows_counts_examples_and_companions(cuecard, pairs):
+    ran = cuecard("explain", "nobody", pairs)
+    assert ran.code == 0
+    assert "points to no" in ran.out
+    assert "100\xa0%" in ran.out
+    assert "nobody text 1" in ran.out
+
+
+def test_explain_as_json_and_an_unknown_cue(cuecard, pairs):
+    document = json.loads(cuecard("explain", "nobody", pairs, "--json").out)
+    assert document["touched"] == {"train": 0.5}
+    ran = cuecard("explain", "nobdy", pairs)
+    assert ran.code == 2
+    assert "'nobody'" in ran.err
+
+
+def test_datasets_lists_presets_and_shows_one(cuecard):
+    assert "snli" in cuecard("datasets").out
+    assert "contradiction" in cuecard("datasets", "snli").out
+    assert json.loads(cuecard("datasets", "snli", "--json").out)[0]["task"] == "pair"
+    ran = cuecard("datasets", "snlii")
+    assert ran.code == 2
+    assert "'snli'" in ran.err
+
+
+def test_demo_finds_what_was_planted_and_says_where_the_report_is(cuecard, tmp_path):
+    ran = cuecard("demo", "--out", tmp_path / "demo", "--rows", 3000)
+    assert ran.code == 0
+    assert "indeed" in ran.out
+    assert (tmp_path / "demo" / "report.html").exists()
+    again = cuecard(
+        "audit", tmp_path / "demo/data/train.parquet", "--test", tmp_path / "demo/data/test.parquet", "-q"
+    )
+    assert again.code == 0
+
+
+def test_a_choice_demo_reads_back_from_its_files(cuecard, tmp_path):
+    cuecard("demo", "--kind", "choice", "--rows", 400, "--out", tmp_path / "demo", "--quiet")
+    saved = json.loads((tmp_path / "demo" / "card.json").read_text())
+    ran = cuecard(
+        "audit", tmp_path / "demo/data/train.parquet", "--test", tmp_path / "demo/data/test.parquet", "--json"
+    )
+    read = json.loads(ran.out)
+    assert read["sections"]["cues"]["summary"] == saved["sections"]["cues"]["summary"]

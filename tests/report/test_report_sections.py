@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report.sections import section_view
+from cuecard.report.view import SECTION_VIEWS
+
+CardMaker = Callable[..., Card]
+
+
+def said(card: Card, name: str) -> str:
+    return " ".join(section_view(card, name).lead).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_overview_says_sizes_majority_and_overlap(card: Card) -> None:
+    words = said(card, "overview")
+    assert "3,000 train and 300 test pairs with 3 labels" in words
+    assert "right for 33.3 % of train" in words
+    assert "30 of 300 test examples (10.0 %)" in words
+
+
+def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker) -> None:
+    card = make_card()
+    card.sections["overview"].summary["overlap"] = None
+    assert "test examples" not in said(card, "overview")
+
+
+def test_texts_are_called_what_they_are_in_the_task(make_card: CardMaker) -> None:
+    titles = {
+        task: [chart.title for chart in section_view(make_card(task=task), "overview").charts]
+        for task in ("text", "choice")
+    }
+    assert titles["text"][:2] == ["Label balance", "Length of the text"]
+    assert titles["choice"] == ["Length of the choice"]
+
+
+def test_no_overlap_is_said_plainly(make_card: CardMaker) -> None:
+    card = make_card()
+    card.sections["overview"].summary["overlap"]["hypothesis"] = 0
+    assert "None of 300 test examples has its hypothesis in train." in said(card, "overview")
+
+
+def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card: CardMaker) -> None:
+    words = said(make_card(labels=("right", "wrong"), task="choice"), "overview")
+    assert "questions" in words
+    assert "always answering" not in words
+
+
+def test_the_cues_say_how_many_and_which_is_strongest(card: Card) -> None:
+    words = said(card, "cues")
+    assert "4 of 7 features" in words
+    assert "word “nobody”: 95.0 % of the 90 train instances" in words
+
+
+def test_no_significant_cue_is_said_plainly(make_card: CardMaker) -> None:
+    card = make_card()
+    card.sections["cues"].summary.update(significant=0, cues=0)
+    nothing = pl.col("significant") & False
+    card.attach(dict(card.tables) | {"cues": card.tables["cues"].with_columns(significant=nothing)})
+    view = section_view(card, "cues")
+    assert said(card, "cues").startswith("None of 7 features is associated with a label beyond chance")
+    assert [chart.title for chart in view.charts] == ["Map of cues"]
+
+
+def test_the_table_of_cues_shows_at_most_500_rows_and_says_where_all_are(make_card: CardMaker) -> None:
+    (table,) = section_view(make_card([f"w{i}" for i in range(900)]), "cues").tables
+    assert (len(table.rows), table.total, table.source) == (500, 900, "tables/cues.parquet")
+
+
+def test_families_that_were_skipped_are_named_with_the_reason(card: Card) -> None:
+    assert section_view(card, "cues").notes == ["Not looked at: tense: no parser is installed."]
+
+
+def test_an_unknown_section_shows_its_numbers_and_table(make_card: CardMaker) -> None:
+    section = Section(
+        title="New", status="done", summary={"accuracy": 0.5, "deep": {"p_value": 1e-9}}, tables=["new"]
+    )
+    card = make_card(sections={"new": section})
+    card.attach(dict(card.tables) | {"new": pl.DataFrame({"slice": ["a"], "share": [0.25], "n": [1200]})})
+    view = section_view(card, "new")
+    assert [(f.label, f.value) for f in view.figures] == [
+        ("accuracy", "50.0\N{NO-BREAK SPACE}%"),
+        ("deep · p value", "1×10⁻⁹"),
+    ]
+    (table,) = view.tables
+    written = [column.write(value) for column, value in zip(table.columns, table.rows[0], strict=True)]
+    assert written == ["a", "25.0\N{NO-BREAK SPACE}%", "1,200"]
+
+
+def test_a_section_that_did_not_run_has_nothing_to_show(card: Card) -> None:
+    assert section_view(card, "partial_input").figures == ()
+
+
+def test_every_registered_view_is_named_after_a_section(card: Card) -> None:
+    assert {"overview", "cues"} <= set(SECTION_VIEWS.names())
+    for name in ("overview", "cues"):
+        assert section_view(card, name).lead

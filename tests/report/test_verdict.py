@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cuecard.card.card import Card, FindingModel
+from cuecard.report.findings import facts, meter, ordered_findings
+from cuecard.report.verdict import key_figures, verdict
+
+CardMaker = Callable[..., Card]
+
+
+def finding(severity: str, section: str = "cues", **numbers: float) -> FindingModel:
+    return FindingModel(section=section, severity=severity, title="t", text="x", **numbers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("findings", "headline"),
+    [
+        ([finding("low"), finding("high")], "tiny contains strong cues that give labels away."),
+        ([finding("high", "overview"), finding("low")], "tiny has flaws that can inflate a score."),
+        ([finding("medium")], "tiny contains cues worth a look before you trust a score."),
+        ([finding("low", "overview")], "tiny has only small flaws."),
+        ([finding("info")], "No cue was found in tiny."),
+    ],
+)
+def test_the_headline_follows_the_worst_finding(
+    make_card: CardMaker, findings: list[FindingModel], headline: str
+) -> None:
+    assert verdict(make_card(findings=findings)).headline == headline
+
+
+def test_what_did_not_run_is_said_below_the_headline(card: Card) -> None:
+    assert verdict(card).detail.endswith("2 analyses of 5 did not run.")
+
+
+def test_a_card_on_which_nothing_ran_claims_nothing(card: Card) -> None:
+    empty = card.model_copy(update={"sections": {}, "findings": []})
+    assert verdict(empty).headline == "Nothing is known about tiny yet."
+    assert [figure.value for figure in key_figures(empty)] == ["0", "0"]
+
+
+def test_findings_are_ordered_by_severity_and_then_as_they_came(make_card: CardMaker) -> None:
+    given = [finding("info"), finding("low", value=0.1), finding("high"), finding("low", value=0.2)]
+    ordered = ordered_findings(make_card(findings=given))
+    assert [(f.severity, f.value) for f in ordered] == [
+        ("high", None),
+        ("low", 0.1),
+        ("low", 0.2),
+        ("info", None),
+    ]
+
+
+def test_only_a_rate_with_a_chance_level_is_drawn_on_a_line() -> None:
+    assert meter(finding("low", value=37.0, chance=1.0)) is None
+    assert meter(finding("low", value=0.5)) is None
+    drawn = meter(finding("low", value=0.5, low=0.4, high=0.65, chance=0.25))
+    assert drawn is not None
+    assert (drawn.value, drawn.low, drawn.width, drawn.chance) == pytest.approx((50, 40, 25, 25))
+
+
+def test_counts_are_not_written_as_percentages() -> None:
+    assert facts(finding("low", value=37.0, n=1200)) == [("Measured", "37"), ("Examples", "1,200")]
