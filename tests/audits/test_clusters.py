@@ -36,15 +36,23 @@ def sentences(n: int, seed: int) -> tuple[list[str], np.ndarray]:
     """Sentences about one topic each, with filler words all topics share."""
     rng = np.random.default_rng(seed)
     topics = rng.integers(0, len(TOPICS), n)
-    fillers = "the a man woman is on in with two people dog outside".split()
+    fillers = ["the", "a", "man", "woman", "is", "on", "in", "with", "two", "people", "dog", "outside"]
     texts = [
-        " ".join([*rng.choice(TOPICS[t].split(), 3, replace=False), *rng.choice(fillers, 3), f"x{rng.integers(400)}"])
+        " ".join(
+            [
+                *rng.choice(TOPICS[t].split(), 3, replace=False),
+                *rng.choice(fillers, 3),
+                f"x{rng.integers(400)}",
+            ]
+        )
         for t in topics
     ]
     return texts, topics
 
 
-def pairs(n: int = 600, *, leak: float = 0.0, seed: int = 0, splits: tuple[str, ...] = ("train",)) -> Instances:
+def pairs(
+    n: int = 600, *, leak: float = 0.0, seed: int = 0, splits: tuple[str, ...] = ("train",)
+) -> Instances:
     """Pairs whose first topic is labelled contradiction in a share `leak` of the cases."""
     rng = np.random.default_rng(1000 + seed)
     rows = []
@@ -52,7 +60,9 @@ def pairs(n: int = 600, *, leak: float = 0.0, seed: int = 0, splits: tuple[str, 
         texts, topics = sentences(n, seed + 50 * i)
         labels = rng.integers(0, 3, n)
         labels[(topics == 0) & (rng.random(n) < leak)] = 0
-        rows += [(split, f"premise {j}", t, LABELS[y]) for j, (t, y) in enumerate(zip(texts, labels, strict=True))]
+        rows += [
+            (split, f"premise {j}", t, LABELS[y]) for j, (t, y) in enumerate(zip(texts, labels, strict=True))
+        ]
     return pair_instances(rows)
 
 
@@ -186,7 +196,9 @@ def test_empty_texts_do_no_harm() -> None:
 
 def test_scopes_choose_the_texts() -> None:
     data = pairs(300, leak=0.9)
-    swapped = data.table.with_columns(premise=pl.col("hypothesis"), hypothesis=pl.lit("it is so ") + pl.col("example_id"))
+    swapped = data.table.with_columns(
+        premise=pl.col("hypothesis"), hypothesis=pl.lit("it is so ") + pl.col("example_id")
+    )
     turned = Instances(swapped, "pair", data.labels)
     assert Clusters(k=6, scope="premise", **QUICK).run(turned).summary["p_value"] <= 0.01
     assert Clusters(k=6, scope="both", **QUICK).run(turned).summary["p_value"] <= 0.01
@@ -270,7 +282,9 @@ def test_clusters_are_numbered_by_size() -> None:
 
 
 def test_characteristic_words_leave_function_words_out_unless_they_make_the_cluster() -> None:
-    texts = pl.Series(["the dog runs to win", "a cat runs to eat", "the dog is big", "the dog is wet", "the cat is fat"])
+    texts = pl.Series(
+        ["the dog runs to win", "a cat runs to eat", "the dog is big", "the dog is wet", "the cat is fat"]
+    )
     words = characteristic_words(tokenise(texts), np.array([0, 0, 1, 1, 1]), 2)
     assert "to" in words[0]
     assert "runs" in words[0]

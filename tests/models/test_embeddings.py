@@ -201,6 +201,8 @@ def test_retrained_weights_never_meet_old_vectors(tmp_path: Path) -> None:
     before = embed(pl.Series(SENTENCES), str(folder))[0]
     model = AutoModel.from_pretrained(folder)
     with torch.no_grad():
-        model.embeddings.word_embeddings.weight.add_(1.0 * torch.randn_like(model.embeddings.word_embeddings.weight))
+        model.embeddings.word_embeddings.weight.add_(
+            1.0 * torch.randn_like(model.embeddings.word_embeddings.weight)
+        )
     model.save_pretrained(folder, safe_serialization=True)
     assert not np.allclose(before, embed(pl.Series(SENTENCES), str(folder))[0], atol=1e-3)

@@ -12,7 +12,9 @@ from cuecard.errors import UsageError
 from cuecard.text.nouns import noun_types
 from cuecard.text.transformations import MASK, transformed
 
-TEXTS = pl.Series(["A man is sleeping on the bench.", None, "A man is sleeping on the bench.", "", "Don't go"])
+TEXTS = pl.Series(
+    ["A man is sleeping on the bench.", None, "A man is sleeping on the bench.", "", "Don't go"]
+)
 
 
 def test_shuffling_keeps_the_words_and_equal_texts_equal() -> None:
@@ -40,7 +42,9 @@ def test_function_words_are_hidden_and_nothing_else() -> None:
 
 
 def test_nouns_are_hidden() -> None:
-    texts = pl.Series(["the man is tall", "a man sits on the old bench", "the old bench is wet", "she sleeps"])
+    texts = pl.Series(
+        ["the man is tall", "a man sits on the old bench", "the old bench is wet", "she sleeps"]
+    )
     assert transformed(texts, "masked_nouns")[1] == f"a {MASK} sits on the old {MASK}"
 
 

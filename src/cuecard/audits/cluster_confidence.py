@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,11 @@ BINS = 20
 def read_dynamics(path: str) -> pl.DataFrame:
     """Return the table of training dynamics in a file: at least example_id and confidence."""
     file = Path(path)
-    readers = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".jsonl": pl.read_ndjson,
+    }
     if file.suffix not in readers:
         raise InputError(f"{path}: training dynamics are read from {', '.join(readers)} files.")
     try:

@@ -120,9 +120,9 @@ def _cluster(
     return Finding(
         "clusters",
         severity,
-        f"{named}: {percent(share)} {label}",
-        f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are {label} "
-        f"(95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected.",
+        f"{named}: {percent(share, 0)} {label}",
+        f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
+        f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected.",
         share,
         low,
         high,
@@ -138,7 +138,4 @@ def _premises(data: Instances, examples: pl.DataFrame) -> dict[tuple[str, int], 
         examples.select("example_id", "position").unique(), on=["example_id", "position"], how="semi"
     )
     rows = wanted.select("example_id", "position", "premise", "hypothesis").iter_rows()
-    return {
-        (example, position): (premise or "", hypothesis or "")
-        for example, position, premise, hypothesis in rows
-    }
+    return {(example, position): (first or "", second or "") for example, position, first, second in rows}

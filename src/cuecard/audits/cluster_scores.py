@@ -27,6 +27,8 @@ SCORES: tuple[tuple[Divergence, Mode], ...] = (
     ("kl", "released"),
 )
 CURVE_POINTS = 101
+#: Other starts of k-means whose scores are told beside the main one.
+STARTS = 5
 SWEEP_K = (10, 25, 50, 100)
 SWEEP_COMPONENTS = (0, 10, 50, 100)
 #: Beyond it a clustering of the sweep is left out: its clusters would hold too few sentences to say anything.
@@ -72,6 +74,24 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
             }
         )
     return rows
+
+
+def excess_by_start(
+    data: Labelled,
+    points: FloatMatrix,
+    weights: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64],
+    k: int,
+) -> list[float]:
+    """Return the excess that single starts of k-means give: how much the score owes to one clustering."""
+    found = []
+    for start in range(1, STARTS + 1):
+        clusters = k_means(points, weights, k, restarts=1, seed=data.seed + start).clusters[codes]
+        null = peco_null(
+            data.labels, clusters, groups=data.groups, permutations=data.permutations, seed=data.seed
+        )
+        found.append(null.excess)
+    return found
 
 
 def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:

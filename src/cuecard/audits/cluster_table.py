@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -36,7 +38,7 @@ def cluster_table(
     `label` is the one whose share lies furthest above its share of the set, with `share` and its 95 % interval.
     """
     codes = data.label_codes
-    l2, kl = (cluster_divergence(codes, clusters, name) for name in ("l2", "kl"))  # type: ignore[arg-type]
+    l2, kl = (cluster_divergence(codes, clusters, name) for name in ("l2", "kl"))
     counts = np.zeros((len(l2.clusters), len(data.labels)), dtype=np.int64)
     counts[:, l2.labels] = l2.counts
     sizes, prior = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
@@ -135,7 +137,7 @@ def example_table(
     codes = texts.cast(pl.Enum(texts.unique(maintain_order=True))).to_physical().to_numpy()
     by_distance = np.lexsort((distances, clusters))
     bounds = np.searchsorted(clusters[by_distance], np.arange(int(clusters.max()) + 2))
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, end in pairwise(bounds):
         rows = by_distance[start:end]
         _, first = np.unique(codes[rows], return_index=True)
         rows = rows[np.sort(first)]

@@ -40,7 +40,7 @@ def principal_components(
 ) -> FloatMatrix:
     """Return the vectors on their first principal components; all of them, centred, for 0 components."""
     share = weights / weights.sum()
-    centred = vectors - (share @ vectors).astype(np.float32)
+    centred: FloatMatrix = vectors - (share @ vectors).astype(np.float32)
     if components == 0 or components >= vectors.shape[1]:
         return centred
     with threadpool_limits(limits=1):  # the number of threads must not change the last digit

@@ -18,6 +18,7 @@ from cuecard.audits.cluster_scores import (
     SWEEP_K,
     Labelled,
     curve_table,
+    excess_by_start,
     score_rows,
     sweep_table,
 )
@@ -97,6 +98,7 @@ class Clusters:
         examples = example_table(part, texts, clusters, distances, seed=self.seed)
         scores = score_rows(labelled, clusters)
         summary = self._summary(part, table, scores, k, why_k, points.shape[1], len(vectors), tokens)
+        summary["excess_by_start"] = excess_by_start(labelled, points, weights, codes, k)
         tables = {
             "clusters": table,
             "cluster_examples": examples,

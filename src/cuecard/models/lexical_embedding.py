@@ -40,7 +40,9 @@ def tfidf(texts: pl.Series, tokens: str = "default") -> csr_matrix:
     )
     counts.sum_duplicates()
     frequency = np.bincount(counts.indices, minlength=encoded.n_types)
-    shared = frequency >= LEAST_TEXTS
+    # In the order of the alphabet, so that the order of words in the texts has no influence at all.
+    shared = encoded.vocabulary.arg_sort().to_numpy()
+    shared = shared[frequency[shared] >= LEAST_TEXTS]
     counts = counts[:, shared]
     counts.data = np.log1p(counts.data)
     rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1

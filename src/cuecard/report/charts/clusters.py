@@ -13,7 +13,7 @@ from cuecard.report.charts.drawing import ZOOM_EVENTS, inline, label_colour, lab
 from cuecard.report.texts import display_text
 
 #: Thousands of marks are drawn as pixels, not as elements of the page.
-_CANVAS = {"embedOptions": {"renderer": "canvas"}}
+CANVAS = {"embedOptions": {"renderer": "canvas"}}
 #: Clusters whose divergence exceeds this stand out at first, as in the paper's Figure 1.
 FIRST_THRESHOLD = 0.2
 MOST_NAMES = 14
@@ -27,45 +27,37 @@ def cluster_name(words: str, limit: int = 3) -> str:
 
 def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
     """Return the sentences in two dimensions; clusters above the threshold are large (PECO, Figure 1)."""
+    threshold = threshold_slider([tables["clusters"]])
+    layers = map_layers(tables, labels)
+    layers[1] = layers[1].add_params(threshold)
+    return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
+
+
+def threshold_slider(clusters: Sequence[pl.DataFrame]) -> Any:
+    """Return the slider that says from which divergence on a cluster counts as biased."""
+    top = max((float(frame["divergence_l2"].max() or 0.0) for frame in clusters), default=1.0)  # type: ignore[arg-type]
+    return alt.param(
+        name="threshold",
+        value=FIRST_THRESHOLD if top > FIRST_THRESHOLD else round(top / 2, 2),
+        bind=alt.binding_range(min=0, max=round(top + 0.01, 2), step=0.01, name="biased above "),
+    )
+
+
+def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix: str = "") -> list[Any]:
+    """Return small points, large points and names; they read the parameter `threshold`."""
     names = [display_text(label, 60) for label in labels]
     points, clusters = tables["cluster_map"], tables["clusters"]
     about = {row["cluster"]: row for row in clusters.iter_rows(named=True)}
-    rows = [
-        {
-            "x": round(row["x"], 2),
-            "y": round(row["y"], 2),
-            "label": display_text(row["label"], 60),
-            "cluster": row["cluster"],
-            "text": display_text(row["text"], 110),
-        }
-        for row in points.iter_rows(named=True)
-    ]
-    facts = [
-        {
-            "cluster": key,
-            "words": cluster_name(row["words"], 5),
-            "leans": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 40)} "
-            f"of {numbers.count(row['size'])}",
-            "divergence": round(row["divergence_l2"], 4),
-        }
-        for key, row in about.items()
-    ]
-    top = max((fact["divergence"] for fact in facts), default=1.0)
-    start = FIRST_THRESHOLD if top > FIRST_THRESHOLD else round(top / 2, 2)
-    threshold = alt.param(
-        name="threshold",
-        value=start,
-        bind=alt.binding_range(min=0, max=round(top + 0.01, 2), step=0.01, name="biased above "),
-    )
-    zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name="zoom_map")
-    chosen = alt.selection_point(fields=["label"], bind="legend", name="map_label")
     hidden = alt.Axis(labels=False, grid=False, title=None)
-    loud = "datum.divergence > threshold"
+    chosen = alt.selection_point(fields=["label"], bind="legend", name=f"map_label{suffix}")
+    zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name=f"zoom_map{suffix}")
     base = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline(_map_points(points)))
         .transform_lookup(
             lookup="cluster",
-            from_=alt.LookupData(inline(facts), key="cluster", fields=["words", "leans", "divergence"]),
+            from_=alt.LookupData(
+                inline(_map_facts(about)), key="cluster", fields=["words", "leans", "divergence"]
+            ),
         )
         .encode(
             x=alt.X("x:Q", axis=hidden, scale=alt.Scale(zero=False, nice=False, padding=12)),
@@ -81,16 +73,43 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
             ],
         )
     )
-    small = base.transform_filter(f"!({loud})").mark_point(filled=True, size=13, strokeWidth=0, clip=True)
-    large = base.transform_filter(loud).mark_point(filled=True, size=62, strokeWidth=0, clip=True)
-    layers = [
+    mark = {"filled": True, "strokeWidth": 0, "clip": True}
+    small = base.transform_filter("!(datum.divergence > threshold)").mark_point(size=13, **mark)
+    large = base.transform_filter("datum.divergence > threshold").mark_point(size=62, **mark)
+    return [
         small.encode(opacity=alt.condition(chosen, alt.value(0.42), alt.value(0.04))),
         large.encode(opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.04))).add_params(
-            threshold, zoom, chosen
+            zoom, chosen
         ),
         *_map_names(points, about),
     ]
-    return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=_CANVAS)
+
+
+def _map_points(points: pl.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {
+            "x": round(row["x"], 2),
+            "y": round(row["y"], 2),
+            "label": display_text(row["label"], 60),
+            "cluster": row["cluster"],
+            "text": display_text(row["text"], 110),
+        }
+        for row in points.iter_rows(named=True)
+    ]
+
+
+def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what hovering tells of a cluster, once per cluster instead of once per point."""
+    return [
+        {
+            "cluster": key,
+            "words": cluster_name(row["words"], 5),
+            "leans": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 40)} "
+            f"of {numbers.count(row['size'])}",
+            "divergence": round(row["divergence_l2"], 4),
+        }
+        for key, row in about.items()
+    ]
 
 
 def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[Any]:
@@ -206,7 +225,8 @@ def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most
                 "share": row[f"share_{label}"],
                 "interval": f"{numbers.percent(row[f'low_{label}'])} to {numbers.percent(row[f'high_{label}'])}",
                 "size": row["size"],
-                "text": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 30)} of {numbers.count(row['size'])}",
+                "text": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 30)} "
+                f"of {numbers.count(row['size'])}",
             }
             for i, label in enumerate(labels)
         ]

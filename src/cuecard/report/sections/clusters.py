@@ -52,11 +52,12 @@ def _texts(card: Card, summary: dict[str, Any]) -> str:
 
 
 def _made(card: Card, summary: dict[str, Any]) -> str:
+    texts = _texts(card, summary)
     by = _EMBEDDINGS.get(summary["embedding"], f"vectors of {summary['embedding']}")
     return (
-        f"The {numbers.count(summary['instances'])} {_texts(card, summary)} of {summary['split']} were grouped by {by} "
-        f"into {summary['k']} clusters without looking at the labels. In a set whose {_texts(card, summary)} alone tell "
-        "nothing, every cluster has the labels of the whole."
+        f"The {numbers.count(summary['instances'])} {texts} of {summary['split']} were grouped by {by} into "
+        f"{summary['k']} clusters without looking at the labels. In a set whose {texts} alone tell nothing, every "
+        "cluster has the labels of the whole."
     )
 
 
@@ -77,10 +78,12 @@ def _notes(summary: dict[str, Any]) -> list[str]:
         if summary["null"] == "within-example"
         else "Labels were shuffled over all sentences."
     )
+    starts = summary["excess_by_start"]
     return [
-        f"Number of clusters: {summary['why_k']}. {shuffled}",
-        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no cluster leans) and "
-        f"{summary['peco_released_kl']:.1f} (KL divergence).",
+        f"Number of clusters: {summary['why_k']}. {shuffled} The interval holds for these clusters; {len(starts)} "
+        f"other starts of k-means gave an excess of {min(starts):.2f} to {max(starts):.2f}.",
+        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no "
+        f"cluster leans) and {summary['peco_released_kl']:.1f} (KL divergence).",
     ]
 
 
@@ -105,11 +108,11 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             ChartView(
                 "Map of meaning",
                 chart("cluster_map", labels),
-                alt=f"Map of {numbers.count(size)} {text}: those of similar meaning lie together, those of biased clusters "
-                "are drawn large. The table of clusters below has the same numbers.",
-                caption=f"Each point is one of the {text}; neighbours are alike. Large: in clusters whose labels diverge from "
-                f"the whole by more than the threshold, which the slider moves.{sampled} Choose a label in the legend; drag "
-                "to move, Ctrl + wheel to zoom, double-click to reset.",
+                alt=f"Map of {numbers.count(size)} {text}: those of similar meaning lie together, those of biased "
+                "clusters are drawn large. The table of clusters below has the same numbers.",
+                caption=f"Each point is one of the {text}; neighbours are alike. Large: in clusters whose labels "
+                f"diverge from the whole by more than the threshold, which the slider moves.{sampled} Choose a "
+                "label in the legend; drag to move, Ctrl + wheel to zoom, double-click to reset.",
             )
         )
     if tables["clusters"].filter("significant").height:
@@ -118,7 +121,8 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             ChartView(
                 "Clusters that lean most",
                 chart("cluster_bars", labels, MOST_BARS),
-                alt=f"Label shares of the clusters that lean most, named by their words; first come {'; '.join(words)}.",
+                alt="Label shares of the clusters that lean most, named by their words; first come "
+                f"{'; '.join(words)}.",
                 caption="Share of each label in a cluster; the clusters that move most labels come first.",
             )
         )
@@ -132,7 +136,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             wide=False,
         )
     )
-    if section.tables.count("cluster_sweep") and tables["cluster_sweep"].height > 1:
+    if "cluster_sweep" in section.tables and tables["cluster_sweep"].height > 1:
         shown.append(
             ChartView(
                 "Does it depend on the settings?",
