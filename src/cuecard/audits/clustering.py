@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin_min
 from threadpoolctl import threadpool_limits
 
 FloatMatrix = npt.NDArray[np.float32]
@@ -15,6 +16,9 @@ FloatMatrix = npt.NDArray[np.float32]
 MOST_CLUSTERS = 50
 #: With fewer sentences in a cluster its label shares are mostly noise: 100 give them an error of ± 5 points.
 SENTENCES_PER_CLUSTER = 100
+#: A cluster of fewer sentences says nothing about labels, yet counts as much in the score as any other: one
+#: with two sentences of one label would drown the rest. Its sentences go to the nearest larger cluster.
+LEAST_SENTENCES = 10
 #: The centres are found on at most so many distinct texts; all texts are then assigned.
 MOST_FITTED = 20_000
 
@@ -55,7 +59,7 @@ def principal_components(
 def k_means(
     points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, restarts: int, seed: int
 ) -> Clustering:
-    """Return k clusters of points that stand for `weights` sentences each."""
+    """Return at most k clusters of points that stand for `weights` sentences each, none very small."""
     rng = np.random.default_rng(seed)
     fitted = np.arange(len(points))
     if len(points) > MOST_FITTED:
@@ -64,11 +68,13 @@ def k_means(
         model = KMeans(k, n_init=restarts, random_state=seed).fit(
             points[fitted], sample_weight=weights[fitted].astype(np.float32)
         )
-        assigned = model.predict(points)
-    centres = model.cluster_centers_
-    sizes = np.bincount(assigned, weights=weights, minlength=k)
-    order = np.argsort(-sizes, kind="stable")
-    rank = np.empty(k, dtype=np.int64)
-    rank[order] = np.arange(k)
-    distances = np.linalg.norm(points - centres[assigned], axis=1).astype(np.float32)
-    return Clustering(rank[assigned], distances)
+        centres = model.cluster_centers_
+        while True:
+            assigned, distances = pairwise_distances_argmin_min(points, centres)
+            sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
+            if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
+                break
+            centres = np.delete(centres, sizes.argmin(), axis=0)
+    rank = np.empty(len(centres), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(centres))
+    return Clustering(rank[assigned], distances.astype(np.float32))

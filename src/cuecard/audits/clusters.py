@@ -23,7 +23,14 @@ from cuecard.audits.cluster_scores import (
     sweep_table,
 )
 from cuecard.audits.cluster_table import characteristic_words, cluster_table, example_table
-from cuecard.audits.clustering import Clustering, FloatMatrix, default_k, k_means, principal_components
+from cuecard.audits.clustering import (
+    LEAST_SENTENCES,
+    Clustering,
+    FloatMatrix,
+    default_k,
+    k_means,
+    principal_components,
+)
 from cuecard.data import TASKS, Instances, Task
 from cuecard.models import embed
 from cuecard.text import Scope, guess_language, suggested_tokeniser, tokenise
@@ -88,6 +95,11 @@ class Clusters:
         points = principal_components(vectors, weights, self.components)
         found = k_means(points, weights, k, restarts=self.restarts, seed=self.seed)
         clusters, distances = _numbered(found, codes)
+        if clusters.max() + 1 < k:
+            why_k += (
+                f"; {k - int(clusters.max()) - 1} with fewer than {LEAST_SENTENCES} sentences were merged"
+            )
+            k = int(clusters.max()) + 1
         labelled = Labelled(
             part.label_codes, part.example_codes if part.grouped else None, self.permutations, self.seed
         )
