@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.report import render_html, write_report
-    from cuecard.stats import artifact_z, cueness
+    from cuecard.stats import artifact_z, cueness, peco
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
 #: `cuecard --help` are quick.
@@ -31,6 +31,7 @@ _PUBLIC = {
     "cueness": "cuecard.stats",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
+    "peco": "cuecard.stats",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
@@ -47,6 +48,7 @@ __all__ = [
     "cueness",
     "load",
     "load_card",
+    "peco",
     "render_html",
     "save_card",
     "scan",

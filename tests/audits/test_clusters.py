@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -298,3 +300,17 @@ def test_snli_leaks_and_its_counterfactual_revision_does_not(real_data: Callable
     assert snli["excess"] > 3
     assert revised["p_value"] > 0.05
     assert revised["excess"] < 0.5
+
+
+def test_clusters_too_small_to_tell_go_to_their_neighbours() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.eye(4, 6) * 30, [50, 40, 30, 3], axis=0)
+    points = (groups + rng.normal(size=groups.shape)).astype(np.float32)
+    found = k_means(points, np.ones(len(points), dtype=np.int64), 4, restarts=4, seed=0)
+    assert sorted(np.bincount(found.clusters).tolist())[0] >= 30
+    assert len(np.unique(found.clusters)) == 3
+
+
+def test_importing_the_audits_does_not_import_scikit_learn() -> None:
+    code = "import sys, cuecard.audits; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

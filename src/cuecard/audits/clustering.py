@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin_min
 from threadpoolctl import threadpool_limits
 
 FloatMatrix = npt.NDArray[np.float32]
@@ -60,6 +58,9 @@ def k_means(
     points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, restarts: int, seed: int
 ) -> Clustering:
     """Return at most k clusters of points that stand for `weights` sentences each, none very small."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import pairwise_distances_argmin_min
+
     rng = np.random.default_rng(seed)
     fitted = np.arange(len(points))
     if len(points) > MOST_FITTED:

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_matrix, diags_array
-from sklearn.utils.extmath import randomized_svd
 
 from cuecard.text import tokenise
 
@@ -23,6 +22,8 @@ def lexical_embedding(
 
     A text without any word that occurs in two texts is the zero vector.
     """
+    from sklearn.utils.extmath import randomized_svd
+
     weighted = tfidf(texts, tokens)
     rank = min(dimensions, *(side - 1 for side in weighted.shape))
     if rank < 1:
