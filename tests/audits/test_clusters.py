@@ -314,3 +314,19 @@ def test_clusters_too_small_to_tell_go_to_their_neighbours() -> None:
 def test_importing_the_audits_does_not_import_scikit_learn() -> None:
     code = "import sys, cuecard.audits; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 1}, "k must be at least 2"),
+        ({"restarts": 0}, "restarts must be at least 1"),
+        ({"permutations": 0}, "permutations must be at least 1"),
+        ({"map": "tsnee"}, "Did you mean 'tsne'"),
+        ({"embed": "minilmm"}, "Did you mean 'minilm'"),
+        ({"tokens": "word"}, "Unknown tokeniser"),
+    ],
+)
+def test_wrong_settings_are_refused_before_any_work(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Clusters(**options)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.analysis import Result, Skip
 from cuecard.audits.cluster_confidence import confidence_histogram, read_dynamics
 from cuecard.audits.cluster_findings import cluster_findings, notable
-from cuecard.audits.cluster_map import MapMethod, map_points
+from cuecard.audits.cluster_map import MAP_METHODS, MapMethod, map_points
 from cuecard.audits.cluster_scores import (
     SWEEP_COMPONENTS,
     SWEEP_K,
@@ -32,9 +32,11 @@ from cuecard.audits.clustering import (
     principal_components,
 )
 from cuecard.data import TASKS, Instances, Task
-from cuecard.models import embed
-from cuecard.text import Scope, guess_language, suggested_tokeniser, tokenise
-from cuecard.text.transformations import transformed
+from cuecard.errors import UsageError
+from cuecard.models import check_embedding, embed
+from cuecard.registry import unknown_name
+from cuecard.text import TOKENISERS, Scope, guess_language, suggested_tokeniser, tokenise
+from cuecard.text.transformations import check_transformation, transformed
 
 #: With fewer distinct texts there is nothing to cluster.
 LEAST_TEXTS = 20
@@ -60,6 +62,10 @@ class Clusters:
         map_size: sentences on the map; more are sampled.
         sweep: whether to repeat the score for other numbers of clusters and components.
         dynamics: a file with the columns example_id and confidence, from training a model on the pairs.
+        split: the split to analyse; test where there is one, else train.
+        tokens: tokenisation for "tfidf" and for the words that name a cluster; what suits the language by default.
+        language: ISO code of the texts' language; guessed by default.
+        scope: which text is clustered.
         alpha: a cluster is significant if its q-value is at most this.
     """
 
@@ -78,17 +84,37 @@ class Clusters:
     sweep: bool = True
     dynamics: str | None = None
     split: str | None = None
-    tokens: str = "default"
+    tokens: str | None = None
+    language: str | None = None
     scope: Scope = "hypothesis"
     alpha: float = 0.05
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        check_embedding(self.embed)
+        if self.tokens is not None:
+            TOKENISERS.get(self.tokens)
+        for name in self.transformations:
+            check_transformation(name)
+        if self.map not in MAP_METHODS:
+            raise unknown_name("map", self.map, list(MAP_METHODS))
+        for name, value, least in (
+            ("k", self.k, 2),
+            ("components", self.components, 0),
+            ("restarts", self.restarts, 1),
+            ("permutations", self.permutations, 1),
+            ("map_size", self.map_size, 10),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be at least {least}, not {value}.")
 
     def run(self, data: Instances) -> Result:
         """Return calibrated scores, the curve, the clusters with their words and examples, and the map."""
         part = self._part(data)
         texts = scoped_texts(part, self.scope)
-        language = guess_language(texts)
-        tokens = suggested_tokeniser(language) if self.tokens == "default" else self.tokens
+        language = self.language or guess_language(texts)
+        tokens = self.tokens or suggested_tokeniser(language)
         vectors, codes = embed(texts, self.embed, tokens=tokens, seed=self.seed)
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
         k, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
@@ -161,7 +187,7 @@ class Clusters:
                 if k <= distinct // 2
                 else (distinct // 2, f"{distinct // 2}: half the distinct texts")
             )
-        if not 2 <= self.k <= distinct:
+        if self.k > distinct:
             raise Skip(f"k = {self.k} clusters were asked for, and there are {distinct} texts that differ")
         return self.k, f"{self.k}, as asked for"
 

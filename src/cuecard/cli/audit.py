@@ -10,6 +10,7 @@ import typer
 
 from cuecard.cli.options import (
     ColumnsOption,
+    EmbedOption,
     FeaturesOption,
     HoldoutOption,
     JsonOption,
@@ -61,6 +62,7 @@ def audit(
     language: LanguageOption = None,
     stop_words: StopWordsOption = True,
     min_count: MinCountOption = 5,
+    embed: EmbedOption = "tfidf",
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -81,6 +83,8 @@ def audit(
         "language": language,
         "stop_words": stop_words,
         "min_count": min_count,
+        "embed": embed,
+        "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,
     }

@@ -55,12 +55,16 @@ def embed(
     texts = texts.cast(pl.String).fill_null("")
     distinct = texts.unique(maintain_order=True)
     codes = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
+    check_embedding(method)
     if method in EMBEDDERS.names():
-        vectors = EMBEDDERS.get(method)(distinct, tokens=tokens, seed=seed)
-    elif Path(method).is_dir():
-        vectors = encode_sentences(distinct, Path(method))
-    elif "/" in method or "\\" in method or Path(method).exists():
+        return EMBEDDERS.get(method)(distinct, tokens=tokens, seed=seed), codes
+    return encode_sentences(distinct, Path(method)), codes
+
+
+def check_embedding(method: str) -> None:
+    """Raise if there is neither an embedding of that name nor a folder."""
+    if method in EMBEDDERS.names() or Path(method).is_dir():
+        return
+    if "/" in method or "\\" in method or Path(method).exists():
         raise UsageError(f"{method}: an embedding is the folder of a checkpoint, and this is none.")
-    else:
-        raise unknown_name("embedding", method, [*EMBEDDERS.names(), "PATH"])
-    return vectors, codes
+    raise unknown_name("embedding", method, [*EMBEDDERS.names(), "PATH"])

@@ -86,7 +86,9 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
 def _reader(folder: Path) -> Any:
     """Return a function from a batch to vectors, as the checkpoint's kind asks for."""
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # it would draw over our own
     options = {"local_files_only": True, "use_safetensors": True}
     architectures = AutoConfig.from_pretrained(folder, local_files_only=True).architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):

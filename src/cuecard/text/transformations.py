@@ -24,11 +24,16 @@ def transformed(texts: pl.Series, name: str, *, language: str = "en", seed: int 
     ``shuffled_words`` keeps the words and loses their order; ``masked_nouns`` hides what is talked about;
     ``masked_function_words`` hides everything but content words. The last two know English.
     """
-    if name not in TRANSFORMATIONS:
-        raise unknown_name("transformation", name, list(TRANSFORMATIONS))
+    check_transformation(name)
     distinct = texts.fill_null("").unique(maintain_order=True)
     changed = TRANSFORMATIONS[name](distinct, language, seed)
     return texts.fill_null("").replace_strict(distinct, changed, return_dtype=pl.String)
+
+
+def check_transformation(name: str) -> None:
+    """Raise if there is no transformation of that name."""
+    if name not in TRANSFORMATIONS:
+        raise unknown_name("transformation", name, list(TRANSFORMATIONS))
 
 
 def _shuffled_words(texts: pl.Series, language: str, seed: int) -> pl.Series:
