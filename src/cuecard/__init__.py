@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.report import render_html, write_report
-    from cuecard.stats import artifact_z, cueness
+    from cuecard.stats import artifact_z, cueness, peco
     from cuecard.stats.entropy_balancing import entropy_balance
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
@@ -35,6 +35,7 @@ _PUBLIC = {
     "entropy_balance": "cuecard.stats.entropy_balancing",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
+    "peco": "cuecard.stats",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
@@ -54,6 +55,7 @@ __all__ = [
     "entropy_balance",
     "load",
     "load_card",
+    "peco",
     "render_html",
     "save_card",
     "scan",
