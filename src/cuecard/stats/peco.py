@@ -88,8 +88,8 @@ def peco(
     """PECO score in percent.
 
     ``exact`` is 100 × the area under the share of clusters above a threshold, from the smallest to the
-    largest divergence, which equals 100 · (mean − minimum). ``released`` is what the authors computed and printed:
-    100 × the mean of that share over fixed thresholds, so 5.0 is its floor.
+    largest divergence, which equals 100 · (mean − minimum). ``released`` is what the authors computed
+    and printed: 100 × the mean of that share over fixed thresholds, so 5.0 is its floor.
 
     >>> peco([0, 0, 1, 1], [0, 0, 1, 1], mode="released")
     50.0

@@ -44,7 +44,7 @@ def gather_weighted_sums(indptr: Any, indices: Any, values: Any, x: Any, out: An
 def _even_pieces(indptr: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Row numbers that cut the matrix into contiguous pieces of about equal work."""
     rows = len(indptr) - 1
-    cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], _PIECES + 1))
+    cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], _PIECES + 1).astype(indptr.dtype))
     cuts[0], cuts[-1] = 0, rows
     return np.minimum(cuts, rows).astype(np.int64)
 

@@ -10,13 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.entropy_balancing.certificates import (
-    Certificate,
-    absent_label_certificate,
-    conflict_certificate,
-    direction_certificate,
-    is_proof,
-)
+from cuecard.stats.entropy_balancing.certificates import Certificate, absent_label_certificate
 from cuecard.stats.entropy_balancing.constraints import (
     FloatArray,
     IntArray,
@@ -29,16 +23,12 @@ from cuecard.stats.entropy_balancing.constraints import (
     resolve_target,
     share_residuals,
 )
-from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Units, minimise_dual
+from cuecard.stats.entropy_balancing.dual import Stopping, Units
+from cuecard.stats.entropy_balancing.search import Constraints, Solution, raise_ridge, solve
 
 __all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
 
 _QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-# Ridge for features proven to conflict: they come as near as the others allow instead of blocking them.
-_RELAXED_RIDGE = 1e-3
-# A linear programme over more features than this takes longer than the balancing itself.
-_MOST_SUSPECTS = 150
-_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -85,16 +75,6 @@ class BalancedWeights:
     quantiles: dict[float, float]
 
 
-@dataclass
-class _Solution:
-    """Where the solver stands, in terms of the constrained features."""
-
-    x: FloatArray
-    point: DualPoint
-    problem: DualProblem
-    iterations: int
-
-
 def entropy_balance(
     features: Any,
     labels: npt.ArrayLike,
@@ -108,6 +88,7 @@ def entropy_balance(
     balance_labels: bool = False,
     label_names: Sequence[str] | None = None,
     tolerance: float = 1e-4,
+    stop_at_err: float | None = None,
     max_iter: int = 1000,
 ) -> BalancedWeights:
     """Weights closest to the base (in KL) under which each feature's label shares equal the target.
@@ -117,7 +98,7 @@ def entropy_balance(
     raises the ridge until the effective sample size reaches it. Rows with the same value in ``groups`` share
     one weight. ``balance_labels`` also holds the label shares over all instances to the target: features
     alone leave the instances that have none of them free. ``tolerance`` bounds
-    |q(label | feature) − target| for every feature and label.
+    |q(label | feature) − target| for every feature and label; ``stop_at_err`` is content with their mean.
 
     A feature that never occurs with some label cannot be balanced: it is left out and listed with its proof.
     So are features proven to conflict with each other, which are brought as near as the others allow.
@@ -137,19 +118,19 @@ def entropy_balance(
     if not np.any(constrained):
         raise ValueError("no feature occurs with every label, so there is nothing to balance.")
     columns = np.flatnonzero(constrained)
-    kept = everything if constrained.all() else LabelledFeatures(matrix[:, columns], codes, count)
-    solution, proofs = _solve(
-        kept, matrix, codes, columns, shares, units, ridge, max_weight, tolerance, max_iter
+    stopping = Stopping(tolerance, stop_at_err, max_iter)
+    constraints = Constraints(
+        matrix, codes, columns, shares, everything if constrained.all() else None, max_weight
     )
+    solution = solve(constraints, units, ridge, stopping)
     if min_ess is not None:
-        solution = _raise_ridge(solution, ridge, min_ess, tolerance, max_iter)
+        solution = raise_ridge(solution, min_ess, stopping)
 
     q = solution.point.probabilities
     residuals = share_residuals(everything.totals(q), shares)
     off = np.abs(residuals)
-    unbalanced = _absent(before, off, count) + _off_target(
-        off, columns, solution, proofs, max_weight is not None, tolerance
-    )
+    unbalanced = _absent(before, off, count)
+    unbalanced += _off_target(off, columns, solution, max_weight is not None, tolerance)
     real = matrix.shape[1] - int(balance_labels)
     chosen = constrained[:real]
     weights = q * len(q)
@@ -164,14 +145,14 @@ def entropy_balance(
         constrained=chosen,
         unbalanced=tuple(entry for entry in unbalanced if entry.feature < real),
         iterations=solution.iterations,
-        converged=solution.point.stationarity <= tolerance,
+        converged=stopping.reached(solution.point),
         largest_residual=float(largest),
         duality_gap=solution.problem.gap(solution.x, solution.point),
         divergence=_divergence(q, base),
         ridge=float(np.min(solution.problem.ridge)),
         label_shares=np.bincount(codes, weights=q, minlength=count).astype(np.float64),
         max_weight=float(weights.max()),
-        quantiles={level: float(np.quantile(weights, level)) for level in _QUANTILES},
+        quantiles=dict(zip(_QUANTILES, np.quantile(weights, _QUANTILES).tolist(), strict=True)),
     )
 
 
@@ -186,111 +167,6 @@ def _check_options(
         raise ValueError(f"min_ess must be a fraction between 0 and 1, got {min_ess}.")
     if not tolerance > 0 or max_iter < 1:
         raise ValueError("tolerance must be positive and max_iter at least 1.")
-
-
-def _solve(
-    kept: LabelledFeatures,
-    matrix: Any,
-    codes: IntArray,
-    columns: IntArray,
-    shares: FloatArray,
-    units: Units,
-    ridge: float,
-    max_weight: float | None,
-    tolerance: float,
-    max_iter: int,
-) -> tuple[_Solution, dict[int, Certificate]]:
-    """Minimise the dual; where it diverges, prove which features conflict, soften those and go on."""
-    strengths = np.full(kept.features, ridge)
-    proofs: dict[int, Certificate] = {}
-    iterations = 0
-    for _ in range(_ROUNDS):
-        problem = DualProblem(kept, shares, units, strengths)
-        x, point, steps = minimise_dual(problem, np.zeros(kept.features * len(shares)), tolerance, max_iter)
-        iterations += steps
-        if ridge > 0 or point.stationarity <= tolerance:
-            break
-        found = _proof(
-            matrix, codes, columns, shares, problem, x, point, max_weight, tolerance, strengths > 0
-        )
-        if found is None:
-            break
-        local = np.searchsorted(columns, found.features)
-        strengths = strengths.copy()
-        strengths[local] = _RELAXED_RIDGE
-        proofs.update(dict.fromkeys(local.tolist(), found))
-    else:
-        problem = DualProblem(kept, shares, units, strengths)
-        x, point, steps = minimise_dual(problem, np.zeros(kept.features * len(shares)), tolerance, max_iter)
-        iterations += steps
-    return _Solution(x, point, problem, iterations), proofs
-
-
-def _proof(
-    matrix: Any,
-    codes: IntArray,
-    columns: IntArray,
-    shares: FloatArray,
-    problem: DualProblem,
-    x: FloatArray,
-    point: DualPoint,
-    max_weight: float | None,
-    tolerance: float,
-    softened: npt.NDArray[np.bool_],
-) -> Certificate | None:
-    """Proof of conflict, verified, from the features that lag behind or from the diverging dual itself."""
-    units = problem.units
-    lag = np.nanmax(np.abs(share_residuals(point.totals, shares)), axis=1)
-    lag[softened] = 0.0
-    suspects = np.sort(np.argsort(-lag)[:_MOST_SUSPECTS])
-    suspects = suspects[lag[suspects] > tolerance]
-    if max_weight is None and units.groups is None and len(suspects):
-        chosen = columns[suspects]
-        found = conflict_certificate(matrix[:, chosen], codes, shares, chosen)
-        if found is not None and is_proof(found.scores(matrix, codes, shares), units.base, None):
-            return found
-    direction = direction_certificate(problem.multipliers(x), columns, max_weight)
-    rows = -point.scores if units.groups is None else -point.scores[units.groups]
-    return direction if is_proof(rows, units.base, max_weight) else None
-
-
-def _raise_ridge(
-    solution: _Solution, ridge: float, min_ess: float, tolerance: float, max_iter: int
-) -> _Solution:
-    """Least soft solution whose effective sample size reaches the floor, by continuation in the ridge."""
-    if effective_sample_size(solution.point.probabilities) >= min_ess:
-        return solution
-    untouched = solution.problem.units.tilt(np.zeros(len(solution.problem.units.unit_base)))[1]
-    start = effective_sample_size(solution.problem.units.row_probabilities(untouched))
-    if start <= min_ess:
-        raise ValueError(
-            f"min_ess {min_ess:g} cannot be reached: the base weights alone have an effective sample size "
-            f"of {start:.3f}."
-        )
-    steps = solution.iterations
-
-    def solve(strength: float, x: FloatArray) -> _Solution:
-        nonlocal steps
-        old = solution.problem
-        problem = DualProblem(old.features, old.target, old.units, np.maximum(old.ridge, strength))
-        x, point, taken = minimise_dual(problem, x, tolerance, max_iter)
-        steps += taken
-        return _Solution(x, point, problem, steps)
-
-    low = high = max(ridge, 1e-6)
-    reached = solve(high, solution.x)
-    while effective_sample_size(reached.point.probabilities) < min_ess:
-        low, high = high, high * 10.0
-        reached = solve(high, reached.x)
-    for _ in range(10):
-        middle = float(np.sqrt(low * high))
-        trial = solve(middle, reached.x)
-        if effective_sample_size(trial.point.probabilities) >= min_ess:
-            high, reached = middle, trial
-        else:
-            low = middle
-    reached.iterations = steps
-    return reached
 
 
 def _absent(before: FloatArray, off: FloatArray, count: int) -> list[UnbalancedFeature]:
@@ -310,14 +186,13 @@ def _absent(before: FloatArray, off: FloatArray, count: int) -> list[UnbalancedF
 def _off_target(
     off: FloatArray,
     columns: IntArray,
-    solution: _Solution,
-    proofs: dict[int, Certificate],
+    solution: Solution,
     capped: bool,
     tolerance: float,
 ) -> list[UnbalancedFeature]:
     entries = []
     for local in np.flatnonzero(~(off[columns].max(axis=1) <= tolerance)):
-        proof = proofs.get(int(local))
+        proof = solution.proofs.get(int(local))
         reason: Literal["conflict", "max_weight", "ridge", "not reached"] = "not reached"
         if proof is not None:
             reason = "max_weight" if capped else "conflict"

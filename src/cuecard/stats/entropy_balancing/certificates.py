@@ -12,7 +12,13 @@ from scipy.optimize import linprog
 
 from cuecard.stats.entropy_balancing.constraints import FloatArray
 
-__all__ = ["Certificate", "absent_label_certificate", "conflict_certificate", "direction_certificate"]
+__all__ = [
+    "Certificate",
+    "absent_label_certificate",
+    "conflict_certificate",
+    "direction_certificate",
+    "is_proof",
+]
 
 _ROUNDING = 1e-7
 
@@ -57,10 +63,10 @@ class Certificate:
         if groups is not None:
             codes = np.unique(np.asarray(groups), return_inverse=True)[1]
             scores = (np.bincount(codes, weights=scores) / np.bincount(codes))[codes]
-        return is_proof(scores, np.full(len(scores), 1.0 / len(scores)), self.max_weight)
+        return is_proof(scores, self.max_weight)
 
 
-def is_proof(scores: FloatArray, base: FloatArray, max_weight: float | None) -> bool:
+def is_proof(scores: FloatArray, max_weight: float | None) -> bool:
     """Whether scores (one per row) rule out balanced weights that are positive everywhere."""
     size = float(np.max(np.abs(scores), initial=0.0))
     if size == 0.0:

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from cuecard.stats.entropy_balancing.constraints import FloatArray, LabelledFeatures
 
-__all__ = ["DualPoint", "DualProblem", "Units", "minimise_dual"]
+__all__ = ["DualPoint", "DualProblem", "Stopping", "Units", "minimise_dual"]
 
 # Curvature pairs kept by L-BFGS. Beyond 20 the steps saved cost more than they bring.
 _MEMORY = 20
@@ -112,6 +112,25 @@ class DualPoint:
     """Weighted feature × label totals under q."""
     stationarity: float
     """Largest |gradient| on the scale of label shares: max |q(l|f) − target| when nothing is soft."""
+    mean_stationarity: float
+    """Mean |gradient| on that scale: Err when nothing is soft."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When the solver may stop."""
+
+    tolerance: float
+    """Largest |q(label | feature) − target| allowed."""
+    stop_at_err: float | None
+    """Mean |q(label | feature) − target| that is good enough by itself, or None."""
+    max_iter: int
+
+    def reached(self, point: DualPoint) -> bool:
+        """Whether the point is good enough."""
+        if self.stop_at_err is not None and point.mean_stationarity <= self.stop_at_err:
+            return True
+        return point.stationarity <= self.tolerance
 
 
 class DualProblem:
@@ -142,9 +161,10 @@ class DualProblem:
         gradient = (totals - self.target * mass) * self.scale[:, None] + soft
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = np.abs(gradient) / (mass * self.scale[:, None])
-        worst = float(np.max(np.where(mass > 0, relative, np.inf)))
+        relative = np.where(mass > 0, relative, np.inf)
         value += 0.5 * float(np.sum(soft * scaled))
-        return DualPoint(value, gradient.ravel(), scores, q, totals, worst)
+        worst, mean = float(relative.max()), float(relative.mean())
+        return DualPoint(value, gradient.ravel(), scores, q, totals, worst, mean)
 
     def gap(self, x: FloatArray, point: DualPoint) -> float:
         """Primal minus dual objective at x in absolute value: zero exactly at the solution."""
@@ -163,32 +183,35 @@ class DualProblem:
 
 
 def minimise_dual(
-    problem: DualProblem, start: FloatArray, tolerance: float, max_iter: int
+    problem: DualProblem, start: FloatArray, stopping: Stopping
 ) -> tuple[FloatArray, DualPoint, int]:
-    """Scaled multipliers, the dual there, and how many L-BFGS steps it took to reach the tolerance."""
-    latest: dict[bytes, DualPoint] = {}
-    best: list[tuple[FloatArray, DualPoint]] = [(start, problem.at(start))]
-    if best[0][1].stationarity <= tolerance:
-        return start, best[0][1], 0
+    """Scaled multipliers, the dual there, and how many L-BFGS steps it took to be good enough."""
+    latest: list[tuple[FloatArray, DualPoint]] = []
+    reached = (start, problem.at(start))
+    if stopping.reached(reached[1]):
+        return start, reached[1], 0
 
     def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
         point = problem.at(x)
-        latest.clear()
-        latest[x.tobytes()] = point
+        latest[:] = [(x.copy(), point)]
         return point.value, point.gradient
 
     def check(x: FloatArray) -> None:
-        point = latest.get(x.tobytes()) or problem.at(x)
-        best[0] = (x.copy(), point)
-        if point.stationarity <= tolerance or problem.is_unbounded_at(point):
+        nonlocal reached
+        evaluated, point = latest[0]
+        if not np.array_equal(evaluated, x):
+            point = problem.at(x)
+        reached = (x.copy(), point)
+        if stopping.reached(point) or problem.is_unbounded_at(point):
             raise StopIteration
 
+    limit = stopping.max_iter
     outcome = minimize(
         evaluate,
         start,
         jac=True,
         method="L-BFGS-B",
         callback=check,
-        options={"maxcor": _MEMORY, "maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": 0.0},
+        options={"maxcor": _MEMORY, "maxiter": limit, "maxfun": 4 * limit, "ftol": 0.0, "gtol": 0.0},
     )
-    return best[0][0], best[0][1], int(outcome.nit)
+    return *reached, int(outcome.nit)

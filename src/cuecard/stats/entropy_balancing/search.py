@@ -1,0 +1,145 @@
+"""Search for the solution: plain, around features that conflict, and under a floor on the sample size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats.entropy_balancing.certificates import (
+    Certificate,
+    conflict_certificate,
+    direction_certificate,
+    is_proof,
+)
+from cuecard.stats.entropy_balancing.constraints import (
+    FloatArray,
+    IntArray,
+    LabelledFeatures,
+    effective_sample_size,
+    share_residuals,
+)
+from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
+
+__all__ = ["Constraints", "Solution", "raise_ridge", "solve"]
+
+# Ridge for features proven to conflict: they come as near as the others allow instead of blocking them.
+_RELAXED_RIDGE = 1e-3
+# A linear programme over more features than this takes longer than the balancing itself.
+_MOST_SUSPECTS = 150
+_ROUNDS = 4
+
+
+class Constraints:
+    """What has to be balanced: chosen columns of a matrix, against labels and their target shares."""
+
+    def __init__(
+        self,
+        matrix: Any,
+        labels: IntArray,
+        columns: IntArray,
+        target: FloatArray,
+        folded: LabelledFeatures | None,
+        max_weight: float | None,
+    ) -> None:
+        self.matrix, self.labels, self.columns = matrix, labels, columns
+        self.target, self.max_weight = target, max_weight
+        self.folded = folded or LabelledFeatures(matrix[:, columns], labels, len(target))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the solver stands; features are counted within the constrained columns."""
+
+    x: FloatArray
+    point: DualPoint
+    problem: DualProblem
+    iterations: int
+    proofs: dict[int, Certificate]
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size as a fraction of the rows."""
+        return effective_sample_size(self.point.probabilities)
+
+
+def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stopping) -> Solution:
+    """Minimiser of the dual; where it diverges, features proven to conflict are made soft and it goes on."""
+    count = len(constraints.columns)
+    strengths = np.full(count, ridge)
+    proofs: dict[int, Certificate] = {}
+    steps = rounds = 0
+    while True:
+        rounds += 1
+        problem = DualProblem(constraints.folded, constraints.target, units, strengths)
+        x, point, taken = minimise_dual(problem, np.zeros(count * len(constraints.target)), stopping)
+        steps += taken
+        solution = Solution(x, point, problem, steps, proofs)
+        if ridge > 0 or stopping.reached(point) or rounds == _ROUNDS:
+            return solution
+        found = _proof(constraints, solution, stopping.tolerance, strengths > 0)
+        if found is None:
+            return solution
+        local = np.searchsorted(constraints.columns, found.features)
+        strengths = strengths.copy()
+        strengths[local] = _RELAXED_RIDGE
+        proofs = proofs | dict.fromkeys(local.tolist(), found)
+
+
+def _proof(
+    constraints: Constraints, solution: Solution, tolerance: float, softened: npt.NDArray[np.bool_]
+) -> Certificate | None:
+    """Proof of conflict, verified, from the features that lag behind or from the diverging dual itself."""
+    units, point, target = solution.problem.units, solution.point, constraints.target
+    lag = np.nanmax(np.abs(share_residuals(point.totals, target)), axis=1)
+    lag[softened] = 0.0
+    suspects = np.sort(np.argsort(-lag)[:_MOST_SUSPECTS])
+    suspects = suspects[lag[suspects] > tolerance]
+    if constraints.max_weight is None and units.groups is None and len(suspects):
+        chosen = constraints.columns[suspects]
+        found = conflict_certificate(constraints.matrix[:, chosen], constraints.labels, target, chosen)
+        if found is not None and is_proof(found.scores(constraints.matrix, constraints.labels, target), None):
+            return found
+    if softened.all():
+        return None
+    direction = direction_certificate(
+        solution.problem.multipliers(solution.x), constraints.columns, constraints.max_weight
+    )
+    rows = -point.scores if units.groups is None else -point.scores[units.groups]
+    return direction if is_proof(rows, constraints.max_weight) else None
+
+
+def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solution:
+    """Least soft solution whose effective sample size reaches the floor, by continuation in the ridge."""
+    if solution.ess >= min_ess:
+        return solution
+    units = solution.problem.units
+    untouched = units.row_probabilities(units.tilt(np.zeros(len(units.unit_base)))[1])
+    if effective_sample_size(untouched) <= min_ess:
+        raise ValueError(
+            f"min_ess {min_ess:g} cannot be reached: the base weights alone have an effective sample size "
+            f"of {effective_sample_size(untouched):.3f}."
+        )
+    low = high = max(float(solution.problem.ridge.min()), 1e-6)
+    reached = _with_ridge(solution, solution, high, stopping)
+    while reached.ess < min_ess:
+        low, high = high, high * 10.0
+        reached = _with_ridge(solution, reached, high, stopping)
+    for _ in range(10):
+        middle = float(np.sqrt(low * high))
+        trial = _with_ridge(solution, reached, middle, stopping)
+        if trial.ess >= min_ess:
+            high, reached = middle, trial
+        else:
+            low, reached = middle, replace(reached, iterations=trial.iterations)
+    return reached
+
+
+def _with_ridge(hard: Solution, warm: Solution, strength: float, stopping: Stopping) -> Solution:
+    """Solution of the hard problem made soft, started from a neighbour."""
+    old = hard.problem
+    problem = DualProblem(old.features, old.target, old.units, np.maximum(old.ridge, strength))
+    x, point, taken = minimise_dual(problem, warm.x, stopping)
+    return Solution(x, point, problem, warm.iterations + taken, hard.proofs)
