@@ -3,10 +3,11 @@
 from cuecard.audits.cues import Cues
 from cuecard.audits.explain import Explanation, explain
 from cuecard.audits.overview import Overview
+from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.registry import AUDITS
 
 #: The order in which audits run and stand on a card.
-for _audit in (Overview, Cues):
+for _audit in (Overview, Cues, PartialInput):
     AUDITS.add(_audit.name, _audit)
 
-__all__ = ["AUDITS", "Cues", "Explanation", "Overview", "explain"]
+__all__ = ["AUDITS", "Cues", "Explanation", "Overview", "PartialInput", "explain"]
