@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, audit, load_card, save_card
+    from cuecard.card import Card, audit, load_card, probe, save_card
     from cuecard.data import Instances, load
     from cuecard.errors import CueCardError
+    from cuecard.probes import read_predictions
     from cuecard.report import render_html, write_report
     from cuecard.stats import artifact_z, cueness
+    from cuecard.stats.permutation import permutation_test
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
 #: `cuecard --help` are quick.
@@ -31,6 +33,9 @@ _PUBLIC = {
     "cueness": "cuecard.stats",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
+    "permutation_test": "cuecard.stats.permutation",
+    "probe": "cuecard.card",
+    "read_predictions": "cuecard.probes",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "write_report": "cuecard.report",
@@ -46,6 +51,9 @@ __all__ = [
     "cueness",
     "load",
     "load_card",
+    "permutation_test",
+    "probe",
+    "read_predictions",
     "render_html",
     "save_card",
     "write_report",

@@ -3,6 +3,7 @@
 from cuecard.card.build import Progress, audit, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.files import load_card, save_card
+from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "audit",
     "card_schema",
     "check_options",
+    "configured_probes",
     "load_card",
+    "probe",
     "save_card",
     "schema_text",
 ]

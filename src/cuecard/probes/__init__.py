@@ -1,0 +1,42 @@
+"""Does this model use the cue? One question per file, asked with the model's predictions."""
+
+from cuecard.probes.accuracy import AccuracyTest
+from cuecard.probes.agreement import AgreementOfModels
+from cuecard.probes.cue_set import CueSet, choose_cues
+from cuecard.probes.distribution import DistributionTest
+from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
+from cuecard.probes.paired import PairedComparison
+from cuecard.probes.permutation import PermutationTest
+from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
+from cuecard.probes.probe import PROBES, Probe
+from cuecard.probes.reliance import Reliance
+
+#: The order in which probes run and stand on a card.
+_BUILT_IN: tuple[type[Probe], ...] = (
+    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison,
+)  # fmt: skip
+for _probe in _BUILT_IN:
+    PROBES.add(_probe.name, _probe)
+
+__all__ = [
+    "LINEAR_MODELS",
+    "PROBES",
+    "UNANSWERED",
+    "AccuracyTest",
+    "AgreementOfModels",
+    "CueSet",
+    "DistributionTest",
+    "PairedComparison",
+    "PermutationTest",
+    "PredictionSource",
+    "Predictions",
+    "Probe",
+    "Reliance",
+    "TestExamples",
+    "check_test",
+    "choose_cues",
+    "distinctly_named",
+    "linear_predictions",
+    "read_predictions",
+]
