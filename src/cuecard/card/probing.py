@@ -112,7 +112,7 @@ def configured_probes(
     for name in (*(only or ()), *skip):
         PROBES.get(name)
     kinds = [PROBES.get(n) for n in PROBES.names() if (not only or n in only) and n not in skip]
-    accepted = {kind: {f.name for f in fields(kind)} for kind in (Cues, *PROBES)}  # type: ignore[arg-type]
+    accepted = {kind: {f.name for f in fields(kind)} for kind in (Cues, *PROBES)}
     known = set().union(*accepted.values())
     for name in options:
         if name not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -41,7 +41,8 @@ class PairedComparison:
         """Return one row per two models, and one per two models and cue."""
         if len(predictions) < 2:
             raise Skip("there is one model, and a comparison needs two")
-        rows, tables, findings = [], [], []
+        rows: list[dict[str, Any]] = []
+        tables, findings = [], []
         for a, b in combinations(predictions, 2):
             right_a, right_b = a.correct(cues.examples), b.correct(cues.examples)
             whole = paired_comparison(right_a, right_b, draws=self.draws, seed=self.seed)
@@ -90,7 +91,7 @@ class PairedComparison:
         )
 
 
-def _finding(row: dict[str, float | str]) -> Finding:
+def _finding(row: dict[str, Any]) -> Finding:
     a, b, difference = str(row["model_a"]), str(row["model_b"]), float(row["difference"])
     low, high, log10_p = (float(row[key]) for key in ("low", "high", "log10_p"))
     p = format_p(log10_p * LN10)

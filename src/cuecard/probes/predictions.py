@@ -12,12 +12,12 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
+from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples, check_test
 from cuecard.probes.formats.called import called_predictions
 from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
 from cuecard.probes.formats.table import read_table, table_predictions
 from cuecard.probes.settling import Given, settle
-from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples, check_test
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]

@@ -142,7 +142,9 @@ def _row_numbers(data: Instances, examples: TestExamples) -> bool:
     if "id" in data.report.recognised:
         return False
     numbers = examples.ids.cast(pl.Int64, strict=False)
-    return not numbers.null_count() and bool((numbers.diff().drop_nulls() > 0).all())
+    if numbers.null_count() or not (numbers.diff().drop_nulls() > 0).all():
+        return False
+    return bool(numbers[0] >= 1 and numbers[-1] <= len(examples) + _dropped(data))
 
 
 def _dropped(data: Instances) -> int:

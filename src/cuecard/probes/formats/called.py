@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import InputError
-from cuecard.probes.settling import Given
 from cuecard.probes.examples import TestExamples
+from cuecard.probes.settling import Given
 
 
 def called_predictions(function: Callable[..., Any], examples: TestExamples) -> Given:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import InputError, MissingExtraError, UsageError
-from cuecard.probes.settling import Given
 from cuecard.probes.examples import TestExamples
+from cuecard.probes.settling import Given
 
 BATCH = 32
 

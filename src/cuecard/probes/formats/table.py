@@ -12,8 +12,8 @@ from cuecard.data import Instances
 from cuecard.data.labels import label_texts
 from cuecard.data.reading import read_file
 from cuecard.errors import InputError, UsageError
-from cuecard.probes.settling import Given
 from cuecard.probes.examples import Floats, check_test
+from cuecard.probes.settling import Given
 
 #: Names by which columns are recognised, lower case, the surest first.
 RECOGNISED = {
