@@ -47,7 +47,7 @@ def _matrix(texts: list[str], labels: Any, analyzer: Callable[[str], list[str]],
     return features[:, everywhere]
 
 
-def _report(name: str, features: Any, labels: Any) -> tuple[float, float]:
+def _report(name: str, features: Any, labels: Any) -> float:
     started = time.perf_counter()
     result = entropy_balance(features, labels)
     seconds = time.perf_counter() - started
@@ -58,22 +58,22 @@ def _report(name: str, features: Any, labels: Any) -> tuple[float, float]:
         f"{result.iterations} steps  {seconds:.2f} s  converged {result.converged}  "
         f"unbalanced {len(result.unbalanced)}"
     )
-    return seconds, result.err_after
+    return seconds
 
 
-def _against_the_paper(features: Any, labels: Any, reached: float) -> None:
-    """Both methods, each stopped as soon as it is at the same Err."""
-    started = time.perf_counter()
-    paper = softmax_weights(features, labels, stop_at_err=reached, max_iter=5000)
-    paper_seconds = time.perf_counter() - started
-    started = time.perf_counter()
-    ours = entropy_balance(features, labels, stop_at_err=reached)
-    seconds = time.perf_counter() - started
+def _against_the_paper(features: Any, labels: Any, wanted: float) -> None:
+    """Both methods, each stopped as soon as its Err is low enough, in wall and in processor time."""
+    started, worked = time.perf_counter(), time.process_time()
+    paper = softmax_weights(features, labels, stop_at_err=wanted, max_iter=5000)
+    paper_seconds, paper_work = time.perf_counter() - started, time.process_time() - worked
+    started, worked = time.perf_counter(), time.process_time()
+    ours = entropy_balance(features, labels, stop_at_err=wanted)
+    seconds, work = time.perf_counter() - started, time.process_time() - worked
     print(
-        f"to Err {reached:.0e}: paper's objective {paper_seconds:.2f} s "
-        f"({paper.iterations} steps, ESS {paper.ess:.3f}), "
-        f"entropy balancing {seconds:.2f} s ({ours.iterations} steps, ESS {ours.ess:.3f}): "
-        f"{paper_seconds / seconds:.1f}x faster"
+        f"to Err {wanted:.0e}: paper's objective {paper_seconds:.2f} s ({paper.iterations} steps, "
+        f"ESS {paper.ess:.3f}), entropy balancing {seconds:.2f} s ({ours.iterations} steps, "
+        f"ESS {ours.ess:.3f}): {paper_seconds / seconds:.1f}x faster, "
+        f"{paper_work / work:.1f}x less processor time"
     )
 
 
@@ -102,7 +102,7 @@ def _at_scale(texts: list[str], labels: Any, rows: int) -> None:
         [counted[made_labels == c].getnnz(axis=0) > 0 for c in np.unique(made_labels)], axis=0
     )
     chosen = np.argsort(np.where(everywhere, -present, 0), kind="stable")[:4000]
-    seconds, _ = _report(f"generated, {rows:,} pairs", counted[:, np.sort(chosen)], made_labels)
+    seconds = _report(f"generated, {rows:,} pairs", counted[:, np.sort(chosen)], made_labels)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"one CountVectorizer pass {count_seconds:.1f} s; balancing takes {seconds / count_seconds:.2f}x; "
@@ -123,7 +123,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _report("SNLI words + bigrams, min count 50", _matrix(texts, labels, _tokens_and_bigrams, 50), labels)
     mnli_texts, mnli_labels = _read(options.data / "mnli" / "train_partial.parquet")
     _report("MNLI words, min count 100", _matrix(mnli_texts, mnli_labels, _tokens, 100), mnli_labels)
-    _against_the_paper(words, labels, reached=1e-4)
+    for wanted in (1e-4, 1e-5):
+        _against_the_paper(words, labels, wanted)
     _at_scale(texts, labels, options.rows)
     return 0
 

@@ -15,7 +15,7 @@ from cuecard._version import __version__
 
 if TYPE_CHECKING:
     from cuecard.card import Card, audit, load_card, probe, save_card
-    from cuecard.data import Instances, load
+    from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
     from cuecard.report import render_html, write_report
@@ -38,6 +38,7 @@ _PUBLIC = {
     "read_predictions": "cuecard.probes",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
+    "scan": "cuecard.data",
     "write_report": "cuecard.report",
 }
 
@@ -56,6 +57,7 @@ __all__ = [
     "read_predictions",
     "render_html",
     "save_card",
+    "scan",
     "write_report",
 ]
 

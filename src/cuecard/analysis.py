@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import polars as pl
@@ -45,6 +45,7 @@ class Finding:
     chance: float | None = None
     n: int | None = None
     evidence: tuple[Evidence, ...] = ()
+    cue: str = ""  # as `cuecard explain` takes it
 
 
 @dataclass(frozen=True)
@@ -95,5 +96,8 @@ A = TypeVar("A", bound=Analysis)
 
 def parameters(analysis: Question) -> dict[str, Any]:
     """Return the parameters of an analysis as they are written on the card: only what JSON can hold."""
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(analysis)))  # type: ignore[call-overload]
+    values = {f.name: getattr(analysis, f.name) for f in fields(analysis)}  # type: ignore[arg-type]
+    plain: dict[str, Any] = json.loads(
+        json.dumps(values, default=lambda value: getattr(value, "name", str(value)))
+    )
     return plain

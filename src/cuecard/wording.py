@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 
-def percent(fraction: float) -> str:
-    """Return a share as people read it: 0.3 %, 4.7 %, 63 %, 99.6 %."""
-    value = 100 * fraction
-    if value == 0 or value == 100:
-        return f"{value:.0f} %"
-    if value < 10 or value > 99:
-        return f"{value:.1f} %" if value >= 0.1 else f"{value:.1g} %"
-    return f"{value:.0f} %"
+#: What stands where a number is missing.
+MISSING = "–"
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
+    if fraction is None or not math.isfinite(fraction):
+        return MISSING
+    if fraction in (0, 1):
+        return f"{fraction * 100:.0f}\N{NO-BREAK SPACE}%"
+    smallest = 10.0 ** -(digits + 2)
+    if 0 < fraction < smallest:
+        return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+    if 1 - smallest / 2 < fraction < 1:
+        return f">{(1 - smallest) * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def count(n: int, singular: str, plural: str | None = None) -> str:

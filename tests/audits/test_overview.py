@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from conftest import choice_instances, pair_instances
 from cuecard.audits import Overview
+from small_sets import choice_instances, pair_instances
 
 
 def test_sizes_labels_and_lengths_are_counted_per_split():

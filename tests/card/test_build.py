@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import pytest
 
-from conftest import pair_instances
 from cuecard.analysis import Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.card import audit
 from cuecard.card.build import run_section
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
+from small_sets import pair_instances
 
 DATA = pair_instances([("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)])
 

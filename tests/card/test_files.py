@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from conftest import pair_instances
 from cuecard.card import Card, audit, load_card, save_card
 from cuecard.errors import InputError
+from small_sets import pair_instances
 
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import jsonschema
 
-from conftest import pair_instances
 from cuecard.card import audit, card_schema, schema_text
+from small_sets import pair_instances
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -113,7 +113,7 @@ def test_explain_shows_counts_examples_and_companions(cuecard, pairs):
     ran = cuecard("explain", "nobody", pairs)
     assert ran.code == 0
     assert "points to no" in ran.out
-    assert "100.0" in ran.out
+    assert "100\xa0%" in ran.out
     assert "nobody text 1" in ran.out
 
 

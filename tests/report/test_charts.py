@@ -39,7 +39,7 @@ def test_every_chart_compiles_and_draws(card: Card, name: str) -> None:
 def test_labels_are_data_and_never_part_of_a_field_or_expression(make_card: CardMaker) -> None:
     labels = ["a.b[0]", "x'] || alert(1) || ['"]
     card = make_card(labels=labels)
-    spec = specification(cue_map(card["cues"], card.tables, labels))
+    spec = specification(lambda: cue_map(card["cues"], card.tables, labels))
     spec.pop("datasets")
     for channel in _channels(spec):
         channel.pop("scale", None)
@@ -66,7 +66,7 @@ def test_all_significant_features_are_kept_where_they_fit(make_card: CardMaker) 
 
 def test_a_map_of_thousands_embeds_only_the_sample(make_card: CardMaker) -> None:
     card = make_card([f"w{i}" for i in range(5000)])
-    spec = specification(cue_map(card["cues"], card.tables, card.dataset.labels))
+    spec = specification(lambda: cue_map(card["cues"], card.tables, card.dataset.labels))
     assert 1500 < len(points(spec)) <= MOST_POINTS
 
 
@@ -109,6 +109,8 @@ def test_significance_begins_at_the_largest_significant_p_value_or_at_bonferroni
 
 
 def test_curves_of_length_have_the_same_area(card: Card) -> None:
-    spec = specification(length_distribution(card.tables, card.dataset.labels, "premise", name="premise"))
+    spec = specification(
+        lambda: length_distribution(card.tables, card.dataset.labels, "premise", name="premise")
+    )
     rows = points(spec)
     assert sum(row["share"] for row in rows if row["label"] == "neutral") == pytest.approx(1.0)

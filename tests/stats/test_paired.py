@@ -74,7 +74,7 @@ def test_each_cue_gets_the_comparison_it_would_get_alone() -> None:
 
 
 def test_bad_input_is_one_clear_sentence() -> None:
-    with pytest.raises(ValueError, match="one entry per instance"):
+    with pytest.raises(ValueError, match="the same instances, got 2 and 1"):
         paired_comparison([1, 0], [1])
     with pytest.raises(ValueError, match="only true and false"):
         paired_comparison([1, 0], [1, 2])

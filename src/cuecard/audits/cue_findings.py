@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from cuecard.analysis import Evidence, Finding, Severity
-from cuecard.audits.cue_statistics import CueTables
-from cuecard.features import CueCounts, Family
-from cuecard.text import Encoded
+from cuecard.data import Instances
+from cuecard.features import Family
 from cuecard.wording import count, listed, percent
 
 #: A cue is worth a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
 #: lift is not a finding.
 NOTABLE_GAIN = 0.10
+#: A cue nearly all of whose instances have a stronger cue, to which it adds little, is that cue told twice.
+TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
 EXAMPLES_PER_FINDING = 3
 
 
 def cue_findings(
-    tables: CueTables, counts: CueCounts, sample: Encoded, families: Sequence[Family], *, alpha: float
+    cues: pl.DataFrame,
+    redundancy: pl.DataFrame,
+    matrix: sparse.csc_matrix,
+    sample: Instances,
+    families: Sequence[Family],
+    *,
+    prior: dict[str, float],
+    total: int,
+    alpha: float,
 ) -> list[Finding]:
-    """Return a verdict over all features, then the strongest cues of every label with real examples."""
-    prior = dict(zip(counts.labels, tables.prior.tolist(), strict=True))
-    expected = pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
-    notable = tables.cues.filter(pl.col("significant") & (pl.col("share_low") - expected >= NOTABLE_GAIN))
+    """Return a verdict over all features, then the strongest cues of every label with real examples.
+
+    The rows of `redundancy` and the columns of `matrix` are the first significant rows of `cues`.
+    """
+    gain = pl.col("share_low") - pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
+    notable = cues.with_row_index("column").filter(pl.col("significant") & (gain >= NOTABLE_GAIN))
+    new = notable.filter(pl.col("column").is_in(_not_told_before(redundancy).implode()))
     shown = pl.concat(
-        [notable.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in counts.labels]
-    )
-    shown = shown.sort("log10_p", maintain_order=True)
-    evidence = _evidence(shown, sample, families)
-    total = int(counts.totals[0].sum())
+        [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in prior]
+    ).sort("column")
     phrases = {family.name: family.phrase for family in families}
-    findings = [_verdict(tables.cues, notable, phrases, total, alpha)]
+    findings = [_verdict(cues, notable, phrases, total, alpha)]
     for row in shown.iter_rows(named=True):
-        key = (row["family"], row["feature"])
         name = phrases[row["family"]].format(row["feature"])
-        findings.append(_cue(row, name, prior[row["label"]], total, evidence.get(key, ())))
+        evidence = _evidence(row, matrix, sample)
+        findings.append(_cue(row, name, prior[row["label"]], total, evidence))
     return findings
+
+
+def _not_told_before(redundancy: pl.DataFrame) -> pl.Series:
+    """Return the numbers of the cues that lead their group and say more than a stronger one they lie within."""
+    own_name = pl.concat_str("family", "feature", separator=":")
+    adds_little = pl.col("share_with") - pl.col("base_with") < NOTABLE_GAIN
+    within = ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
+    return redundancy.with_row_index("column").filter((pl.col("group") == own_name) & ~within)["column"]
 
 
 def _verdict(
@@ -52,11 +71,12 @@ def _verdict(
         return Finding("cues", "info", "No cue found", text, value=0.0, n=total)
     share = significant / cues.height
     severity: Severity = "high" if notable.height >= 20 else "medium" if notable.height else "low"
-    examples = [
-        phrases[family].format(name) for family, name in notable.select("family", "feature").head(3).rows()
-    ]
     text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label beyond chance (q ≤ {alpha:g})"
-    if examples:
+    if notable.height:
+        examples = [
+            phrases[family].format(name)
+            for family, name in notable.select("family", "feature").head(3).rows()
+        ]
         text += (
             f"; {notable.height:,} of them raise their label's share by at least {100 * NOTABLE_GAIN:.0f} points, "
             f"such as {listed(examples)}."
@@ -66,14 +86,9 @@ def _verdict(
     return Finding("cues", severity, "Surface features predict the label", text, value=share, n=total)
 
 
-def _cue(
-    row: dict[str, object], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]
-) -> Finding:
-    n, share, low, high = (
-        int(str(row["train_count"])),
-        *(float(str(row[c])) for c in ("share", "share_low", "share_high")),
-    )
-    label = str(row["label"])
+def _cue(row: dict[str, Any], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]) -> Finding:
+    n, share, low, high = row["train_count"], row["share"], row["share_low"], row["share_high"]
+    label = row["label"]
     severity: Severity = (
         "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= prior + 0.2 else "low"
     )
@@ -81,47 +96,26 @@ def _cue(
         f"{percent(share)} of the {count(n, 'train instance')} with {name} are {label} "
         f"(95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
     )
-    return Finding(
-        "cues",
-        severity,
-        f"{name[0].upper()}{name[1:]} points to {label}",
-        text,
-        share,
-        low,
-        high,
-        prior,
-        n,
-        evidence,
+    title = f"{name[0].upper()}{name[1:]} points to {label}"
+    cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
+    return Finding("cues", severity, title, text, share, low, high, prior, n, evidence, cue)
+
+
+def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:
+    """Return a few train instances with the cue and its label."""
+    column = row["column"]
+    rows = matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
+    in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
+    right_label = sample.label_codes == sample.labels.index(row["label"])
+    chosen = np.sort(rows[in_train[rows] & right_label[rows]])[:EXAMPLES_PER_FINDING]
+    return tuple(
+        Evidence(
+            example_id=str(instance["example_id"]),
+            split="train",
+            label=row["label"],
+            hypothesis=instance["hypothesis"],
+            premise=instance["premise"],
+            highlight=(row["feature"],),
+        )
+        for instance in sample.table[chosen].iter_rows(named=True)
     )
-
-
-def _evidence(
-    shown: pl.DataFrame, sample: Encoded, families: Sequence[Family]
-) -> dict[tuple[str, str], tuple[Evidence, ...]]:
-    """Return a few train instances for every shown cue, with its label."""
-    table, labels = sample.instances.table, sample.instances.labels
-    codes = sample.instances.label_codes
-    in_train = (table["split"].cast(pl.String) == "train").to_numpy()
-    found: dict[tuple[str, str], tuple[Evidence, ...]] = {}
-    for family in families:
-        wanted = shown.filter(pl.col("family") == family.name)
-        if wanted.is_empty():
-            continue
-        presence = family.presence(sample)
-        rows_of_entries = presence.rows()
-        for feature, label in wanted.select("feature", "label").iter_rows():
-            matches = np.flatnonzero((presence.names == feature).to_numpy())
-            rows = rows_of_entries[np.isin(presence.indices, matches)]
-            rows = rows[in_train[rows] & (codes[rows] == labels.index(label))][:EXAMPLES_PER_FINDING]
-            found[family.name, feature] = tuple(
-                Evidence(
-                    example_id=str(row["example_id"]),
-                    split="train",
-                    label=label,
-                    hypothesis=row["hypothesis"],
-                    premise=row["premise"],
-                    highlight=(feature,),
-                )
-                for row in table[rows].iter_rows(named=True)
-            )
-    return found

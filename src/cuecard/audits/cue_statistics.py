@@ -51,11 +51,11 @@ def cue_tables(
     example are not independent, so there the right instance is exchangeable within its example instead.
     """
     n_labels = len(counts.labels)
-    by_class = counts.features.select(pl.exclude("family", "feature")).to_numpy().astype(np.int64)
+    in_train = pl.sum_horizontal(f"train_{label}" for label in counts.labels)
+    # Sorted by name, so that equally strong features stand in the same order however they were counted.
+    features = counts.features.filter(in_train >= min_count).sort("family", "feature")
+    by_class = features.select(pl.exclude("family", "feature")).to_numpy().astype(np.int64)
     train, test = by_class[:, :n_labels], by_class[:, n_labels:]
-    enough = train.sum(axis=1) >= min_count
-    features = counts.features.filter(pl.Series(enough))
-    train, test = train[enough], test[enough]
     has_test = bool(counts.totals[1].sum())
 
     n = train.sum(axis=1)

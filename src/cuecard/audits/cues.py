@@ -9,9 +9,11 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
+from scipy import sparse
 
 from cuecard.analysis import Result
 from cuecard.audits.cue_findings import cue_findings
+from cuecard.audits.cue_redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.engines import map_reduce
@@ -34,7 +36,7 @@ class Cues:
     """Test every feature of the chosen families against every label.
 
     Args:
-        features: feature families to look at; all by default.
+        features: feature families to look at, by name or as objects of the user's own; all by default.
         regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation, such as "default", "stubborn" or "treebank"; what suits the language by default.
         language: ISO code of the texts' language; guessed by default.
@@ -53,7 +55,7 @@ class Cues:
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
-    features: tuple[str, ...] | None = None
+    features: tuple[str | Family, ...] | None = None
     regex: tuple[tuple[str, str], ...] = ()
     tokens: str | None = None
     scope: Scope = "hypothesis"
@@ -98,7 +100,7 @@ class Cues:
         """Return the chosen feature families."""
         names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
         own: list[Family] = [Regexes(self.regex)] if self.regex else []
-        return [*(FAMILIES.get(name)() for name in names), *own]
+        return [*(FAMILIES.get(name)() if isinstance(name, str) else name for name in names), *own]
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""
@@ -123,10 +125,25 @@ class Cues:
             correction=self.correction,
             prior=self.prior,
         )
+        strongest = tables.cues.filter("significant").head(COMPARED)
+        matrix = cue_matrix(sample, families, strongest)
+        redundancy = _redundancy(strongest, matrix, sample.instances)
+        group = redundancy.select("family", "feature", "group")
+        cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
+        findings = cue_findings(
+            tables.cues,
+            redundancy,
+            matrix,
+            sample.instances,
+            families,
+            prior=dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
+            total=int(counts.totals[0].sum()),
+            alpha=self.alpha,
+        )
         return Result(
             summary=self._summary(counts, tables, sample, families),
-            tables={"cues": tables.cues, "associations": tables.associations},
-            findings=cue_findings(tables, counts, sample, families, alpha=self.alpha),
+            tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
+            findings=findings,
         )
 
     def _summary(
@@ -157,6 +174,13 @@ class Cues:
             "scope": self.scope,
             "min_count": self.min_count,
         }
+
+
+def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
+    n_train = len(sample.train)  # train rows stand first
+    return redundancy_table(
+        cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
+    )
 
 
 def _learned(family: Family, parts: Iterable[Encoded]) -> Family:

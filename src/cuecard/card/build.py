@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +27,8 @@ from cuecard.registry import unknown_name
 Progress = Callable[[str], AbstractContextManager[object]]
 
 SEVERITIES = {"high": 0, "medium": 1, "low": 2, "info": 3}
+#: Options of `cuecard audit` with a value that `cuecard explain` has not.
+NOT_OF_EXPLAIN = {"--out", "-o", "--only", "--skip", "--features", "--min-count", "--seed", "--holdout"}
 REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
 
 
@@ -71,7 +74,7 @@ def audit(
     findings.sort(key=lambda finding: SEVERITIES[finding.severity])
     card = Card(
         dataset=describe(data),
-        findings=[FindingModel(**asdict(finding), command=command) for finding in findings],
+        findings=[FindingModel(**asdict(f), command=repeating(command, f)) for f in findings],
         sections=sections,
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -135,6 +138,21 @@ def configured(audits: Iterable[type[Analysis]], options: dict[str, Any]) -> lis
         if name not in known:
             raise unknown_name("option", name, sorted(known))
     return [kind(**{k: v for k, v in options.items() if k in names}) for kind, names in accepted.items()]
+
+
+def repeating(command: str, finding: Finding) -> str:
+    """Return what to type to see a finding again: the whole audit, or its cue in depth."""
+    words = shlex.split(command)
+    if not finding.cue or words[:2] != ["cuecard", "audit"]:
+        return command
+    kept = []
+    rest = iter(words[2:])
+    for word in rest:
+        if word in NOT_OF_EXPLAIN:
+            next(rest, None)
+        elif word.partition("=")[0] not in {*NOT_OF_EXPLAIN, "--json", "--quiet", "-q"}:
+            kept.append(word)
+    return shlex.join(["cuecard", "explain", finding.cue, *kept])
 
 
 def check_labels(data: Instances) -> None:

@@ -67,6 +67,7 @@ class FindingModel(_Frozen):
     chance: float | None = None
     n: int | None = None
     evidence: list[EvidenceModel] = Field(default_factory=list)
+    cue: str = Field(default="", description="The cue it is about, as `cuecard explain` takes it.")
     command: str = Field(default="", description="What to type to see it again.")
 
 

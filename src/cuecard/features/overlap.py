@@ -49,7 +49,8 @@ def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
     """Return for every word of the vocabulary whether it is not a stop word of the language."""
-    stop = pl.Series(sorted(stop_words(data.language)), dtype=pl.String)
+    known = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
+    stop = pl.Series(sorted(known), dtype=pl.String)
     return (~data.vocabulary.is_in(stop.implode())).to_numpy()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,13 @@ def render_html(card: Card) -> str:
         for name, section in card.sections.items()
     ]
     findings = ordered_findings(card)
-    charts = _specifications(chapters)
+    charts, libraries = _drawn(chapters)
     payload = {
         "charts": charts,
         "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
         "snippets": [finding_markdown(card, finding) for finding in findings],
     }
-    scripts = [*([chart_library()] if charts else []), resource("report.js")]
+    scripts = [*libraries, resource("report.js")]
     return (
         _environment()
         .get_template("report.html.j2")
@@ -121,15 +122,20 @@ def _functions(card: Card) -> dict[str, Any]:
     }
 
 
-def _specifications(chapters: Sequence[_Chapter]) -> dict[str, Any]:
-    specifications: dict[str, Any] = {}
-    for chapter in chapters:
-        for i, chart in enumerate(chapter.view.charts):
-            from cuecard.report.charts.drawing import specification
+def _drawn(chapters: Sequence[_Chapter]) -> tuple[dict[str, Any], list[str]]:
+    """Return the specification of every chart, and the chart library if there is any chart."""
+    charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
+    if not charts:
+        return {}, []
+    # Bundling the library takes seconds outside of Python: the charts are built meanwhile.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        library = pool.submit(chart_library)
+        from cuecard.report.charts.drawing import specification
 
-            spec = specification(chart.draw())
-            specifications[f"{chapter.name}-{i}"] = spec | {"description": chart.alt}
-    return specifications
+        specifications = {
+            name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
+        }
+        return specifications, [library.result()]
 
 
 def settings(section: Section) -> str:

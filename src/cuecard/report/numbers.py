@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+from cuecard.wording import MISSING, percent
 
-#: What stands where a number is missing.
-MISSING = "–"
+__all__ = [
+    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
+    "probability",
+]  # fmt: skip
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def is_number(value: Any) -> bool:
@@ -21,20 +25,6 @@ def count(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
     return f"{round(value):,}"
-
-
-def percent(fraction: float | None, digits: int = 1) -> str:
-    """Return a fraction as a percentage: 0.8135 is 81.4 %; a tiny one is "<0.1 %", not 0."""
-    if fraction is None or not math.isfinite(fraction):
-        return MISSING
-    if fraction in (0, 1):
-        return f"{fraction * 100:.0f}\N{NO-BREAK SPACE}%"
-    smallest = 10.0 ** -(digits + 2)
-    if 0 < fraction < smallest:
-        return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
-    if 1 - smallest / 2 < fraction < 1:
-        return f">{(1 - smallest) * 100:.{digits}f}\N{NO-BREAK SPACE}%"
-    return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def number(value: float | None) -> str:

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.special import gammaln
+
+from cuecard.stats.correctness import checked_members, checked_truths
 
 __all__ = ["PairedByCue", "PairedComparison", "paired_by_cue", "paired_comparison"]
 
@@ -94,9 +95,7 @@ def paired_by_cue(
 ) -> PairedByCue:
     """Comparison within the instances of each cue (``has_cue``: instances × cues, dense or sparse)."""
     a, b = _checked(correct_a, correct_b)
-    member = sparse.csr_matrix(has_cue).astype(bool).astype(np.int64)
-    if member.shape[0] != len(a):
-        raise ValueError(f"has_cue must have one row per instance ({len(a)}), got shape {member.shape}.")
+    member = checked_members(has_cue, len(a), "has_cue")
     n = np.asarray(member.sum(axis=0)).ravel()
     only_a, only_b = (np.asarray(side.astype(np.int64) @ member).ravel() for side in (a & ~b, b & ~a))
     low, high = _bootstrap(n, only_a, only_b, confidence, draws, seed)
@@ -133,10 +132,7 @@ def _bootstrap(
 def _checked(
     correct_a: npt.ArrayLike, correct_b: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    a, b = np.asarray(correct_a), np.asarray(correct_b)
-    if a.ndim != 1 or a.shape != b.shape or not len(a):
-        raise ValueError(f"both models need one entry per instance, got shapes {a.shape} and {b.shape}.")
-    for side in (a, b):
-        if side.dtype != np.bool_ and not np.all((side == 0) | (side == 1)):
-            raise ValueError("correctness must hold only true and false.")
-    return a.astype(np.bool_), b.astype(np.bool_)
+    a, b = checked_truths(correct_a, "correct_a"), checked_truths(correct_b, "correct_b")
+    if a.shape != b.shape:
+        raise ValueError(f"both models need the same instances, got {len(a)} and {len(b)}.")
+    return a, b

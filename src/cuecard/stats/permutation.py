@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cuecard.stats.correctness import checked_members, checked_truths
 from cuecard.stats.hypergeometric import hypergeometric_log_tail
 
 __all__ = ["FeaturePermutationTests", "PermutationTest", "permutation_test", "permutation_tests_by_feature"]
@@ -88,9 +89,14 @@ def permutation_test(
     is not called biased; the hypergeometric counts of the strata are convolved exactly. ``twice`` is the
     same with an instance of both sets counted twice. ``difference`` compares accuracy on U minus accuracy
     on N, which is not a function of the count in U once the sets overlap, by ``draws`` random shuffles.
+
+    >>> usual, unusual = [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> follows = permutation_test([1, 1, 1, 1, 0, 0, 0, 1], usual, unusual)
+    >>> follows.p_text, follows.difference
+    ('0.071', 0.75)
     """
     right, in_usual, in_unusual = (
-        _truths(values, name)
+        checked_truths(values, name)
         for values, name in ((correct, "correct"), (usual, "usual"), (unusual, "unusual"))
     )
     if not right.shape == in_usual.shape == in_unusual.shape:
@@ -133,10 +139,13 @@ def permutation_tests_by_feature(
     ``usual`` and ``unusual`` are instances × features, dense or sparse: the feature is there with its usual
     label, or with another. A feature with nothing to compare gets log10_p = 0.
     """
-    right = _truths(correct, "correct")
-    ours, others = (sparse.csr_matrix(part).astype(bool).astype(np.int64) for part in (usual, unusual))
-    if ours.shape != others.shape or ours.shape[0] != len(right):
-        raise ValueError("usual and unusual must be instances × features, with one row per entry of correct.")
+    right = checked_truths(correct, "correct")
+    ours = checked_members(usual, len(right), "usual")
+    others = checked_members(unusual, len(right), "unusual")
+    if ours.shape != others.shape:
+        raise ValueError(
+            f"usual and unusual must have the same features, got {ours.shape} and {others.shape}."
+        )
     layer = _layers(strata, len(right))
     either = (ours + others).astype(bool).astype(np.int64)
     member = sparse.csr_matrix((np.ones(len(right), dtype=np.int64), (layer, np.arange(len(right)))))
@@ -184,15 +193,6 @@ def _by_shuffling(
         shuffled += rng.multivariate_hypergeometric(sizes, correct, size=draws, method="marginals") @ gain
     observed = float(np.sum(kinds & right, axis=1) @ gain)
     return float(np.log1p(np.sum(shuffled >= observed - 1e-12)) - np.log1p(draws))
-
-
-def _truths(values: npt.ArrayLike, name: str) -> BoolArray:
-    given = np.asarray(values)
-    if given.ndim != 1 or not len(given):
-        raise ValueError(f"{name} must be a vector with one entry per instance, got shape {given.shape}.")
-    if given.dtype != np.bool_ and not np.all((given == 0) | (given == 1)):
-        raise ValueError(f"{name} must hold only true and false.")
-    return given.astype(np.bool_)
 
 
 def _layers(strata: npt.ArrayLike | None, rows: int) -> IntArray:

@@ -124,7 +124,8 @@ def conditional_strength(
     )
     by_label = np.asarray((one_hot.T @ cues).todense())
     total_by_label = np.bincount(codes, minlength=size)
-    both_by_label = np.asarray((one_hot.T @ cues[:, columns].multiply(cues[:, stronger])).todense())
+    rows = cues.tocsr()
+    both_by_label = np.stack([_together(rows[codes == code], columns, stronger) for code in range(size)])
 
     pairs = np.arange(len(columns))
     k_with, n_with = both_by_label[wanted, pairs], both_by_label.sum(axis=0)
@@ -150,6 +151,13 @@ def conditional_strength(
         z=z,
         log_p=log_p,
     )
+
+
+def _together(rows: sparse.csr_matrix, first: IntArray, second: IntArray) -> IntArray:
+    """Return in how many of the rows both columns of each pair are 1."""
+    if len(first) == 0:  # scipy answers an empty look-up with a matrix of another shape
+        return np.empty(0, dtype=np.int64)
+    return np.asarray((rows.T @ rows).tocsr()[first, second]).ravel()
 
 
 def _mantel_haenszel(

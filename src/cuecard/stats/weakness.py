@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.special import ndtr, ndtri
 
+from cuecard.stats.correctness import checked_members, checked_truths
 from cuecard.stats.hypergeometric import hypergeometric_two_sided_log_p
 
 __all__ = ["AccuracyGaps", "ModelWeakness", "accuracy_gaps", "model_weakness"]
@@ -157,12 +157,5 @@ def _wilson(share: FloatArray, n: IntArray, confidence: float) -> tuple[FloatArr
 
 
 def _checked(correct: npt.ArrayLike, has_cue: Any) -> tuple[FloatArray, Any]:
-    right = np.asarray(correct)
-    if right.ndim != 1 or not len(right):
-        raise ValueError(f"correct must be a vector with one entry per instance, got shape {right.shape}.")
-    if right.dtype != np.bool_ and not np.all((right == 0) | (right == 1)):
-        raise ValueError("correct must hold only true and false.")
-    member = sparse.csr_matrix(has_cue).astype(bool).astype(np.float64)
-    if member.shape[0] != len(right):
-        raise ValueError(f"has_cue must have one row per instance ({len(right)}), got shape {member.shape}.")
-    return right.astype(np.float64), member
+    right = checked_truths(correct, "correct")
+    return right.astype(np.float64), checked_members(has_cue, len(right), "has_cue").astype(np.float64)

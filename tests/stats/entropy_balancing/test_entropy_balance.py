@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import string
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
 
 from cuecard.stats.entropy_balancing import effective_sample_size, entropy_balance, err
 
@@ -185,6 +190,20 @@ def test_a_proof_does_not_hold_for_data_that_can_be_balanced() -> None:
     assert not proof.holds(features, rescued, [0.5, 0.5])
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_more_features_than_instances_can_carry_is_proven_and_brought_as_near_as_possible() -> None:
+    features, labels = _random_problem(15, rows=90, columns=80)
+    result = entropy_balance(features, labels)
+    assert result.converged
+    assert result.err_after < result.err_before
+    off = np.abs(result.residuals).max(axis=1) > 1e-4
+    assert {entry.feature for entry in result.unbalanced} == set(np.flatnonzero(off))
+    assert {entry.reason for entry in result.unbalanced} == {"conflict"}
+    proofs = {id(entry.certificate): entry.certificate for entry in result.unbalanced}
+    assert all(proof is not None and proof.holds(features, labels, UNIFORM3) for proof in proofs.values())
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_weight_limit_that_makes_balance_impossible_is_proven() -> None:
     labels = np.array([0] * 90 + [1] * 10)
     features = sparse.csr_matrix(np.ones((100, 1)))
@@ -279,3 +298,20 @@ def test_bad_input_is_one_clear_sentence(change: dict[str, Any], message: str) -
 def test_nothing_to_balance_is_an_error() -> None:
     with pytest.raises(ValueError, match="no feature occurs with every label"):
         entropy_balance(sparse.csr_matrix(np.array([[1.0], [0.0]])), np.array([0, 1]))
+
+
+def test_snli_words_are_balanced_with_the_documented_sample_size(real_data: Callable[[str], Path]) -> None:
+    frame = pl.read_parquet(real_data("snli/train_partial.parquet"))
+    delete = str.maketrans("", "", string.punctuation)
+    words = CountVectorizer(
+        analyzer=lambda text: text.lower().translate(delete).split(), binary=True, min_df=100
+    )
+    both = frame["premise"] + " " + frame["hypothesis"]
+    features, labels = words.fit_transform(both), np.unique(frame["label"].to_numpy(), return_inverse=True)[1]
+    result = entropy_balance(features, labels)
+    assert result.constrained.sum() == 1219
+    assert result.err_before == pytest.approx(0.0643, abs=5e-5)
+    assert result.err_after < 1e-5
+    assert result.ess >= 0.71
+    assert result.converged
+    assert result.iterations < 60

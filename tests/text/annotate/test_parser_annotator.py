@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from cuecard.text.annotate import TENSES, Annotator, NoAnnotatorError, get_annotator
+from cuecard.text.annotate.parsed import doc_negation, doc_tense
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +66,41 @@ def test_french_xnli_is_annotated_sensibly(french: Annotator, real_data: Callabl
     contradicted = (frame["label"] == "contradiction").to_numpy()
     assert annotations.negation[contradicted].mean() > annotations.negation[~contradicted].mean()
     assert 0.05 < annotations.entities["any"].mean() < 0.7
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tense", "negated"),
+    [
+        # word/tag/relation/head/morphology, as the English pipelines give them
+        ("She/PRP/nsubj/1/_ left/VBD/ROOT/1/Tense=Past|VerbForm=Fin", "past", False),
+        (
+            "He/PRP/nsubj/3/_ wo/MD/aux/3/VerbForm=Fin n't/RB/neg/3/Polarity=Neg go/VB/ROOT/3/VerbForm=Inf",
+            "future",
+            True,
+        ),
+        ("He/PRP/nsubj/2/_ can/MD/aux/2/VerbForm=Fin go/VB/ROOT/2/VerbForm=Inf", "none", False),
+        (
+            "It/PRP/nsubjpass/3/_ has/VBZ/aux/3/Tense=Pres|VerbForm=Fin been/VBN/auxpass/3/VerbForm=Part "
+            "sold/VBN/ROOT/3/Tense=Past|VerbForm=Part",
+            "present",
+            False,
+        ),
+        ("Dogs/NNS/ROOT/0/_ running/VBG/acl/0/VerbForm=Part", "none", False),
+    ],
+)
+def test_english_relations_and_tags_are_read_too(sentence: str, tense: str, negated: bool) -> None:
+    spacy = pytest.importorskip("spacy", reason="needs the extra spacy")
+    words, tags, relations, heads, forms = zip(*(word.split("/") for word in sentence.split()), strict=True)
+    doc = spacy.tokens.Doc(
+        spacy.blank("en").vocab,
+        words=list(words),
+        tags=list(tags),
+        deps=list(relations),
+        heads=[int(head) for head in heads],
+        morphs=["" if form == "_" else form for form in forms],
+    )
+    assert TENSES[doc_tense(doc)] == tense
+    assert doc_negation(doc) is negated
 
 
 def test_equal_texts_get_equal_answers_in_any_order(french: Annotator) -> None:

@@ -94,6 +94,7 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
         "label": display_text(row["label"], 60),
         "n": row["train_count"],
         "share": round(row["share"], 4),
+        "train": f"{numbers.percent(row['share'])} of {numbers.count(row['train_count'])}",
         "interval": f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}",
         "lift": round(row["lift"], 3) if numbers.is_number(row["lift"]) else None,
         "p": numbers.probability(None, row["log10_p"]),
@@ -108,9 +109,8 @@ def _tooltip() -> list[Any]:
         alt.Tooltip("feature:N", title="feature"),
         alt.Tooltip("family:N", title="family"),
         alt.Tooltip("label:N", title="points to"),
-        alt.Tooltip("share:Q", title="train share", format=".1%"),
+        alt.Tooltip("train:N", title="train share"),
         alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("n:Q", title="train instances", format=","),
         alt.Tooltip("test:N", title="test share"),
         alt.Tooltip("lift:Q", title="lift", format=".2f"),
         alt.Tooltip("p:N", title="p-value"),
@@ -180,7 +180,9 @@ def _curves(
         .encode(x=x, y=y, color=colour, opacity=visible)
     )
     chance = (
-        alt.Chart(inline({"label": label, "share": p} for label, p in prior.items()))
+        alt.Chart(
+            inline({"label": label, "share": p, "text": numbers.percent(p)} for label, p in prior.items())
+        )
         .mark_rule(strokeDash=[3, 4], strokeWidth=1.2, clip=True, aria=False)
         .encode(
             y=y,
@@ -188,7 +190,7 @@ def _curves(
             opacity=visible,
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("share:Q", title="share of train", format=".1%"),
+                alt.Tooltip("text:N", title="share of train"),
             ],
         )
     )
@@ -247,6 +249,7 @@ def family_counts(section: Section) -> Any:
                 "family": name,
                 "significant": family["significant"] / tested,
                 "cues": family["cues"] / tested,
+                "said": numbers.percent(family["significant"] / tested),
                 "text": f"{numbers.count(family['cues'])} of {numbers.count(tested)}",
             }
         )
@@ -257,7 +260,7 @@ def family_counts(section: Section) -> Any:
         tooltip=[
             alt.Tooltip("family:N", title="family"),
             alt.Tooltip("text:N", title="cues of features tested"),
-            alt.Tooltip("significant:Q", title="significant", format=".1%"),
+            alt.Tooltip("said:N", title="significant"),
         ],
     )
     significant = base.mark_bar(style="quiet", height=14, cornerRadiusEnd=2).encode(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from cuecard.report.palette import LIGHT, Palette, vega_config
 
@@ -56,9 +57,13 @@ def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
     return alt.Shape("label:N", scale=scale, legend=alt.Legend(**legend) if legend else None)
 
 
-def specification(chart: Any) -> dict[str, Any]:
-    """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device."""
-    spec: dict[str, Any] = chart.to_dict()
+def specification(draw: Callable[[], Any]) -> dict[str, Any]:
+    """Return the Vega-Lite specification without colours; a report adds the scheme of the reader's device.
+
+    Altair's own checks, which go through every row several times, are left to the tests.
+    """
+    with debug_mode(False):
+        spec: dict[str, Any] = draw().to_dict(validate=False)
     spec.pop("config", None)
     return spec
 

@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
@@ -26,7 +27,7 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
             "split": str(row["split"]),
             "share": row["share"],
             "count": row["count"],
-            "text": f"{100 * row['share']:.1f} %",
+            "text": numbers.percent(row["share"]),
         }
         for row in balance.iter_rows(named=True)
     ]
@@ -84,7 +85,7 @@ def length_distribution(
             "label": display_text(row["label"], 60),
             "tokens": row["bin"],
             "share": row["share"],
-            "count": row["count"],
+            "said": f"{numbers.percent(row['share'])} ({numbers.count(row['count'])})",
         }
         for row in binned.iter_rows(named=True)
     ]
@@ -106,8 +107,7 @@ def length_distribution(
                 alt.Tooltip(
                     "tokens:Q", title="words" if width == 1 else f"words, from … to {width - 1} more"
                 ),
-                alt.Tooltip("share:Q", title="share of the label", format=".1%"),
-                alt.Tooltip("count:Q", title="instances", format=","),
+                alt.Tooltip("said:N", title="share (instances)"),
             ],
         )
         .add_params(near)

@@ -102,6 +102,14 @@ def entropy_balance(
 
     A feature that never occurs with some label cannot be balanced: it is left out and listed with its proof.
     So are features proven to conflict with each other, which are brought as near as the others allow.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> contains_not = csr_matrix([[1], [1], [1], [1], [0], [0]])
+    >>> balanced = entropy_balance(contains_not, [1, 1, 1, 0, 0, 1])
+    >>> balanced.weights.round(3).tolist()
+    [0.634, 0.634, 0.634, 1.902, 1.098, 1.098]
+    >>> round(balanced.err_before, 3), round(balanced.err_after, 3), round(balanced.ess, 2)
+    (0.25, 0.0, 0.83)
     """
     matrix = checked_features(features)
     codes, count = checked_labels(labels, matrix.shape[0], label_names)

@@ -80,6 +80,9 @@ def checked_features(features: Any) -> Any:
     if not sparse.issparse(features):
         raise ValueError("features must be a scipy sparse matrix (instances × features).")
     matrix = sparse.csr_matrix(features, dtype=np.float64, copy=True)
+    if not matrix.has_sorted_indices:
+        # Transposing twice sorts in linear time; CountVectorizer leaves its rows unsorted.
+        matrix = matrix.tocsc().tocsr()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not np.all(np.isfinite(matrix.data)) or np.any(matrix.data < 0):

@@ -159,7 +159,7 @@ class DualProblem:
         scaled = x.reshape(self.shape)
         soft = self.ridge[:, None] * scaled
         gradient = (totals - self.target * mass) * self.scale[:, None] + soft
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             relative = np.abs(gradient) / (mass * self.scale[:, None])
         relative = np.where(mass > 0, relative, np.inf)
         value += 0.5 * float(np.sum(soft * scaled))

@@ -93,7 +93,8 @@ def _proof(
 ) -> Certificate | None:
     """Proof of conflict, verified, from the features that lag behind or from the diverging dual itself."""
     units, point, target = solution.problem.units, solution.point, constraints.target
-    lag = np.nanmax(np.abs(share_residuals(point.totals, target)), axis=1)
+    # A feature whose whole weight has vanished is as far behind as can be.
+    lag = np.nan_to_num(np.abs(share_residuals(point.totals, target)), nan=1.0).max(axis=1)
     lag[softened] = 0.0
     suspects = np.sort(np.argsort(-lag)[:_MOST_SUSPECTS])
     suspects = suspects[lag[suspects] > tolerance]

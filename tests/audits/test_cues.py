@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.audits import Cues
+from cuecard.data import Instances, load, scan
+from cuecard.data.demo import demo_choice, demo_corpus, demo_nli
+from cuecard.features import FAMILIES, Function
+from small_sets import pair_instances
+
+
+def shuffled(data: Instances, seed: int) -> Instances:
+    """The same texts with the train labels in another order; the two labels of an example change together."""
+    rng = np.random.default_rng(seed)
+    table = data.table
+    if not data.grouped:
+        codes = rng.permutation(len(data))
+        return replace(data, table=table.with_columns(label=table["label"].gather(codes)))
+    starts = np.flatnonzero(np.diff(data.example_codes, prepend=-1))
+    sizes = np.diff(np.append(starts, len(data)))
+    right = np.zeros(len(data), dtype=bool)
+    right[starts + rng.integers(0, sizes)] = True
+    label = pl.Series(np.where(right, data.labels[0], data.labels[1]), dtype=table["label"].dtype)
+    return replace(data, table=table.with_columns(label=label))
+
+
+def test_planted_cues_are_found_with_their_strength_within_its_interval():
+    demo = demo_nli(12_000, seed=3)
+    table = Cues().run(demo.instances).tables["cues"]
+    for kind in ("word", "bigram", "negation"):
+        planted = demo.planted(kind)
+        row = table.filter((pl.col("family") == planted.family) & (pl.col("feature") == planted.feature)).row(
+            0, named=True
+        )
+        assert row["significant"]
+        assert row["label"] == planted.label
+        assert row["share_low"] - 0.02 <= planted.strength <= row["share_high"] + 0.02
+
+
+@pytest.mark.parametrize("make", [demo_nli, demo_choice])
+def test_the_clean_control_is_quiet(make):
+    """Overlap is left out: it compares the two texts, and their relation is what the label is about."""
+    audit = Cues(features=tuple(name for name in FAMILIES.names() if name != "overlap"))
+    runs = [
+        audit.run(make(2_000, seed=seed, cues=None).instances).summary["significant"] for seed in range(6)
+    ]
+    assert sum(found > 0 for found in runs) <= 2  # each run may find something with probability 0.05
+
+
+def test_a_planted_choice_cue_is_found_by_the_within_example_test():
+    demo = demo_choice(4_000, seed=1)
+    result = Cues().run(demo.instances)
+    assert result.summary["null"] == "within-example"
+    found = set(result.tables["cues"].filter("significant").select("family", "feature").iter_rows())
+    assert ("length", "longest") in found
+    assert ("word", demo.planted("word").feature) in found
+
+
+def test_parts_give_the_same_tables_as_the_whole(tmp_path):
+    frame = demo_corpus(9_000, seed=5).with_columns(pl.col("label").cast(pl.String))
+    path = tmp_path / "corpus.parquet"
+    frame.write_parquet(path)
+    audit = Cues(features=("word", "bigram", "length", "negation"), scope="both")
+    whole = audit.run(load(path))
+    parts = audit.run_parts(scan(path, rows=1_000), workers=2)
+    # Redundancy is judged on the first part only; every count and statistic is that of the whole.
+    assert parts.tables["cues"].drop("group").equals(whole.tables["cues"].drop("group"))
+    assert parts.tables["associations"].equals(whole.tables["associations"])
+    assert parts.summary == whole.summary
+
+
+def test_grouped_parts_give_the_same_tables_as_the_whole():
+    data = demo_choice(600, seed=2).instances
+    examples = pl.Series(data.example_codes)
+    parts = [replace(data, table=data.table.filter((examples % 3) == i)) for i in range(3)]
+    audit = Cues(features=("word", "length"))
+    merged, whole = audit.run_parts(parts).tables["cues"], audit.run(data).tables["cues"]
+    assert merged.drop("group").equals(whole.drop("group"))
+
+
+def test_a_family_of_the_users_own_runs_beside_the_built_in_ones():
+    family = Function("tone", lambda table: {"shouts": table["hypothesis"].str.ends_with("!")})
+    rows = [("train", "p", f"text{'!' if i % 2 else ''}", "loud" if i % 2 else "calm") for i in range(60)]
+    table = Cues(features=("word", family)).run(pair_instances(rows)).tables["cues"]
+    row = table.filter(pl.col("family") == "tone").row(0, named=True)
+    assert (row["label"], row["share"], row["significant"]) == ("loud", 1.0, True)
+
+
+def test_one_name_for_the_same_instances_leads_its_group_and_the_other_adds_nothing():
+    rows = [
+        (
+            "train",
+            "p",
+            "the cat does not sleep" if i % 3 == 0 else "the cat sleeps",
+            "no" if i % 3 == 0 else "yes",
+        )
+        for i in range(90)
+    ]
+    result = Cues(features=("word", "negation")).run(pair_instances(rows))
+    table = result.tables["redundancy"]
+    assert table.filter(pl.col("feature").is_in(["not", "negation", "does"]))["group"].n_unique() == 1
+    told = [f.title for f in result.findings if "points to no" in f.title]
+    assert len(told) == 1
+
+
+def test_a_small_lift_is_significant_but_not_a_finding():
+    rng = np.random.default_rng(0)
+    n = 40_000
+    has = rng.random(n) < 0.5
+    label = rng.random(n) < np.where(has, 0.52, 0.48)
+    rows = [
+        ("train", "p", "alpha beta" if h else "beta", "yes" if y else "no")
+        for h, y in zip(has, label, strict=True)
+    ]
+    result = Cues(features=("word",)).run(pair_instances(rows))
+    assert result.summary["significant"] == 1
+    assert [f.title for f in result.findings] == ["Surface features predict the label"]
+    assert "none by 10 points" in result.findings[0].text
+
+
+def test_a_family_that_does_not_fit_is_skipped_with_a_reason():
+    summary = Cues().run(pair_instances([("train", "p", f"h{i}", "ab"[i % 2]) for i in range(30)])).summary
+    assert "choice data" in summary["families"]["position"]["skipped"]
+    assert summary["families"]["word"]["skipped"] is None
+
+
+# ---- published numbers and real data
+
+
+def cues_of(real_data, train, test, **options):
+    return Cues(**options).run(load(real_data(train), test=real_data(test) if test else None)).tables["cues"]
+
+
+def cueness_of(table: pl.DataFrame, words: list[str]) -> dict[str, float]:
+    found = table.filter((pl.col("family") == "word") & pl.col("feature").is_in(words))
+    return {word: round(value, 2) for word, value in found.select("feature", "cueness").iter_rows()}
+
+
+def test_copa_has_the_published_cueness(real_data):
+    table = cues_of(real_data, "copa/dev.parquet", "copa/test.parquet", features=("word",))
+    assert cueness_of(table, ["went", "got", "for", "with"]) == {
+        "went": 3.61,
+        "got": 2.74,
+        "for": 2.14,
+        "with": 1.38,
+    }
+
+
+def test_arct_has_the_published_cueness_with_treebank_tokens(real_data):
+    pytest.importorskip("nltk")
+    files = ("arct/train.parquet", "arct/test.parquet")
+    table = cues_of(real_data, *files, features=("word",), tokens="treebank")
+    assert cueness_of(table, ["not", "n't", "always", "does"]) == {
+        "not": 3.74,
+        "n't": 2.52,
+        "always": 2.25,
+        "does": 1.95,
+    }
+    lemmas = cues_of(real_data, *files, features=("word",), tokens="treebank-lemma")
+    assert cueness_of(lemmas, ["doe"]) == {"doe": 2.06}
+
+
+def test_balanced_arct_has_no_word_cue_at_all(real_data):
+    table = cues_of(
+        real_data, "arct_adversarial/train_adv_negated.parquet", "arct_adversarial/test_adv_negated.parquet",
+        features=("word",),
+    )  # fmt: skip
+    assert table.height > 500
+    assert not table["is_cue"].any()
+    assert not table["significant"].any()
+    assert table["cueness"].max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "printed", "recomputed"),
+    [
+        (
+            "snli/train_partial.parquet",
+            "snli/test.parquet",
+            {"sleeping": 13.95, "no": 13.33, "because": 9.24, "friend": 8.82, "movie": 7.73},
+            {"sleeping": 13.6, "no": 11.8, "because": 8.7, "friend": 9.1, "movie": 7.5},
+        ),
+        (
+            "mnli/train_partial.parquet",
+            "mnli/dev_matched.parquet",
+            {"never": 10.40, "no": 8.98, "nothing": 8.98, "any": 6.79, "anything": 5.73},
+            {"never": 11.6, "no": 9.3, "nothing": 7.8, "any": 6.9, "anything": 5.4},
+        ),
+    ],
+)
+def test_balanced_samples_of_nli_train_have_about_the_published_cueness(
+    real_data, train, test, printed, recomputed
+):
+    """One sample of a part of train varies by about a point, so the mean of three is compared."""
+    pytest.importorskip("nltk")
+    data = load(real_data(train), test=real_data(test))
+    audit = Cues(features=("word",), tokens="treebank")
+    samples = [cueness_of(audit.run(balanced(data, seed)).tables["cues"], list(printed)) for seed in range(3)]
+    for word in printed:
+        mean = np.mean([sample[word] for sample in samples])
+        assert min(abs(mean - printed[word]), abs(mean - recomputed[word])) < 0.8
+
+
+def balanced(data: Instances, seed: int) -> Instances:
+    """As many train instances of every label as the rarest has, drawn at random, and the whole test split."""
+    train = data.train.table
+    smallest = train["label"].value_counts()["count"].min()
+    drawn = train.sample(fraction=1.0, shuffle=True, seed=seed).filter(
+        pl.int_range(pl.len()).over("label") < smallest
+    )
+    assert data.test is not None
+    return replace(data, table=pl.concat([drawn, data.test.table]))
+
+
+def test_snli_words_share_at_least_40_of_50_with_the_published_lists(real_data, oracle):
+    import json
+
+    published = json.loads(oracle("stubborn_A1_wordlists.json").read_text())
+    data = load(real_data("snli/train_partial.parquet"))
+    audit = Cues(features=("word",), tokens="stubborn", scope="both", stop_words=False)
+    associations = audit.run(data).tables["associations"]
+    lists = published.get("snli") or published.get("SNLI") or published
+    for label in data.labels:
+        top = associations.filter(pl.col("label") == label).sort("z", descending=True).head(50)["feature"]
+        expected = next(words for name, words in lists.items() if label in name.lower())
+        assert len(set(top) & set(expected)) >= 40
+
+
+def test_snli_contradiction_words_lead_and_the_shuffled_set_is_silent(real_data):
+    data = load(real_data("snli/train_partial.parquet"), test=real_data("snli/test.parquet"))
+    audit = Cues(features=("word",))
+    words = (
+        audit.run(data)
+        .tables["cues"]
+        .filter(pl.col("label") == "contradiction")["feature"]
+        .head(10)
+        .to_list()
+    )
+    assert {"sleeping", "nobody", "cat"} <= set(words)
+    assert audit.run(shuffled(data, 0)).summary["significant"] == 0
+
+
+def test_mnli_contradiction_words_lead(real_data):
+    table = cues_of(real_data, "mnli/train_partial.parquet", "mnli/dev_matched.parquet", features=("word",))
+    words = table.filter(pl.col("label") == "contradiction")["feature"].head(12).to_list()
+    assert {"never", "no", "nothing", "any"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "sensible"),
+    [
+        ("ocnli/train_10k.parquet", "ocnli/dev.parquet", {"没", "不"}),
+        ("xnli/test_zh.parquet", "xnli/dev_zh.parquet", {"不", "没"}),
+        ("xnli/test_fr.parquet", "xnli/dev_fr.parquet", {"jamais", "rien", "aucun", "pas"}),
+        ("xnli/test_sw.parquet", "xnli/dev_sw.parquet", {"hakuna", "kamwe"}),
+    ],
+)
+def test_other_languages_give_sensible_words(real_data, train, test, sensible):
+    table = cues_of(real_data, train, test, features=("word", "bigram", "length", "format"))
+    words = table.filter((pl.col("family") == "word") & (pl.col("label") == "contradiction"))["feature"].head(
+        25
+    )
+    assert set(words) & sensible
+
+
+def test_single_texts_and_preferences_run(real_data):
+    sst2 = cues_of(real_data, "sst2/train.parquet", "sst2/dev.parquet", features=("word",))
+    assert {"bad", "too"} & set(sst2.filter(pl.col("label") == "0")["feature"].head(10))
+    harmless = cues_of(
+        real_data, "hh_rlhf_harmless_base/test.parquet", None, features=("word", "length", "format")
+    )
+    assert harmless.height > 500
+    assert set(harmless["label"]) == {"chosen", "rejected"}
+
+
+@pytest.mark.parametrize("file", ["copa/dev.parquet", "sick/train.parquet"])
+def test_over_200_label_shuffles_false_discoveries_stay_at_their_nominal_level(real_data, file):
+    data = load(real_data(file))
+    audit = Cues(features=("word",))
+    runs = [audit.run(shuffled(data, seed)).summary["significant"] > 0 for seed in range(200)]
+    # Under shuffled labels every discovery is false, so the false discovery rate is the share of runs with any:
+    # at most 5 %, and 18 of 200 is three standard errors above that.
+    assert sum(runs) <= 18
