@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, audit, load_card, probe, save_card
+    from cuecard.card import Card, audit, compare, load_card, probe, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
@@ -30,6 +30,7 @@ _PUBLIC = {
     "Instances": "cuecard.data",
     "artifact_z": "cuecard.stats",
     "audit": "cuecard.card",
+    "compare": "cuecard.card",
     "cueness": "cuecard.stats",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
@@ -49,6 +50,7 @@ __all__ = [
     "__version__",
     "artifact_z",
     "audit",
+    "compare",
     "cueness",
     "load",
     "load_card",

@@ -98,7 +98,7 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
     ).sort(pl.col("gap").abs(), descending=True, maintain_order=True)
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
-        name = cue_phrase(row["family"], row["feature"])
+        name = cue_phrase(row["feature"])
         more = "more" if row["gap"] > 0 else "less"
         nearest = row["gap_low"] if row["gap"] > 0 else -row["gap_high"]
         severity: Severity = "medium" if nearest >= 2 * NOTABLE_GAP else "low"

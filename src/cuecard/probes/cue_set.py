@@ -21,8 +21,8 @@ from cuecard.probes.examples import Ints, TestExamples, check_test
 from cuecard.probes.membership import Membership, feature_columns, membership, test_columns
 from cuecard.text import Encoded, stop_words
 
-#: A cue that shares this much of its instances with a stronger one says nothing new (Jaccard).
-SAME_CUE = 0.7
+#: A cue says nothing new if this share of its instances have a stronger one, too.
+CONTAINED = 0.8
 #: So many cues are looked at, per cue wanted, for enough that say something new.
 _CANDIDATES = 10
 
@@ -171,14 +171,13 @@ def _first_test_row(encoded: Encoded) -> int:
 
 
 def _saying_something_new(everywhere: sparse.csr_matrix, top: int) -> Ints:
-    """Return the columns that share few instances with an earlier one, at most `top`."""
+    """Return the columns most of whose instances have no earlier one, at most `top`."""
     if not everywhere.shape[1]:
         return np.empty(0, dtype=np.int64)
     together = np.asarray((everywhere.T @ everywhere).todense())
     size = np.diag(together)
     kept: list[int] = []
     for i in range(everywhere.shape[1]):
-        union = size[i] + size[kept] - together[i, kept]
-        if len(kept) < top and not (together[i, kept] > SAME_CUE * union).any():
+        if len(kept) < top and not (together[i, kept] > CONTAINED * size[i]).any():
             kept.append(i)
     return np.array(kept, dtype=np.int64)

@@ -233,7 +233,7 @@ def _findings(tests: pl.DataFrame) -> list[Finding]:
     ).sort("lean", descending=True, maintain_order=True)
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
-        name = cue_phrase(row["family"], row["feature"])
+        name = cue_phrase(row["feature"])
         severity: Severity = "high" if row["usual_low"] - row["flat"] >= 4 * NOTABLE_LEAN else "medium"
         text = (
             f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cuecard.features import FAMILIES
 from cuecard.stats import log_q_values
 
 LN10 = float(np.log(10.0))
 
 
-def cue_phrase(family: str, feature: str) -> str:
-    """Return a cue as a sentence names it: “sleeping”, or the feature's own name."""
-    phrase = FAMILIES.get(family).phrase if family in FAMILIES.names() else "{}"
-    return phrase.format(feature)
+def cue_phrase(feature: str) -> str:
+    """Return a cue as a sentence names it: “sleeping”, “only words of the premise”."""
+    return f"“{feature}”"
 
 
 def q_of(log10_p: Any) -> Any:

@@ -137,13 +137,18 @@ def usual_table(
     )
 
 
-def _numbers(tested: Tested) -> dict[str, Any]:
+def _interval(tested: Tested) -> tuple[float, float]:
     low, high = newcombe_difference(
         round(tested.usual_accuracy * tested.usual),
         tested.usual,
         round(tested.unusual_accuracy * tested.unusual),
         tested.unusual,
     )
+    return float(low), float(high)
+
+
+def _numbers(tested: Tested) -> dict[str, Any]:
+    low, high = _interval(tested)
     return {
         "log10_p": tested.log10_p,
         "p_value": tested.p_value,
@@ -154,8 +159,8 @@ def _numbers(tested: Tested) -> dict[str, Any]:
         "usual_accuracy": tested.usual_accuracy,
         "unusual_accuracy": tested.unusual_accuracy,
         "difference": tested.difference,
-        "low": float(low),
-        "high": float(high),
+        "low": low,
+        "high": high,
     }
 
 
@@ -176,12 +181,5 @@ def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool) -> 
         text += f" (shuffled within each right answer; {other.p_text} without)."
     else:
         text += f" (within each right answer: {within.p_text})."
-    return Finding(
-        "permutation_test",
-        severity,
-        title,
-        text,
-        tested.usual_accuracy,
-        chance=tested.unusual_accuracy,
-        n=tested.pool,
-    )
+    low, high = _interval(tested)
+    return Finding("permutation_test", severity, title, text, tested.difference, low, high, 0.0, tested.pool)

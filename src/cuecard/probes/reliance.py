@@ -80,6 +80,8 @@ class Reliance:
                     "usual_accuracy",
                     "unusual_accuracy",
                     "difference",
+                    "difference_low",
+                    "difference_high",
                     breaks_q="q_value",
                     breaks_significant="significant",
                 ),
@@ -143,7 +145,7 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
         )
         return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, value=0.0, n=cues)
     worst: dict[str, Any] = relied.row(0, named=True)
-    names = [cue_phrase(f, x) for f, x in relied.select("family", "feature").head(3).rows()]
+    names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
     text = (
         f"{model} relies on {relied.height} of {count(cues, 'cue')}, such as {listed(names)}: with {names[0]} it is "
@@ -156,7 +158,9 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
         severity,
         f"{model} relies on {count(relied.height, 'cue')}",
         text,
-        worst["usual_accuracy"],
-        chance=worst["unusual_accuracy"],
-        n=worst["usual"] + worst["unusual"],
+        worst["difference"],
+        worst["difference_low"],
+        worst["difference_high"],
+        0.0,
+        worst["usual"] + worst["unusual"],
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cuecard.card.card import Card
-from cuecard.report.sections import cues, overview
+from cuecard.report.sections import cues, model_pairs, model_tests, overview, reliance
 from cuecard.report.sections.general import general
 from cuecard.report.view import SECTION_VIEWS, SectionView
 
-__all__ = ["cues", "overview", "section_view"]
+__all__ = ["cues", "model_pairs", "model_tests", "overview", "reliance", "section_view"]
 
 
 def section_view(card: Card, name: str) -> SectionView:
