@@ -9,6 +9,20 @@ from typing import Annotated, Literal
 
 import typer
 
+from cuecard.cli.asking import (
+    AnswersOption,
+    Asked,
+    ConcurrencyOption,
+    EndpointOption,
+    KeyVariableOption,
+    LlmOption,
+    MaxRequestsOption,
+    PromptOption,
+    SampleOption,
+    StressOption,
+    ask_endpoint,
+    narrowed,
+)
 from cuecard.cli.options import (
     ColumnsOption,
     FeaturesOption,
@@ -39,6 +53,8 @@ Examples:
 `cuecard probe train.parquet --test test.parquet --model linear --model linear-hypothesis`
 
 `cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
+
+`cuecard probe train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --llm smollm2 --stress no`
 """
 
 
@@ -74,6 +90,15 @@ def probe(
         str | None,
         typer.Option("--cues", metavar="A,B,…", help="Cues to probe; the strongest of the data by default."),
     ] = None,
+    endpoint: EndpointOption = None,
+    llm: LlmOption = None,
+    prompt: PromptOption = None,
+    stress: StressOption = None,
+    sample: SampleOption = None,
+    max_requests: MaxRequestsOption = None,
+    concurrency: ConcurrencyOption = 8,
+    answers: AnswersOption = None,
+    key_variable: KeyVariableOption = "OPENAI_API_KEY",
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the strongest cues to probe.")] = 20,
     stratify: Annotated[
         Literal["label"] | None,
@@ -102,6 +127,7 @@ def probe(
     quiet: QuietOption = False,
 ) -> None:
     """Probe models: do they use the cues of the data?"""
+    from cuecard.audits import Cues
     from cuecard.card import configured_probes
     from cuecard.card import probe as run_probe
     from cuecard.cli.progress import progress, stage
@@ -110,8 +136,12 @@ def probe(
     from cuecard.errors import UsageError
     from cuecard.probes import linear_predictions, read_predictions
 
-    if not predictions and not model:
-        raise UsageError("There is nothing to probe: give --predictions FILE or --model linear.")
+    if not predictions and not model and not endpoint:
+        raise UsageError(
+            "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
+        )
+    asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
+    asked.check()
     options: dict[str, object] = {
         "tokens": tokens,
         "scope": scope,
@@ -138,6 +168,7 @@ def probe(
             on_error=on_error,
             seed=seed,
         )
+        data = narrowed(data, stress, sample, Cues(tokens=tokens, scope=scope, language=language), seed)
         models = []
         for given in predictions or []:
             name, source = named_source(given)
@@ -151,10 +182,12 @@ def probe(
     for name in model or []:
         with stage(f"Training {name}", silent=silent):
             models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
+    if endpoint:
+        models += ask_endpoint(data, asked, silent=silent)
     card = run_probe(
         data,
         models,
-        cues=comma_list(cues),
+        cues=comma_list(cues) or ([stress] if stress else []),
         top=top,
         only=chosen,
         skip=comma_list(skip),

@@ -10,11 +10,13 @@ from cuecard.probes.paired import PairedComparison
 from cuecard.probes.permutation import PermutationTest
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
 from cuecard.probes.probe import PROBES, Probe
+from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_predictions
 from cuecard.probes.reliance import Reliance
+from cuecard.probes.stress_set import StressSet, stress_set
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
-    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison,
+    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, PromptStudy,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -32,11 +34,16 @@ __all__ = [
     "PredictionSource",
     "Predictions",
     "Probe",
+    "PromptStudy",
     "Reliance",
+    "StressSet",
     "TestExamples",
     "check_test",
     "choose_cues",
     "distinctly_named",
+    "find_prompt",
     "linear_predictions",
+    "prompted_predictions",
     "read_predictions",
+    "stress_set",
 ]

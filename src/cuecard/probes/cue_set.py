@@ -18,7 +18,7 @@ from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
 from cuecard.probes.examples import Ints, TestExamples, check_test
-from cuecard.probes.membership import Membership, feature_columns, membership, test_columns
+from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
 from cuecard.text import Encoded, stop_words
 
 #: A cue says nothing new if this share of its instances have a stronger one, too.
@@ -97,7 +97,7 @@ class WordTests:
     def having(self, features: Sequence[str]) -> sparse.csr_matrix:
         """Return which test instances have the words."""
         columns = feature_columns(self.presence, features)
-        return test_columns(self.presence, columns, _first_test_row(self.encoded))
+        return columns_in_test(self.presence, columns, _first_test_row(self.encoded))
 
 
 def choose_cues(

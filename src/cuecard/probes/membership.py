@@ -27,7 +27,7 @@ class Membership:
     unusual: Any
 
 
-def test_columns(presence: Presence, columns: Ints, first_test_row: int) -> sparse.csr_matrix:
+def columns_in_test(presence: Presence, columns: Ints, first_test_row: int) -> sparse.csr_matrix:
     """Return the presence of chosen features in the rows from `first_test_row` on, in the columns' order."""
     matrix = presence.matrix()[first_test_row:]
     return sparse.csr_matrix(matrix[:, columns])

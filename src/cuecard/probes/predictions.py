@@ -28,7 +28,8 @@ class Predictions:
     """The answers of one model to the test examples, in their order.
 
     `answers` holds the code of a label, or the position of the choice picked; -1 where no answer could be
-    read. `probabilities` has a column per possible answer, if the model gave them.
+    read. `probabilities` has a column per possible answer, if the model gave them. `prompt` names the prompt that a
+    language model was asked with.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Predictions:
     probabilities: Floats | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
+    prompt: str = ""
 
     @property
     def unanswered(self) -> int:
