@@ -81,10 +81,10 @@ def cue_tables(
     else:
         z, log_p = _within_example(counts.within, features)
     q = q_values(log_p.ravel(), method=correction).reshape(log_p.shape)
-    order = np.lexsort((-np.abs(z).max(axis=1), log_p.min(axis=1)))
 
     best = z.argmax(axis=1)
     rows = np.arange(len(best))
+    order = np.lexsort((-z[rows, best], log_p[rows, best]))
     k = train[rows, best]
     low, high = wilson(tested[rows, best], tested_n)
     mass, test_mass, label_mass = (_whole(part) if weighted else part for part in (train, test, label_totals))

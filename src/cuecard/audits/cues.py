@@ -79,11 +79,15 @@ class Cues:
 
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
-        encoded = self.encode(data)
-        families = [learned(family, [encoded]) for family in self.families()]
+        encoded, families = self.prepared(data)
         weights = instance_weights(encoded.instances, self.weights) if self.weights else None
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         return self.result(counts, encoded, families)
+
+    def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
+        """Return the tokens of the data and the families, after they have seen what they must."""
+        encoded = self.encode(data)
+        return encoded, [learned(family, [encoded]) for family in self.families()]
 
     def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
         """Return what `run` would return for the parts together, holding only a few of them in memory.

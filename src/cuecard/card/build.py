@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from cuecard._version import __version__
-from cuecard.analysis import Analysis, Finding, Result, Skip, parameters
+from cuecard.analysis import Analysis, Finding, Question, Result, Skip, parameters
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.data import Instances
@@ -95,14 +95,19 @@ def assemble(
 
 def run_section(analysis: Analysis, data: Instances) -> tuple[Section, Result | None]:
     """Run one analysis; what stops it is written on its section instead of ending the others."""
-    section = Section(title=analysis.title, status="skipped", parameters=parameters(analysis))
-    if data.task not in analysis.tasks:
+    return answered(analysis, data, lambda: analysis.run(data))
+
+
+def answered(question: Question, data: Instances, run: Callable[[], Result]) -> tuple[Section, Result | None]:
+    """Return the section of a question and what `run` answered, if it could."""
+    section = Section(title=question.title, status="skipped", parameters=parameters(question))
+    if data.task not in question.tasks:
         section.reason = (
-            f"it asks about {', '.join(sorted(analysis.tasks))} data, and this is {data.task} data"
+            f"it asks about {', '.join(sorted(question.tasks))} data, and this is {data.task} data"
         )
         return section, None
     try:
-        result = analysis.run(data)
+        result = run()
     except (Skip, MissingExtraError) as reason:
         section.reason = str(reason)
         return section, None

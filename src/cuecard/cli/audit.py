@@ -10,6 +10,7 @@ import typer
 
 from cuecard.cli.options import (
     ColumnsOption,
+    EmbedOption,
     FeaturesOption,
     HoldoutOption,
     JsonOption,
@@ -65,6 +66,7 @@ def audit(
     stop_words: StopWordsOption = True,
     min_count: MinCountOption = 5,
     weights: WeightsOption = None,
+    embed: EmbedOption = "tfidf",
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -86,6 +88,8 @@ def audit(
         "stop_words": stop_words,
         "min_count": min_count,
         "weights": weights,
+        "embed": embed,
+        "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,
     }

@@ -96,7 +96,7 @@ def key_figures(card: Card) -> list[KeyFigure]:
     shown = []
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
-        shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
+        shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
     cues = card.sections.get("cues")
     if cues is not None and cues.status == "done":
         of = f"of {numbers.count(cues.summary['features'])} features tested"
