@@ -14,24 +14,34 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, audit, load_card, save_card
+    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
+    from cuecard.probes import read_predictions
     from cuecard.report import render_html, write_report
     from cuecard.stats import artifact_z, cueness, peco
+    from cuecard.stats.entropy_balancing import entropy_balance
+    from cuecard.stats.permutation import permutation_test
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
 #: `cuecard --help` are quick.
 _PUBLIC = {
     "Card": "cuecard.card",
     "CueCardError": "cuecard.errors",
+    "Debiased": "cuecard.card",
     "Instances": "cuecard.data",
     "artifact_z": "cuecard.stats",
     "audit": "cuecard.card",
+    "compare": "cuecard.card",
     "cueness": "cuecard.stats",
+    "debias": "cuecard.card",
+    "entropy_balance": "cuecard.stats.entropy_balancing",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
     "peco": "cuecard.stats",
+    "permutation_test": "cuecard.stats.permutation",
+    "probe": "cuecard.card",
+    "read_predictions": "cuecard.probes",
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
@@ -41,14 +51,21 @@ _PUBLIC = {
 __all__ = [
     "Card",
     "CueCardError",
+    "Debiased",
     "Instances",
     "__version__",
     "artifact_z",
     "audit",
+    "compare",
     "cueness",
+    "debias",
+    "entropy_balance",
     "load",
     "load_card",
     "peco",
+    "permutation_test",
+    "probe",
+    "read_predictions",
     "render_html",
     "save_card",
     "scan",

@@ -71,8 +71,8 @@ class Skip(Exception):
 
 
 @runtime_checkable
-class Analysis(Protocol):
-    """A question about data or a model that can be asked by name.
+class Question(Protocol):
+    """What can be asked by name and gets a section on the card.
 
     Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are.
     """
@@ -80,6 +80,11 @@ class Analysis(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     tasks: ClassVar[frozenset[Task]]
+
+
+@runtime_checkable
+class Analysis(Question, Protocol):
+    """A question about data."""
 
     def run(self, data: Instances) -> Result:
         """Answer the question for this dataset."""
@@ -89,7 +94,7 @@ class Analysis(Protocol):
 A = TypeVar("A", bound=Analysis)
 
 
-def parameters(analysis: Analysis) -> dict[str, Any]:
+def parameters(analysis: Question) -> dict[str, Any]:
     """Return the parameters of an analysis as they are written on the card: only what JSON can hold."""
     values = {f.name: getattr(analysis, f.name) for f in fields(analysis)}  # type: ignore[arg-type]
     plain: dict[str, Any] = json.loads(

@@ -2,12 +2,19 @@
 
 from cuecard.card.build import Progress, audit, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.card.debias import Debiased, configured_remedy, debias
+from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
+from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
     "Card",
+    "Change",
+    "Comparison",
+    "CueChange",
     "DatasetInfo",
+    "Debiased",
     "FindingModel",
     "Progress",
     "Provenance",
@@ -16,7 +23,12 @@ __all__ = [
     "audit",
     "card_schema",
     "check_options",
+    "compare",
+    "configured_probes",
+    "configured_remedy",
+    "debias",
     "load_card",
+    "probe",
     "save_card",
     "schema_text",
 ]

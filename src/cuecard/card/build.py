@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from cuecard._version import __version__
-from cuecard.analysis import Analysis, Finding, Result, Skip, parameters
+from cuecard.analysis import Analysis, Finding, Question, Result, Skip, parameters
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.data import Instances
@@ -53,13 +53,19 @@ def audit(
             parameter of that name.
     """
     check_labels(data)
-    audits = configured(chosen(only, skip), options)
+    return assemble(data, configured(chosen(only, skip), options), progress=progress, command=command)
+
+
+def assemble(
+    data: Instances, analyses: Sequence[Analysis], *, progress: Progress | None = None, command: str = ""
+) -> Card:
+    """Return the card of what some analyses say about a dataset, a section for each."""
     sections: dict[str, Section] = {}
     tables: dict[str, pl.DataFrame] = {}
     findings: list[Finding] = []
     about_examples: list[pl.DataFrame] = []
     seconds: dict[str, float] = {}
-    for analysis in audits:
+    for analysis in analyses:
         started = time.perf_counter()
         with progress(analysis.title) if progress else nullcontext():
             section, result = run_section(analysis, data)
@@ -89,14 +95,19 @@ def audit(
 
 def run_section(analysis: Analysis, data: Instances) -> tuple[Section, Result | None]:
     """Run one analysis; what stops it is written on its section instead of ending the others."""
-    section = Section(title=analysis.title, status="skipped", parameters=parameters(analysis))
-    if data.task not in analysis.tasks:
+    return answered(analysis, data, lambda: analysis.run(data))
+
+
+def answered(question: Question, data: Instances, run: Callable[[], Result]) -> tuple[Section, Result | None]:
+    """Return the section of a question and what `run` answered, if it could."""
+    section = Section(title=question.title, status="skipped", parameters=parameters(question))
+    if data.task not in question.tasks:
         section.reason = (
-            f"it asks about {', '.join(sorted(analysis.tasks))} data, and this is {data.task} data"
+            f"it asks about {', '.join(sorted(question.tasks))} data, and this is {data.task} data"
         )
         return section, None
     try:
-        result = analysis.run(data)
+        result = run()
     except (Skip, MissingExtraError) as reason:
         section.reason = str(reason)
         return section, None

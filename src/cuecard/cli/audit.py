@@ -29,6 +29,7 @@ from cuecard.cli.options import (
     TaskOption,
     TestOption,
     TokensOption,
+    WeightsOption,
     comma_list,
     named_patterns,
 )
@@ -41,6 +42,8 @@ Examples:
 `cuecard audit qa.jsonl --columns question=q,choices=options,answer=gold`
 
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+
+`cuecard audit weighted.parquet --weights weight`
 
 `cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
@@ -62,6 +65,7 @@ def audit(
     language: LanguageOption = None,
     stop_words: StopWordsOption = True,
     min_count: MinCountOption = 5,
+    weights: WeightsOption = None,
     embed: EmbedOption = "tfidf",
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
@@ -83,6 +87,7 @@ def audit(
         "language": language,
         "stop_words": stop_words,
         "min_count": min_count,
+        "weights": weights,
         "embed": embed,
         "seed": seed,
         "regex": named_patterns(regex),

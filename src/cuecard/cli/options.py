@@ -101,6 +101,14 @@ MinCountOption = Annotated[
     int,
     typer.Option("--min-count", min=1, help="Test features that at least this many train instances have."),
 ]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="Extra column with each example's weight, such as `cuecard debias` writes.",
+    ),
+]
 
 
 def comma_list(text: str | None) -> list[str]:

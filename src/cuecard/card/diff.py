@@ -1,0 +1,238 @@
+"""Cards compared: what changed in the data, the cues, the baselines and the models between versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card
+from cuecard.errors import UsageError
+
+#: A cue's share changed if it moved by at least this much and its intervals do not touch.
+SHARE_STEP = 0.02
+#: Numbers that differ by less are the same.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that differs: where it stands on the card, what it is called, and both values."""
+
+    section: str
+    what: str
+    before: Any
+    after: Any
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before, where both are numbers."""
+        if _is_number(self.before) and _is_number(self.after):
+            return float(self.after) - float(self.before)
+        return None
+
+
+@dataclass(frozen=True)
+class CueChange:
+    """A cue that appeared, went away or became stronger or weaker."""
+
+    kind: str
+    family: str
+    feature: str
+    label_before: str | None
+    label_after: str | None
+    share_before: float | None
+    share_after: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from one card to the next."""
+
+    before: str
+    after: str
+    same_data: bool
+    data: tuple[Change, ...] = ()
+    sections: tuple[Change, ...] = ()
+    numbers: tuple[Change, ...] = ()
+    cues: tuple[CueChange, ...] = ()
+    findings_gone: tuple[str, ...] = ()
+    findings_new: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the two cards say the same."""
+        parts = (self.data, self.sections, self.numbers, self.cues, self.findings_gone, self.findings_new)
+        return self.same_data and not any(parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON can hold it."""
+        plain = asdict(self) | {"unchanged": self.unchanged}
+        for part in ("data", "sections", "numbers"):
+            plain[part] = [asdict(c) | {"difference": c.difference} for c in getattr(self, part)]
+        return plain
+
+
+def compare(cards: Sequence[Card], names: Sequence[str] | None = None) -> list[Comparison]:
+    """Return what changed from each card to the next one.
+
+    Args:
+        cards: at least two cards, oldest first.
+        names: what to call them; the datasets' names by default.
+    """
+    if len(cards) < 2:
+        raise UsageError("There is nothing to compare: give at least two cards.")
+    called = list(names) if names is not None else [card.dataset.name for card in cards]
+    return [_pair(cards[i], cards[i + 1], called[i], called[i + 1]) for i in range(len(cards) - 1)]
+
+
+def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Comparison:
+    old, new = ({finding.title for finding in card.findings} for card in (before, after))
+    return Comparison(
+        before=name_before,
+        after=name_after,
+        same_data=before.dataset.fingerprint == after.dataset.fingerprint,
+        data=tuple(_data(before, after)),
+        sections=tuple(_sections(before, after)),
+        numbers=tuple(_numbers(before, after)),
+        cues=tuple(_cues(before, after)),
+        findings_gone=tuple(f.title for f in before.findings if f.title not in new),
+        findings_new=tuple(f.title for f in after.findings if f.title not in old),
+        notes=tuple(_notes(before, after)),
+    )
+
+
+def _data(before: Card, after: Card) -> list[Change]:
+    changes = []
+    for name in ("name", "task", "labels"):
+        old, new = getattr(before.dataset, name), getattr(after.dataset, name)
+        if old != new:
+            changes.append(Change("dataset", name, old, new))
+    for split in dict.fromkeys([*before.dataset.splits, *after.dataset.splits]):
+        old_split, new_split = before.dataset.splits.get(split), after.dataset.splits.get(split)
+        pairs = {
+            "examples": (
+                old_split.examples if old_split else None,
+                new_split.examples if new_split else None,
+            )
+        }
+        labels = {**(old_split.labels if old_split else {}), **(new_split.labels if new_split else {})}
+        for label in labels:
+            pairs[f"label {label}"] = (
+                old_split.labels.get(label) if old_split else None,
+                new_split.labels.get(label) if new_split else None,
+            )
+        changes += [Change("dataset", f"{split} {what}", a, b) for what, (a, b) in pairs.items() if a != b]
+    return changes
+
+
+def _sections(before: Card, after: Card) -> list[Change]:
+    changes = []
+    for name in dict.fromkeys([*before.sections, *after.sections]):
+        old, new = before.sections.get(name), after.sections.get(name)
+        if (old.status if old else None) != (new.status if new else None):
+            changes.append(Change(name, "status", old.status if old else None, new.status if new else None))
+        if old is None or new is None:
+            continue
+        for option in dict.fromkeys([*old.parameters, *new.parameters]):
+            a, b = old.parameters.get(option), new.parameters.get(option)
+            if a != b:
+                changes.append(Change(name, f"option {option}", a, b))
+    return changes
+
+
+def _numbers(before: Card, after: Card) -> list[Change]:
+    """Return the numbers of summaries that differ: baselines, weaknesses, p-values and all others."""
+    changes = []
+    for name in before.sections:
+        if name not in after.sections:
+            continue
+        old = dict(_leaves(before.sections[name].summary))
+        new = dict(_leaves(after.sections[name].summary))
+        for what in dict.fromkeys([*old, *new]):
+            a, b = old.get(what), new.get(what)
+            change = Change(name, what, a, b)
+            moved = change.difference
+            if a != b and (moved is None or abs(moved) > ROUNDING * max(1.0, abs(float(a or 0)))):
+                changes.append(change)
+    return changes
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    """Return the numbers and texts of a summary with their paths; entries of lists go by their names."""
+    if isinstance(value, Mapping):
+        return [
+            leaf
+            for key, part in value.items()
+            for leaf in _leaves(part, f"{path}.{key}" if path else str(key))
+        ]
+    if isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
+        return [
+            leaf for i, part in enumerate(value) for leaf in _leaves(part, f"{path}[{_entry_name(part, i)}]")
+        ]
+    return [(path, value)]
+
+
+def _entry_name(entry: Mapping[str, Any], position: int) -> str:
+    names = [str(part) for key, part in entry.items() if isinstance(part, str) and key != "p"]
+    return ", ".join(names[:2]) or str(position)
+
+
+def _cues(before: Card, after: Card) -> list[CueChange]:
+    """Return the significant cues that came, went, turned to another label or changed their share."""
+    if "cues" not in before.tables or "cues" not in after.tables:
+        return []
+    columns = ["label", "share", "share_low", "share_high", "log10_p"]
+    old, new = (
+        card.tables["cues"].filter("significant").select("family", "feature", *columns)
+        for card in (before, after)
+    )
+    both = old.join(new, on=["family", "feature"], how="full", coalesce=True, maintain_order="left_right")
+    apart = (pl.col("share_low") > pl.col("share_high_right")) | (
+        pl.col("share_low_right") > pl.col("share_high")
+    )
+    moved = apart & ((pl.col("share") - pl.col("share_right")).abs() >= SHARE_STEP)
+    kind = (
+        pl.when(pl.col("label").is_null())
+        .then(pl.lit("new"))
+        .when(pl.col("label_right").is_null())
+        .then(pl.lit("gone"))
+        .when(pl.col("label") != pl.col("label_right"))
+        .then(pl.lit("turned"))
+        .when(moved & (pl.col("share_right") > pl.col("share")))
+        .then(pl.lit("stronger"))
+        .when(moved)
+        .then(pl.lit("weaker"))
+    )
+    changed = both.with_columns(kind=kind, strength=pl.min_horizontal("log10_p", "log10_p_right")).filter(
+        pl.col("kind").is_not_null()
+    )
+    return [
+        CueChange(
+            row["kind"],
+            row["family"],
+            row["feature"],
+            row["label"],
+            row["label_right"],
+            row["share"],
+            row["share_right"],
+        )
+        for row in changed.sort("strength", maintain_order=True).iter_rows(named=True)
+    ]
+
+
+def _notes(before: Card, after: Card) -> list[str]:
+    notes = []
+    old, new = before.provenance.versions.get("cuecard"), after.provenance.versions.get("cuecard")
+    if old != new:
+        notes.append(f"The cards were written by CueCard {old} and {new}.")
+    if before.dataset.task != after.dataset.task:
+        notes.append("The tasks differ, so most numbers cannot be compared.")
+    return notes
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

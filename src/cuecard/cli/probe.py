@@ -1,0 +1,220 @@
+"""`cuecard probe`: does a model use the cues?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.asking import (
+    AnswersOption,
+    Asked,
+    ConcurrencyOption,
+    EndpointOption,
+    KeyVariableOption,
+    LlmOption,
+    MaxRequestsOption,
+    PromptOption,
+    SampleOption,
+    StressOption,
+    ask_endpoint,
+    narrowed,
+)
+from cuecard.cli.options import (
+    ColumnsOption,
+    FeaturesOption,
+    HoldoutOption,
+    JsonOption,
+    LabelsOption,
+    LanguageOption,
+    MinCountOption,
+    OnErrorOption,
+    OutOption,
+    QuietOption,
+    RegexOption,
+    ScopeOption,
+    SeedOption,
+    SourceArgument,
+    TaskOption,
+    TestOption,
+    TokensOption,
+    comma_list,
+    named_patterns,
+)
+
+EXAMPLES = """
+Examples:
+
+`cuecard probe train.parquet --test test.parquet --predictions bert=bert.csv --predictions gpt.jsonl --out probe`
+
+`cuecard probe train.parquet --test test.parquet --model linear --model linear-hypothesis`
+
+`cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
+
+`cuecard probe train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --llm smollm2 --stress no`
+"""
+
+
+def probe(
+    train: SourceArgument,
+    test: TestOption = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            "-p",
+            metavar="[NAME=]FILE",
+            help="A model's predictions: .csv, .jsonl or .parquet with id and prediction, a sample log of "
+            "lm-evaluation-harness, a .json log of Inspect, or a folder with a Hugging Face text classifier; "
+            "may be given several times.",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model", metavar="NAME", help="Train and probe linear, linear-hypothesis or linear-premise."
+        ),
+    ] = None,
+    prediction_columns: Annotated[
+        str | None,
+        typer.Option(
+            "--prediction-columns",
+            metavar="ROLE=COLUMN,…",
+            help="Which column of the predictions is what: id, prediction, gold, model.",
+        ),
+    ] = None,
+    cues: Annotated[
+        str | None,
+        typer.Option("--cues", metavar="A,B,…", help="Cues to probe; the strongest of the data by default."),
+    ] = None,
+    endpoint: EndpointOption = None,
+    llm: LlmOption = None,
+    prompt: PromptOption = None,
+    stress: StressOption = None,
+    sample: SampleOption = None,
+    max_requests: MaxRequestsOption = None,
+    concurrency: ConcurrencyOption = 8,
+    answers: AnswersOption = None,
+    key_variable: KeyVariableOption = "OPENAI_API_KEY",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many of the strongest cues to probe.")] = 20,
+    stratify: Annotated[
+        Literal["label"] | None,
+        typer.Option("--stratify", help="Shuffle within each right answer in the permutation test."),
+    ] = None,
+    reading: Annotated[
+        Literal["union", "twice", "difference"],
+        typer.Option("--reading", help="How the permutation test counts examples in both sets."),
+    ] = "union",
+    only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these probes only.")] = None,
+    skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these probes out.")] = None,
+    out: OutOption = None,
+    task: TaskOption = None,
+    columns: ColumnsOption = None,
+    labels: LabelsOption = None,
+    features: FeaturesOption = None,
+    regex: RegexOption = None,
+    tokens: TokensOption = None,
+    scope: ScopeOption = "hypothesis",
+    language: LanguageOption = None,
+    min_count: MinCountOption = 5,
+    holdout: HoldoutOption = None,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Probe models: do they use the cues of the data?"""
+    from cuecard.audits import Cues
+    from cuecard.card import configured_probes
+    from cuecard.card import probe as run_probe
+    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.show import show_card
+    from cuecard.data import load, parse_columns, parse_labels
+    from cuecard.errors import UsageError
+    from cuecard.probes import linear_predictions, read_predictions
+
+    if not predictions and not model and not endpoint:
+        raise UsageError(
+            "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
+        )
+    asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
+    asked.check()
+    options: dict[str, object] = {
+        "tokens": tokens,
+        "scope": scope,
+        "language": language,
+        "min_count": min_count,
+        "regex": named_patterns(regex),
+        "features": tuple(comma_list(features)) or None,
+        "stratify": stratify,
+        "reading": reading,
+        "seed": seed,
+    }
+    chosen = comma_list(only) or None
+    configured_probes(chosen, comma_list(skip), options)
+    silent = quiet or json
+    names = parse_labels(labels) if labels else None
+    with stage("Reading", silent=silent):
+        data = load(
+            train,
+            test=test,
+            task=task,
+            columns=parse_columns(columns) if columns else None,
+            labels=names,
+            holdout=holdout,
+            on_error=on_error,
+            seed=seed,
+        )
+        data = narrowed(data, stress, sample, Cues(tokens=tokens, scope=scope, language=language), seed)
+        models = []
+        for given in predictions or []:
+            name, source = named_source(given)
+            models += read_predictions(
+                source,
+                data,
+                model=name,
+                columns=_prediction_columns(prediction_columns),
+                labels=names,
+            )
+    for name in model or []:
+        with stage(f"Training {name}", silent=silent):
+            models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
+    if endpoint:
+        models += ask_endpoint(data, asked, silent=silent)
+    card = run_probe(
+        data,
+        models,
+        cues=comma_list(cues) or ([stress] if stress else []),
+        top=top,
+        only=chosen,
+        skip=comma_list(skip),
+        progress=progress(silent=silent),
+        command=shlex.join(["cuecard", *sys.argv[1:]]),
+        **options,
+    )
+    show_card(card, out=out, json=json, quiet=quiet)
+
+
+def named_source(given: str) -> tuple[str | None, str]:
+    """Return the name and the file of NAME=FILE; a file whose own name has an equals sign is one too."""
+    name, equals, source = given.partition("=")
+    if not equals or Path(given).exists():
+        return None, given
+    return name.strip() or None, source
+
+
+def _prediction_columns(text: str | None) -> dict[str, str]:
+    from cuecard.errors import UsageError
+
+    pairs = {}
+    for part in comma_list(text):
+        role, equals, name = part.partition("=")
+        if not equals or not name:
+            raise UsageError(
+                f"--prediction-columns takes ROLE=COLUMN, such as prediction=guess, not {part!r}."
+            )
+        pairs[role.strip()] = name.strip()
+    return pairs

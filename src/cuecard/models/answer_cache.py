@@ -1,0 +1,67 @@
+"""Answers of an endpoint kept by content, so that a repeated or resumed run asks nothing twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cuecard.errors import InputError
+
+
+class AnswerCache:
+    """A file of answers, one JSON line each, written as they arrive; in memory only without a path.
+
+    A line cut short by an interrupted run is left out, and the question asked again.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else None
+        self._answers: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                self._read(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: answers cannot be kept there ({error.strerror}).") from None
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        for line in data.splitlines():
+            try:
+                entry = json.loads(line)
+                self._answers[entry["key"]] = entry["answer"]
+            except (ValueError, KeyError, TypeError):
+                continue
+        if data and not data.endswith(b"\n"):
+            with path.open("ab") as file:  # what follows must not be glued to the cut line
+                file.write(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, key: str) -> Any:
+        """Return the answer kept under a key, or None."""
+        with self._lock:
+            return self._answers.get(key)
+
+    def put(self, key: str, answer: Any) -> None:
+        """Keep an answer, on disk before this returns."""
+        with self._lock:
+            self._answers[key] = answer
+            if self.path is not None:
+                line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False)
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+
+
+def content_key(question: Mapping[str, Any]) -> str:
+    """Return a hash of everything an answer depends on."""
+    text = json.dumps(question, sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

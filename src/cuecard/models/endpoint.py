@@ -1,0 +1,235 @@
+"""A client for OpenAI-compatible chat endpoints: concurrent, patient with faults, within a budget, resumable.
+
+The key comes from an environment variable and goes into the request's header, nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any
+
+from cuecard.errors import CueCardError, MissingExtraError, UsageError
+from cuecard.models.answer_cache import AnswerCache, content_key
+
+#: Statuses after which asking again makes sense.
+TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+LONGEST_WAIT = 60.0
+
+
+class EndpointError(CueCardError):
+    """The endpoint cannot be used, or the budget is spent; answers received until then are kept."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One chat request: a prompt and how much may be answered."""
+
+    prompt: str
+    max_tokens: int = 16
+    logprobs: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered: its text, and the likeliest first tokens with their log-probabilities."""
+
+    text: str
+    first_tokens: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and how to ask.
+
+    Args:
+        url: base address such as ``https://api.openai.com/v1``; ``/chat/completions`` is added.
+        model: the model's name there.
+        key_variable: environment variable that holds the key; none is sent if it is not set.
+        concurrency: requests under way at a time.
+        attempts: how often one question is sent before giving up.
+        timeout: seconds to wait for an answer.
+        max_requests: requests to send in all, repeated ones included; no limit by default.
+        pause: seconds before the second attempt, doubled for each further one.
+        seed: seed that the endpoint is given, and of the jitter between attempts.
+    """
+
+    url: str
+    model: str
+    key_variable: str = "OPENAI_API_KEY"
+    concurrency: int = 8
+    attempts: int = 6
+    timeout: float = 60.0
+    max_requests: int | None = None
+    pause: float = 1.0
+    seed: int = 0
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        cache: AnswerCache | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Reply]:
+        """Return the replies to all questions, asking only what the cache does not hold, equal ones once.
+
+        Raises `EndpointError` if a question cannot be answered; what was answered until then is in the cache,
+        so the next call goes on from there.
+        """
+        cache = cache if cache is not None else AnswerCache()
+        keys = [content_key(self._body(question)) for question in questions]
+        missing = {key: q for key, q in zip(keys, questions, strict=True) if cache.get(key) is None}
+        if missing:
+            _Run(self, cache).all(missing, progress)
+        return [_reply(cache.get(key)) for key in keys]
+
+    def _body(self, question: Question) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": question.prompt}],
+            "temperature": 0,
+            "seed": self.seed,
+            "max_tokens": question.max_tokens,
+        }
+        if question.logprobs:
+            body |= {"logprobs": True, "top_logprobs": 20}
+        return body
+
+
+@dataclass
+class _Run:
+    """One call of `ask`: counts requests, and stops all workers at the first fault that repeating cannot mend."""
+
+    endpoint: Endpoint
+    cache: AnswerCache
+    sent: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def all(self, questions: dict[str, Question], progress: Callable[[int, int], None] | None) -> None:
+        httpx = _httpx()
+        key = os.environ.get(self.endpoint.key_variable, "")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.hidden = key
+        first: BaseException | None = None
+        with (
+            httpx.Client(timeout=self.endpoint.timeout, headers=headers) as client,
+            ThreadPoolExecutor(self.endpoint.concurrency) as pool,
+        ):
+            waiting = [pool.submit(self.one, client, k, q) for k, q in questions.items()]
+            try:
+                for done, future in enumerate(as_completed(waiting), start=1):
+                    error = future.exception()
+                    if error is not None and first is None:
+                        first = error
+                    if progress is not None:
+                        progress(done, len(waiting))
+            except BaseException:
+                self.stop.set()  # interrupted: let requests under way finish, start no other
+                raise
+        if first is not None:
+            answered = sum(self.cache.get(k) is not None for k in questions)
+            if isinstance(first, EndpointError):
+                raise EndpointError(
+                    f"{first} {answered:,} of {len(questions):,} questions are answered and kept; "
+                    "run the same command again to go on."
+                )
+            raise first
+
+    def one(self, client: Any, key: str, question: Question) -> None:
+        """Ask one question until it is answered and keep the answer; if it cannot be, no other is begun."""
+        try:
+            self.until_answered(client, key, question)
+        except EndpointError:
+            self.stop.set()
+            raise
+
+    def until_answered(self, client: Any, key: str, question: Question) -> None:
+        """Send a question again after every fault that may pass."""
+        httpx = _httpx()
+        reason = ""
+        jitter = random.Random(f"{self.endpoint.seed}-{key}")
+        for attempt in range(self.endpoint.attempts):
+            if self.stop.is_set():
+                return
+            self.take_one()
+            wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), LONGEST_WAIT)
+            try:
+                response = client.post(
+                    self.endpoint.url.rstrip("/") + "/chat/completions", json=self.endpoint._body(question)
+                )
+                if response.status_code == 200:
+                    self.cache.put(key, _kept(response.json()))
+                    return
+                reason = f"status {response.status_code}"
+                if response.status_code not in TRY_AGAIN:
+                    raise EndpointError(self.refusal(response))
+                wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
+            except httpx.TimeoutException:
+                reason = f"no answer within {self.endpoint.timeout:g} s"
+            except httpx.TransportError as error:
+                reason = f"the connection failed ({type(error).__name__})"
+            except (ValueError, KeyError, IndexError, TypeError):
+                reason = "the answer was not the JSON of a chat completion"
+            if attempt + 1 < self.endpoint.attempts:
+                self.stop.wait(wait)
+        raise EndpointError(
+            f"{self.endpoint.url}: a question was not answered after {self.endpoint.attempts} attempts; last: {reason}."
+        )
+
+    def take_one(self) -> None:
+        """Count a request, or raise if the budget is spent."""
+        with self.lock:
+            if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
+                raise EndpointError(f"The budget of {self.endpoint.max_requests:,} requests is spent.")
+            self.sent += 1
+
+    def refusal(self, response: Any) -> str:
+        said = " ".join(response.text.split())[:200]
+        if self.hidden:
+            said = said.replace(self.hidden, "…")
+        hint = ""
+        if response.status_code in (401, 403):
+            hint = f" Set the key in the environment variable {self.endpoint.key_variable}."
+        return f"{self.endpoint.url} refused the request with status {response.status_code}: {said}{hint}"
+
+
+def _kept(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a chat completion that is kept: the text and the first token's alternatives."""
+    choice = answer["choices"][0]
+    text = choice["message"]["content"] or ""
+    content = (choice.get("logprobs") or {}).get("content") or []
+    first = content[0].get("top_logprobs") or [content[0]] if content else []
+    return {"text": str(text), "first_tokens": [[str(t["token"]), float(t["logprob"])] for t in first]}
+
+
+def _reply(kept: dict[str, Any]) -> Reply:
+    return Reply(kept["text"], tuple((token, logprob) for token, logprob in kept["first_tokens"]))
+
+
+def _asked_to_wait(header: str | None) -> float:
+    try:
+        return min(max(float(header or 0), 0.0), LONGEST_WAIT)
+    except ValueError:
+        return 0.0
+
+
+def _httpx() -> Any:
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("httpx", "llm", "Asking an endpoint") from None
+    return httpx
+
+
+def check_endpoint(url: str) -> None:
+    """Raise if an address is not one that can be asked."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--endpoint takes an address such as http://127.0.0.1:8080/v1, not {url!r}.")
+
+
+__all__ = ["Endpoint", "EndpointError", "Question", "Reply", "check_endpoint"]

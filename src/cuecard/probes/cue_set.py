@@ -1,0 +1,183 @@
+"""The cues that models are probed for: the strongest of the data, or those the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from cuecard.audits import Cues
+from cuecard.audits.cue_statistics import cue_tables
+from cuecard.audits.explain import named_feature
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.features import Family, Presence, Words, count_cues
+from cuecard.probes.examples import Ints, TestExamples, check_test
+from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
+from cuecard.text import Encoded, stop_words
+
+#: A cue says nothing new if this share of its instances have a stronger one, too.
+CONTAINED = 0.8
+#: So many cues are looked at, per cue wanted, for enough that say something new.
+_CANDIDATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class CueSet:
+    """Cues with what the train split says of them and which test examples have them.
+
+    `table` has a row per cue as in the table of cues: family, feature, label (the usual one), share, z, …
+    """
+
+    examples: TestExamples
+    encoded: Encoded
+    table: pl.DataFrame
+    instances_having: Any
+    """Test instances × cues."""
+
+    @cached_property
+    def members(self) -> Membership:
+        """Which test examples have each cue, with its usual label or another."""
+        return membership(self.instances_having, self.examples, self.table["label"].to_list())
+
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """Family, feature and usual label of every cue."""
+        return self.table.select("family", "feature", "label")
+
+    @cached_property
+    def train_shares(self) -> Any:
+        """Label distribution among train instances that have the cue (R_f), cues × labels."""
+        labels = self.encoded.instances.labels
+        counts = self.table.select(f"train_{label}" for label in labels).to_numpy().astype(np.float64)
+        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    @cached_property
+    def words(self) -> WordTests:
+        """Every word that is no stop word with its z per label in train."""
+        return WordTests.of(self.encoded)
+
+    def __len__(self) -> int:
+        return self.table.height
+
+
+@dataclass(frozen=True, eq=False)
+class WordTests:
+    """z of words × labels in train, stop words left out."""
+
+    associations: pl.DataFrame
+    presence: Presence
+    encoded: Encoded
+
+    @classmethod
+    def of(cls, encoded: Encoded, *, min_count: int = 5) -> WordTests:
+        """Return the associations of the words of encoded texts."""
+        family = Words()
+        counts = count_cues(encoded, [family], minimum=min_count)
+        stop = sorted(stop_words(encoded.language))
+        associations = cue_tables(counts, min_count=min_count).associations
+        return cls(associations.filter(~pl.col("feature").is_in(stop)), family.presence(encoded), encoded)
+
+    def highest(self, per_label: int) -> pl.DataFrame:
+        """Return the words of highest z of every label: label, feature, z."""
+        labels = self.encoded.instances.labels
+        parts = [
+            self.associations.filter((pl.col("label") == label) & (pl.col("z") > 0))
+            .sort("z", "feature", descending=[True, False])
+            .head(per_label)
+            for label in labels
+        ]
+        return pl.concat(parts).select("label", "feature", "z")
+
+    def having(self, features: Sequence[str]) -> sparse.csr_matrix:
+        """Return which test instances have the words."""
+        columns = feature_columns(self.presence, features)
+        return columns_in_test(self.presence, columns, _first_test_row(self.encoded))
+
+
+def choose_cues(
+    data: Instances,
+    audit: Cues,
+    cue_table: pl.DataFrame,
+    *,
+    names: Sequence[str] = (),
+    top: int = 20,
+    encoded: Encoded | None = None,
+    families: Sequence[Family] | None = None,
+) -> CueSet:
+    """Return the cues to probe: those named, else the `top` most significant that say something new.
+
+    Args:
+        data: what `cuecard.load` returned.
+        audit: the cue audit that `cue_table` comes from.
+        cue_table: the table of cues, the most significant first.
+        names: cues as `cuecard explain` takes them: "sleeping", "is sleeping", "length:longest".
+        top: how many cues to take if none are named.
+        encoded: the tokens, if they are at hand.
+        families: the feature families, as the audit used them.
+    """
+    examples = check_test(data)
+    if encoded is None or families is None:
+        encoded, families = audit.prepared(data)
+    if names:
+        chosen = _named(cue_table, names, encoded)
+    else:
+        chosen = cue_table.filter(pl.col("significant") & pl.col("is_cue")).head(_CANDIDATES * top)
+    having, everywhere = _presence(chosen, encoded, families)
+    if not names:
+        kept = _saying_something_new(everywhere, top)
+        chosen, having = chosen[kept], having[:, kept]
+    return CueSet(examples, encoded, chosen, having)
+
+
+def _named(cue_table: pl.DataFrame, names: Sequence[str], encoded: Encoded) -> pl.DataFrame:
+    rows = []
+    for name in names:
+        family, feature = named_feature(name, encoded.tokeniser)
+        row = cue_table.filter((pl.col("family") == family.name) & (pl.col("feature") == feature))
+        if row.is_empty():
+            raise UsageError(
+                f"The cue {name!r} was not tested: too few train instances have the {family.name} {feature!r}, or "
+                "its family was left out; lower --min-count or name the family with --features."
+            )
+        rows.append(row)
+    return pl.concat(rows).unique(["family", "feature"], keep="first", maintain_order=True)
+
+
+def _presence(
+    chosen: pl.DataFrame, encoded: Encoded, families: Sequence[Family]
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return which test instances, and which of all instances, have the chosen cues."""
+    blocks, places = [sparse.csr_matrix((len(encoded.instances), 0))], [np.empty(0, dtype=np.int64)]
+    for family in families:
+        here = np.flatnonzero((chosen["family"] == family.name).to_numpy())
+        if len(here):
+            presence = family.presence(encoded)
+            columns = feature_columns(presence, chosen["feature"].gather(here).to_list())
+            blocks.append(presence.matrix()[:, columns])
+            places.append(here)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    everywhere = sparse.csr_matrix(sparse.hstack(blocks, format="csr")[:, order])
+    return everywhere[_first_test_row(encoded) :], everywhere
+
+
+def _first_test_row(encoded: Encoded) -> int:
+    return len(encoded.instances.train)
+
+
+def _saying_something_new(everywhere: sparse.csr_matrix, top: int) -> Ints:
+    """Return the columns most of whose instances have no earlier one, at most `top`."""
+    if not everywhere.shape[1]:
+        return np.empty(0, dtype=np.int64)
+    together = np.asarray((everywhere.T @ everywhere).todense())
+    size = np.diag(together)
+    kept: list[int] = []
+    for i in range(everywhere.shape[1]):
+        if len(kept) < top and not (together[i, kept] > CONTAINED * size[i]).any():
+            kept.append(i)
+    return np.array(kept, dtype=np.int64)

@@ -1,0 +1,42 @@
+"""Predictions from a Python function that is called with the texts of the test examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cuecard.errors import InputError
+from cuecard.probes.examples import TestExamples
+from cuecard.probes.settling import Given
+
+
+def called_predictions(function: Callable[..., Any], examples: TestExamples) -> Given:
+    """Return what a function answers for the test examples, all given to it at once.
+
+    It is called with lists of texts: `(premises, hypotheses)` for pairs, `(questions, choices)` for multiple
+    choice and preferences (choices are lists of texts), `(texts)` for single texts. It returns one answer per
+    example, or a matrix of probabilities with a column per possible answer.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    task = examples.instances.task
+    hypotheses = examples.instances.table["hypothesis"].to_list()
+    if task == "text":
+        returned = function(hypotheses)
+    elif task == "pair":
+        returned = function(examples.premises, hypotheses)
+    else:
+        returned = function(examples.premises, examples.choices.to_list())
+    matrix = np.asarray(returned)
+    source = f"the function {name}"
+    if matrix.ndim == 2:
+        wanted = (len(examples), len(examples.answer_names))
+        if matrix.shape != wanted:
+            raise InputError(
+                f"{source} returned an array of shape {matrix.shape}; for probabilities it must be {wanted}."
+            )
+        return Given(name, source, None, probabilities=matrix.astype(np.float64))
+    answers = [None if answer is None or answer != answer else str(answer) for answer in returned]
+    return Given(name, source, pl.Series(answers, dtype=pl.String))

@@ -1,0 +1,60 @@
+"""Predictions of a Hugging Face text classifier saved in a folder (extra `models`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.errors import InputError, MissingExtraError, UsageError
+from cuecard.probes.examples import TestExamples
+from cuecard.probes.settling import Given
+
+BATCH = 32
+
+
+def pipeline_predictions(folder: Path, examples: TestExamples) -> Given:
+    """Return the labels that the classifier in a folder gives to pairs or texts, by the names in its config.
+
+    Only safetensors weights are loaded, and nothing is downloaded.
+    """
+    if examples.instances.grouped:
+        raise UsageError(
+            f"{folder} is a text classifier, and this is {examples.instances.task} data: "
+            "write its picks to a file and give that."
+        )
+    if not (folder / "config.json").exists():
+        raise InputError(f"{folder} is a folder without config.json, so no model can be loaded from it.")
+    try:
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    except ImportError:
+        raise MissingExtraError("transformers", "models", "Running a saved model") from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}); "
+            "save it with save_pretrained(…, safe_serialization=True)."
+        ) from None
+    model.eval()
+    names = [str(model.config.id2label[i]) for i in range(model.config.num_labels)]
+    hypotheses = examples.instances.table["hypothesis"].to_list()
+    answers: list[str] = []
+    with torch.inference_mode():
+        for start in range(0, len(hypotheses), BATCH):
+            part = slice(start, start + BATCH)
+            texts = (examples.premises[part], hypotheses[part])
+            inputs = tokenizer(
+                *(texts if examples.instances.task == "pair" else texts[1:]),
+                padding=True,
+                truncation=True,
+                return_tensors="pt",
+            )
+            picked = np.asarray(model(**inputs).logits.argmax(dim=1))
+            answers += [names[i] for i in picked]
+    return Given(folder.resolve().name, str(folder), pl.Series(answers))

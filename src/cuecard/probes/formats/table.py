@@ -1,0 +1,118 @@
+"""Predictions in a table: a .csv, .tsv, .jsonl or .parquet file, or a frame in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.data.labels import label_texts
+from cuecard.data.reading import read_file
+from cuecard.errors import InputError, UsageError
+from cuecard.probes.examples import Floats, check_test
+from cuecard.probes.settling import Given
+
+#: Names by which columns are recognised, lower case, the surest first.
+RECOGNISED = {
+    "id": ("example_id", "id", "pairid", "guid", "uid", "idx", "question_id", "sample_id"),
+    "prediction": ("prediction", "predicted", "pred", "predicted_label", "pred_label", "prediction_label"),
+    "gold": ("gold", "gold_label", "target", "true_label", "answer", "label"),
+    "model": ("model", "model_name", "system"),
+}
+PROBABILITIES = ("p_", "prob_", "probability_")
+SCORE = "score_"
+
+
+def read_table(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+    """Return the predictions of every model in a file."""
+    raw = read_file(path)
+    return table_predictions(raw.frame, str(path), data, columns)
+
+
+def table_predictions(
+    frame: pl.DataFrame, source: str, data: Instances, columns: Mapping[str, str]
+) -> list[Given]:
+    """Return the predictions of every model in a table with one row per example (and model)."""
+    frame = _test_rows(frame)
+    if not frame.height:
+        raise InputError(f"{source} has no rows; give a prediction for every test example.")
+    found = _columns(frame, source, data, columns)
+    if "model" not in found:
+        return [_given(frame, Path(source).stem if "." in source else "model", source, found, data)]
+    models = frame[found["model"]].cast(pl.String)
+    if models.null_count():
+        raise InputError(f"{source}: {models.null_count():,} rows do not say which model they are about.")
+    return [
+        _given(frame.filter(models == name), name, source, found, data)
+        for name in models.unique(maintain_order=True).to_list()
+    ]
+
+
+def _test_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows about the test split, where a column tells splits apart."""
+    if "split" not in frame.columns or "test" not in frame["split"].cast(pl.String).unique().to_list():
+        return frame
+    return frame.filter(pl.col("split").cast(pl.String) == "test")
+
+
+def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return role → column: those the user named, else those recognised by name."""
+    for role, name in columns.items():
+        if role not in RECOGNISED:
+            raise UsageError(f"--prediction-columns knows {', '.join(RECOGNISED)}, not {role!r}.")
+        if name not in frame.columns:
+            raise InputError(f"{source} has no column {name!r}; it has {', '.join(frame.columns)}.")
+    found = dict(columns)
+    lower = {name.lower(): name for name in reversed(frame.columns)}
+    own_id = data.report.recognised.get("id", "").lower()
+    for role, names in RECOGNISED.items():
+        candidates = (own_id, *names) if role == "id" else names
+        match = next((lower[name] for name in candidates if name in lower), None)
+        if role not in found and match is not None and match not in found.values():
+            found[role] = match
+    if "prediction" not in found and not _prefixed(frame, data):
+        if "gold" not in found or "gold" in columns:
+            raise InputError(
+                f"{source} has no column of predictions among {', '.join(frame.columns)}; "
+                "name it with --prediction-columns prediction=NAME."
+            )
+        found["prediction"] = found.pop("gold")
+    return found
+
+
+def _given(frame: pl.DataFrame, model: str, source: str, found: dict[str, str], data: Instances) -> Given:
+    probabilities = _prefixed(frame, data)
+    prediction = found.get("prediction")
+    return Given(
+        model=model,
+        source=source,
+        answers=_texts(frame[prediction]) if prediction else None,
+        ids=frame[found["id"]] if "id" in found else None,
+        gold=_texts(frame[found["gold"]]) if "gold" in found else None,
+        probabilities=probabilities[0] if probabilities else None,
+        probability_kind="score" if probabilities and probabilities[1] else "probability",
+    )
+
+
+def _texts(values: pl.Series) -> pl.Series:
+    """Return answers as text, a missing number as null and an empty text, too."""
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    texts = label_texts(values)
+    blank = texts.str.strip_chars().str.to_lowercase().is_in(["", "nan", "none", "null"])
+    return pl.select(pl.when(~blank).then(texts)).to_series()
+
+
+def _prefixed(frame: pl.DataFrame, data: Instances) -> tuple[Floats, bool] | None:
+    """Return the columns p_<answer> (or score_<answer>) in the order of the answers, and whether scores."""
+    names = check_test(data).answer_names
+    for prefix in (*PROBABILITIES, SCORE):
+        columns = [f"{prefix}{name}" for name in names]
+        present = [column for column in columns if column in frame.columns]
+        if len(present) == len(columns):
+            numbers = frame.select(pl.col(present).cast(pl.Float64, strict=False).fill_null(np.nan))
+            return numbers.to_numpy().astype(np.float64), prefix == SCORE
+    return None

@@ -1,0 +1,90 @@
+"""Stress sets for one cue: its test examples with flat labels, and as many others beside them (ICQ 5.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from cuecard.audits import Cues
+from cuecard.audits.explain import named_feature
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.probes.examples import Ints, TestExamples, check_test
+from cuecard.probes.membership import columns_in_test, feature_columns, membership
+
+
+@dataclass(frozen=True, eq=False)
+class StressSet:
+    """Two samples of the test split about one cue.
+
+    `counts` has the test examples with the cue by label (for multiple choice: by whether the right choice has
+    the cue). `balanced` holds all of them and equally many others, for the accuracy test; `flat` as many of
+    every label as the rarest has, for the distribution test.
+    """
+
+    cue: str
+    counts: dict[str, int]
+    balanced: Instances
+    flat: Instances
+
+    @property
+    def per_label(self) -> int:
+        """Examples of every label in the flat sample."""
+        return min(self.counts.values())
+
+
+def stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: int = 0) -> StressSet:
+    """Return the stress set of a cue, drawn from the test split with a seed; train stays as it is.
+
+    Args:
+        data: what `cuecard.load` returned, with a test split.
+        cue: a word, several words, or `family:feature`.
+        audit: the cue audit whose tokens and scope to use.
+        seed: seed of the draws.
+    """
+    examples = check_test(data)
+    audit = audit or Cues()
+    encoded = audit.encode(data)
+    family, feature = named_feature(cue, encoded.tokeniser)
+    presence = family.presence(encoded)
+    columns = feature_columns(presence, [feature])
+    if columns[0] < 0:
+        raise UsageError(f"No instance has the {family.name} {feature!r}.")
+    having = columns_in_test(presence, columns, len(encoded.instances.train))
+    first = data.labels[0]
+    sets = membership(having, examples, [first])
+    here = np.flatnonzero(np.asarray(sets.having.todense()).ravel())
+    # The first label of grouped tasks is `right`: usual are those whose right choice has the cue.
+    has_usual = np.asarray(sets.usual.todense()).ravel()[here] > 0
+    kind = np.where(has_usual, 0, 1) if data.grouped else examples.gold[here]
+    counts = {label: int((kind == code).sum()) for code, label in enumerate(data.labels)}
+    rarest = min(counts.values())
+    if rarest == 0:
+        absent = next(label for label, n in counts.items() if not n)
+        raise InputError(f"No test example with {cue!r} is {absent}, so its labels cannot be made flat.")
+    generator = np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(len(examples)), here)
+    drawn = generator.choice(others, size=min(len(here), len(others)), replace=False)
+    flat = [generator.choice(here[kind == code], size=rarest, replace=False) for code in range(len(counts))]
+    return StressSet(
+        cue,
+        counts,
+        _only_test(data, examples, np.union1d(here, drawn)),
+        _only_test(data, examples, np.sort(np.concatenate(flat))),
+    )
+
+
+def sample_test(data: Instances, n: int, *, seed: int = 0) -> Instances:
+    """Return the data with a random sample of its test examples; train stays as it is."""
+    examples = check_test(data)
+    drawn = np.random.default_rng(seed).permutation(len(examples))[:n]
+    return _only_test(data, examples, np.sort(drawn))
+
+
+def _only_test(data: Instances, examples: TestExamples, kept: Ints) -> Instances:
+    """Return the data with some of its test examples."""
+    mask = np.isin(examples.instances.example_codes, kept)
+    table = data.table.filter(pl.col("split").cast(pl.String) != "test")
+    return replace(data, table=pl.concat([table, examples.instances.table.filter(pl.Series(mask))]))

@@ -1,0 +1,99 @@
+"""Two models beside each other: where they agree, and which is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+
+MOST_PAIRS = 6
+
+
+@SECTION_VIEWS.register("agreement")
+def agreement(card: Card, section: Section) -> SectionView:
+    """Return how far the answers of every two models coincide."""
+    lead = [
+        f"{display_text(pair['normal'], 60)} and {display_text(pair['biased'], 60)} give the same answer to "
+        f"{numbers.percent(pair['nba'])} of the test examples, where {numbers.percent(pair['expected_nba'])} would be "
+        "expected by chance."
+        for pair in section.summary["pairs"][:MOST_PAIRS]
+    ]
+    columns = {
+        "normal": Column("Model"),
+        "biased": Column("Other"),
+        "nba": Column("Agree", "percent", "share of test examples with the same answer (NBA)"),
+        "expected_nba": Column("By chance", "percent", "agreement expected from label frequencies"),
+        "kappa": Column("κ", "decimal", "agreement beyond chance"),
+        "nbr": Column("NBR", "percent", "both right / agreements"),
+        "nbr_released": Column("NBR released", "percent", "both right / model right"),
+        "n": Column("Examples", "count"),
+    }
+    table = card.tables["agreement"]
+    view = TableView(
+        "Agreement of models",
+        list(columns.values()),
+        table.select(list(columns)).rows(),
+        table.height,
+        "tables/agreement.parquet",
+    )
+    return SectionView(lead, tables=[view])
+
+
+@SECTION_VIEWS.register("paired_comparison")
+def paired_comparison(card: Card, section: Section) -> SectionView:
+    """Return the difference of every two models on the same examples, in all and per cue."""
+    lead = [
+        f"{display_text(pair['model_a'], 60)} minus {display_text(pair['model_b'], 60)}: "
+        f"{100 * pair['difference']:+.1f} points (95 % interval {100 * pair['low']:+.1f} to "
+        f"{100 * pair['high']:+.1f}; McNemar p = {numbers.probability(None, pair['log10_p'])})."
+        for pair in section.summary["pairs"][:MOST_PAIRS]
+    ]
+    whole, by_cue = card.tables["paired_comparison"], card.tables["paired_by_cue"]
+    charts = [
+        _pair_chart(whole, by_cue, a, b)
+        for a, b in whole.select("model_a", "model_b").head(MOST_PAIRS).rows()
+    ]
+    columns = {
+        "feature": Column("Cue"),
+        "model_a": Column("A"),
+        "model_b": Column("B"),
+        "n": Column("Examples", "count"),
+        "only_a": Column("Only A right", "count"),
+        "only_b": Column("Only B right", "count"),
+        "points": Column("A − B", "decimal", "difference in accuracy, in points"),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+    }
+    shown = by_cue.with_columns(points=100 * pl.col("difference")).select(list(columns))
+    view = TableView(
+        "Per cue",
+        list(columns.values()),
+        shown.rows(),
+        by_cue.height,
+        "tables/paired_by_cue.parquet",
+        searchable=True,
+    )
+    return SectionView(lead, charts=charts, tables=[view])
+
+
+def _pair_chart(whole: pl.DataFrame, by_cue: pl.DataFrame, a: str, b: str) -> ChartView:
+    def draw() -> Any:
+        from cuecard.report.charts.probes import paired_differences
+
+        same = (pl.col("model_a") == a) & (pl.col("model_b") == b)
+        columns = ["model_a", "model_b", "feature", "difference", "low", "high", "n", "log10_p"]
+        total = whole.filter(same).with_columns(feature=pl.lit(None, dtype=pl.String)).select(columns)
+        return paired_differences(
+            pl.concat([total, by_cue.filter(same).select(columns)], how="vertical_relaxed")
+        )
+
+    return ChartView(
+        f"{display_text(a, 40)} minus {display_text(b, 40)}",
+        draw,
+        alt="Differences in accuracy of two models with 95 % intervals, in all and within each cue.",
+        caption="To the right of zero the first model is better.",
+    )

@@ -1,0 +1,229 @@
+"""The accuracy, distribution and permutation tests of models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+MOST_CUE_CHARTS = 8
+MOST_ROWS = 300
+
+
+@SECTION_VIEWS.register("accuracy_test")
+def accuracy_test(card: Card, section: Section) -> SectionView:
+    """Return accuracy gaps per model and cue, and the weakness of every model."""
+    table = card.tables["accuracy_test"]
+    models = section.summary["models"]
+    lead = [_accuracy(name, known, section.summary["cues"]) for name, known in models.items()]
+    figures = [
+        KeyFigure(
+            f"{display_text(name, 40)} accuracy",
+            numbers.percent(known["accuracy"]),
+            f"{numbers.percent(known['low'])} to {numbers.percent(known['high'])}",
+        )
+        for name, known in models.items()
+    ]
+
+    def heatmap() -> Any:
+        from cuecard.report.charts.probes import gap_heatmap
+
+        return gap_heatmap(table)
+
+    def weakness() -> Any:
+        from cuecard.report.charts.probes import weakness_bars
+
+        return weakness_bars(section)
+
+    charts = []
+    if table.height:
+        charts = [
+            ChartView(
+                "Accuracy gap by cue",
+                heatmap,
+                alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
+                caption="Points of accuracy with the cue minus without; ° marks a gap that is not significant.",
+            ),
+            ChartView(
+                "Model weakness",
+                weakness,
+                alt="Bars of the sum of absolute accuracy gaps of each model, raw and without noise.",
+                caption="Grey: raw sum. Blue: without what noise adds to absolute values. Line: 95 % interval.",
+            ),
+        ]
+    notes = [f"{display_text(name, 60)}: {note}" for name, known in models.items() for note in known["notes"]]
+    return SectionView(lead, figures, charts, [_gaps(table)] if table.height else [], notes)
+
+
+def _accuracy(name: str, known: dict[str, Any], cues: int) -> str:
+    said = f"{display_text(name, 60)} is right on {numbers.percent(known['accuracy'])} of {known['n']:,} test examples"
+    if "weakness" not in known:
+        return f"{said}."
+    return (
+        f"{said}; its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
+        f"{100 * known['weakness']:.1f} points, {100 * known['weakness_corrected']:.1f} without noise."
+    )
+
+
+def _gaps(table: pl.DataFrame) -> TableView:
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model"),
+        "label": Column("Points to", "label"),
+        "with_cue": Column("With", "count", "test examples with the cue"),
+        "accuracy_with": Column("Right, with", "percent"),
+        "accuracy_without": Column("Right, without", "percent"),
+        "points": Column("ΔAcc", "decimal", "difference in points"),
+        "points_low": Column("from", "decimal", "lower end of the 95 % interval", brief=False),
+        "points_high": Column("to", "decimal", "upper end of the 95 % interval", brief=False),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+    }
+    shown = table.with_columns(
+        points=100 * pl.col("gap"), points_low=100 * pl.col("gap_low"), points_high=100 * pl.col("gap_high")
+    )
+    rows = shown.select(list(columns)).head(MOST_ROWS).rows()
+    return TableView(
+        "Accuracy with and without each cue",
+        list(columns.values()),
+        rows,
+        table.height,
+        "tables/accuracy_test.parquet",
+        searchable=True,
+    )
+
+
+@SECTION_VIEWS.register("distribution_test")
+def distribution_test(card: Card, section: Section) -> SectionView:
+    """Return what each model predicts on flattened examples, one chart per cue."""
+    tests, shares = card.tables["distribution_test"], card.tables["distribution_shares"]
+    models = section.summary["models"]
+    lead = [
+        f"On test examples sampled to equal labels, {display_text(name, 60)} prefers the usual label for "
+        f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')} and avoids it for "
+        f"{found['away_from_usual']}."
+        for name, found in models.items()
+    ]
+    tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
+    charts = [
+        _cue_chart(card, shares, family, feature)
+        for family, feature in tested.select("family", "feature").head(MOST_CUE_CHARTS).rows()
+    ]
+    notes = []
+    if section.summary["untested"]:
+        names = [f"“{display_text(name, 40)}”" for name in section.summary["untested"]]
+        notes.append(
+            f"Not tested, because fewer than {section.summary['min_per_label']} test examples of a label have "
+            f"them: {', '.join(names)}."
+        )
+    return SectionView(lead, (), charts, [_leans(tests)], notes)
+
+
+def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> ChartView:
+    def draw() -> Any:
+        from cuecard.report.charts.probes import predicted_labels
+
+        return predicted_labels(shares, card.dataset.labels, family, feature)
+
+    return ChartView(
+        f"“{display_text(feature, 40)}”",
+        draw,
+        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: train, flat, and each model.",
+        caption="Labels in train with the cue, the flat labels of the sample, and what models predict on it.",
+        wide=False,
+    )
+
+
+def _leans(tests: pl.DataFrame) -> TableView:
+    columns = {
+        "feature": Column("Cue"),
+        "model": Column("Model"),
+        "label": Column("Usual label", "label"),
+        "n": Column("Examples", "count", "test examples with the cue"),
+        "per_label": Column("Per label", "count", "examples per label in a flattened sample"),
+        "train_share": Column("Train", "percent", "share of the usual label in train"),
+        "flat": Column("Flat", "percent", "what an even-handed model would predict"),
+        "usual_share": Column("Predicted", "percent", "share of the usual label among the predictions"),
+        "usual_low": Column("from", "percent", "lower end of the 95 % interval", brief=False),
+        "usual_high": Column("to", "percent", "upper end of the 95 % interval", brief=False),
+        "amplification": Column("Bits", "decimal", "divergence of the predictions from flat", brief=False),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+    }
+    rows = tests.select(list(columns)).head(MOST_ROWS).rows()
+    return TableView(
+        "Predictions on flattened examples",
+        list(columns.values()),
+        rows,
+        tests.height,
+        "tables/distribution_test.parquet",
+        searchable=True,
+    )
+
+
+@SECTION_VIEWS.register("permutation_test")
+def permutation_test(card: Card, section: Section) -> SectionView:
+    """Return each model's accuracy on usual and unusual examples with its exact p-value."""
+    summary = section.summary
+    lead = [
+        f"{display_text(name, 60)} is right on {numbers.percent(test['usual_accuracy'])} of {test['usual']:,} test "
+        f"examples that have a strong word with its usual label and on {numbers.percent(test['unusual_accuracy'])} of "
+        f"{test['unusual']:,} that have one with another: p = {numbers.probability(None, test['log10_p'])}."
+        for name, test in summary["models"].items()
+    ]
+
+    def bars() -> Any:
+        from cuecard.report.charts.probes import usual_and_unusual
+
+        return usual_and_unusual(section)
+
+    def dots() -> Any:
+        from cuecard.report.charts.probes import p_values
+
+        return p_values(section)
+
+    charts = [
+        ChartView(
+            "Usual and unusual",
+            bars,
+            alt="Bars of each model's accuracy where words have their usual label and where they have another.",
+            caption=f"{summary['words_in_test']} of {summary['words']} words occur in test; "
+            f"{summary['both_sets']:,} examples are in both groups.",
+            wide=False,
+        ),
+        ChartView(
+            "p-values",
+            dots,
+            alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
+            caption="Further right is stronger evidence; the dashed line is 0.05.",
+            wide=False,
+        ),
+    ]
+    return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])])
+
+
+def _words(table: pl.DataFrame) -> TableView:
+    columns = {
+        "feature": Column("Word"),
+        "model": Column("Model"),
+        "label": Column("Usual label", "label"),
+        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
+        "usual_accuracy": Column("Right", "percent"),
+        "unusual": Column("Other", "count", "test examples with the word and another label"),
+        "unusual_accuracy": Column("Right", "percent"),
+        "z": Column("z", "decimal", "in train", brief=False),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+    }
+    ordered = table.sort("log10_p", nulls_last=True, maintain_order=True)
+    rows = ordered.select(list(columns)).head(MOST_ROWS).rows()
+    return TableView(
+        "Word by word",
+        list(columns.values()),
+        rows,
+        table.height,
+        "tables/permutation_words.parquet",
+        searchable=True,
+    )

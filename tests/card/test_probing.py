@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.data.demo import demo_choice, demo_nli, demo_predictions
+from cuecard.errors import UsageError
+from cuecard.probes import PROBES
+from cuecard.report.sections import section_view
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return demo_nli(9000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def models(demo):
+    return {
+        "follower": demo_predictions(demo, follow=0.7, seed=1),
+        "even": demo_predictions(demo, follow=0.0, seed=2),
+    }
+
+
+@pytest.fixture(scope="module")
+def card(demo, models):
+    return cc.probe(demo.instances, models, features=("word", "negation"))
+
+
+def test_every_probe_has_a_section_and_the_cues_come_last(card):
+    assert list(card.sections) == [*PROBES.names(), "cues"]
+    assert {section.status for section in card.sections.values()} == {"done"}
+
+
+def test_every_probe_keeps_its_promise_over_the_registry(card):
+    for name in PROBES.names():
+        section = card[name]
+        assert section.tables
+        assert all(table in card.tables for table in section.tables)
+        view = section_view(card, name)
+        assert view.lead
+        for chart in view.charts:
+            assert chart.draw().to_dict()["data" if "layer" not in chart.draw().to_dict() else "layer"]
+        assert view.tables[0].columns
+        assert all(len(row) == len(view.tables[0].columns) for row in view.tables[0].rows)
+
+
+def test_the_follower_is_told_from_the_even_model(card):
+    relied = {name: found["relies"] for name, found in card["reliance"].summary["models"].items()}
+    assert relied["follower"] >= 1
+    assert relied["even"] == 0
+    assert any(finding.title.startswith("follower relies on") for finding in card.findings)
+
+
+def test_the_table_of_examples_has_every_models_answer(card):
+    table = card.tables["examples"].filter(pl.col("split") == "test")
+    assert table["prediction follower"].null_count() == 0
+    summary = card["accuracy_test"].summary["models"]["follower"]
+    assert table["right follower"].mean() == pytest.approx(summary["accuracy"])
+    assert table["probability follower"].is_between(0, 1).all()
+
+
+def test_the_same_input_gives_the_same_card(card, demo, models):
+    again = cc.probe(demo.instances, models, features=("word", "negation"))
+    assert again.model_dump(exclude={"provenance"}) == card.model_dump(exclude={"provenance"})
+
+
+def test_a_saved_card_comes_back_with_its_tables(card, tmp_path):
+    cc.save_card(card, tmp_path)
+    loaded = cc.load_card(tmp_path)
+    assert loaded["reliance"].table.equals(card["reliance"].table)
+
+
+def test_multiple_choice_is_probed_too():
+    demo = demo_choice(2000, seed=1)
+    card = cc.probe(demo.instances, demo_predictions(demo, follow=0.7, seed=1), features=("word", "length"))
+    assert {
+        s.status for name, s in card.sections.items() if name not in ("agreement", "paired_comparison")
+    } == {"done"}
+    assert card["agreement"].status == "skipped"
+    assert card["reliance"].summary["models"]["model"]["relies"] >= 1
+    for name in card.sections:
+        for chart in section_view(card, name).charts:
+            chart.draw().to_dict()
+
+
+def test_data_without_cues_says_so_instead_of_failing():
+    demo = demo_nli(1500, seed=2, cues=None)
+    card = cc.probe(demo.instances, demo_predictions(demo, follow=0.0), features=("negation",))
+    assert card["reliance"].status == "skipped"
+    assert "no significant cue" in card["reliance"].reason
+    assert card["accuracy_test"].status == "done"
+    assert section_view(card, "accuracy_test").lead
+
+
+def test_cues_and_probes_can_be_named_and_wrong_names_are_told(demo, models):
+    card = cc.probe(demo.instances, models, cues=["indeed"], only=["accuracy_test"], features=("word",))
+    assert card["accuracy_test"].table["feature"].unique().to_list() == ["indeed"]
+    with pytest.raises(UsageError, match="Did you mean 'accuracy_test'"):
+        cc.probe(demo.instances, models, only=["accuracy_tst"])
+    with pytest.raises(UsageError, match="Unknown option 'stratfy'"):
+        cc.probe(demo.instances, models, stratfy="label")
+    with pytest.raises(UsageError, match="nothing to probe"):
+        cc.probe(demo.instances, [])
