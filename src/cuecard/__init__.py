@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, audit, compare, load_card, probe, save_card
+    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
     from cuecard.report import render_html, write_report
-    from cuecard.stats import artifact_z, cueness
+    from cuecard.stats import artifact_z, cueness, peco
+    from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.permutation import permutation_test
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "Card": "cuecard.card",
     "CueCardError": "cuecard.errors",
+    "Debiased": "cuecard.card",
     "Instances": "cuecard.data",
     "artifact_z": "cuecard.stats",
     "audit": "cuecard.card",
     "compare": "cuecard.card",
     "cueness": "cuecard.stats",
+    "debias": "cuecard.card",
+    "entropy_balance": "cuecard.stats.entropy_balancing",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
+    "peco": "cuecard.stats",
     "permutation_test": "cuecard.stats.permutation",
     "probe": "cuecard.card",
     "read_predictions": "cuecard.probes",
@@ -46,14 +51,18 @@ _PUBLIC = {
 __all__ = [
     "Card",
     "CueCardError",
+    "Debiased",
     "Instances",
     "__version__",
     "artifact_z",
     "audit",
     "compare",
     "cueness",
+    "debias",
+    "entropy_balance",
     "load",
     "load_card",
+    "peco",
     "permutation_test",
     "probe",
     "read_predictions",
@@ -67,9 +76,22 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'cuecard' has no attribute {name!r}")
+    if _PUBLIC[name] == "cuecard.card":
+        _show_cards_in_notebooks()
     value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value
+
+
+def _show_cards_in_notebooks() -> None:
+    from cuecard.card.card import NOTEBOOK_VIEW
+
+    def view(card: Card) -> str:
+        from cuecard.report import notebook_html
+
+        return notebook_html(card)
+
+    NOTEBOOK_VIEW[:] = [view]
 
 
 def __dir__() -> list[str]:

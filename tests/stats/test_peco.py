@@ -174,3 +174,29 @@ def test_same_seed_same_null() -> None:
 def test_bad_input_is_one_clear_sentence(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_shuffles_within_groups_keep_one_right_choice_each() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(300), 4)
+    right = (np.arange(1200) % 4 == rng.integers(0, 4, 300).repeat(4)).astype(int)
+    clusters = np.arange(1200) % 4
+    null = peco_null(right, clusters, groups=groups, permutations=100)
+    # Every cluster holds one choice of each question, so its share of right ones spreads as a multinomial.
+    drawn = rng.multinomial(300, [0.25] * 4, 4000) / 300
+    divergence = 2 * (drawn - 0.25) ** 2
+    expected = 100 * (divergence.mean(axis=1) - divergence.min(axis=1)).mean()
+    assert null.null_mean == pytest.approx(expected, rel=0.15)
+
+
+def test_within_groups_nothing_can_change_if_a_group_lies_in_one_cluster() -> None:
+    groups = np.repeat(np.arange(40), 2)
+    labels, clusters = np.tile([0, 1], 40), groups % 4
+    null = peco_null(labels, clusters, groups=groups, permutations=20)
+    assert null.null.max() == pytest.approx(null.score)
+    assert null.p_value == 1.0
+
+
+def test_groups_of_another_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="as long as labels"):
+        peco_null([0, 1, 0], [0, 0, 1], groups=[0, 1])

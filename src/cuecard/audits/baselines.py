@@ -49,10 +49,19 @@ def chance_of(guesses: Guesses, gold: Ints, *, grouped: bool) -> float:
     return float(np.bincount(gold).max() / len(gold))
 
 
-def tested(
-    name: str, kind: str, guesses: Guesses, gold: Ints, *, grouped: bool, null: Floats | None = None
+def measured(
+    name: str,
+    kind: str,
+    guesses: Guesses,
+    gold: Ints,
+    *,
+    grouped: bool,
+    null: Floats | None = None,
+    counted: tuple[Guesses, Ints] | None = None,
 ) -> Baseline:
     """Return accuracy, interval and exact two-sided test of guesses.
+
+    `counted` are the guesses, with the right answers, whose hits are tested, if they are not all of them.
 
     For grouped tasks the number of hits is tested against its exact distribution when every choice is as
     likely as any other: a guess that names t tied ones of k is a hit with chance t/k.
@@ -71,20 +80,8 @@ def tested(
     n = len(guesses)
     accuracy, chance = float(guesses.score.mean()), chance_of(guesses, gold, grouped=grouped)
     low, high = interval(guesses.score)
-    luck, log_above, log_below = chance, 0.0, 0.0
-    hits = int((guesses.score > 0).sum())
-    if grouped:
-        shares, counts = np.unique(guesses.named / guesses.options, return_counts=True)
-        log_above = mixed_chance_log_p(hits, counts, shares, "greater")
-        log_below = mixed_chance_log_p(hits, counts, shares, "less")
-    else:
-        prior = np.bincount(gold, minlength=int(guesses.label.max(initial=0)) + 1) / n
-        guessed = np.bincount(guesses.label, minlength=len(prior))
-        luck = float((guessed / n) @ prior)
-        log_above = float(accuracy_log_p(hits, n, chance, "greater"))
-        log_below = mixed_chance_log_p(hits, guessed, prior, "less")
+    log_above, log_below = _tails(*(counted or (guesses, gold)), grouped=grouped)
     log_p = min(0.0, math.log(2) + min(log_above, log_below))
-    direction = "above" if log_above < log_below else "below"
     return Baseline(
         name=name,
         kind=kind,
@@ -92,14 +89,32 @@ def tested(
         low=low,
         high=high,
         chance=chance,
-        luck=luck,
+        luck=chance if grouped else float(_shares(gold, guesses)[guesses.answer].mean()),
         p_value=math.exp(log_p),
         log10_p=float(log10_p(log_p)),
         n=n,
-        direction=direction,
+        direction="above" if log_above < log_below else "below",
         delta_majority=accuracy - chance,
         information=mean_information(guesses, null),
     )
+
+
+def _tails(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[float, float]:
+    """Return the logs of the chances of at least, and of at most, as many hits."""
+    hits = int((guesses.score > 0).sum())
+    if grouped:
+        shares, counts = np.unique(guesses.named / guesses.options, return_counts=True)
+        above = mixed_chance_log_p(hits, counts, shares, "greater")
+        return above, mixed_chance_log_p(hits, counts, shares, "less")
+    prior = _shares(gold, guesses)
+    guessed = np.bincount(guesses.answer, minlength=len(prior))
+    above = float(accuracy_log_p(hits, len(gold), prior.max(), "greater"))
+    return above, mixed_chance_log_p(hits, guessed, prior, "less")
+
+
+def _shares(gold: Ints, guesses: Guesses) -> Floats:
+    """Return the share of every label among the right answers."""
+    return np.asarray(np.bincount(gold, minlength=int(guesses.answer.max(initial=0)) + 1) / len(gold))
 
 
 def interval(score: Floats, level: float = 0.95) -> tuple[float, float]:
@@ -129,13 +144,13 @@ def mean_information(guesses: Guesses, null: Floats | None) -> float | None:
 def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
     """Return the lines with q-values over those that were tested, and "at" where chance is not excluded.
 
-    Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor is the full
-    input, which is meant to succeed: counted, it would make the others look better.
+    Majority and prior are what chance is made of; they are shown, and not counted as tests. Nor are the full
+    input and relations of both texts, which may well succeed: counted, they would make the others look better.
     """
     full = next((b.accuracy for b in baselines if b.kind == "full"), None)
     counted = [b for b in baselines if b.kind in ("content-blind", "partial")]
     adjusted = q_values([b.log10_p * math.log(10) for b in counted])
-    q = {b.name: b.p_value if b.kind == "full" else 1.0 for b in baselines}
+    q = {b.name: 1.0 if b.kind == "reference" else b.p_value for b in baselines}
     q |= dict(zip([b.name for b in counted], adjusted.tolist(), strict=True))
     return [
         replace(

@@ -16,7 +16,7 @@ def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
         score=(examples.gold[guess] == label).astype(np.float64),
         named=np.ones(n, dtype=np.int64),
         options=np.full(n, k, dtype=np.int64),
-        label=np.full(n, label, dtype=np.int64),
+        answer=np.full(n, label, dtype=np.int64),
         probability=null_probability(examples, learn, guess),
     )
 

@@ -87,7 +87,7 @@ def _verdict(
 
 
 def _cue(row: dict[str, Any], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]) -> Finding:
-    n, share, low, high = row["train_count"], row["share"], row["share_low"], row["share_high"]
+    n, share, low, high = round(row["train_count"]), row["share"], row["share_low"], row["share_high"]
     label = row["label"]
     severity: Severity = (
         "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= prior + 0.2 else "low"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.features import CueCounts
+from cuecard.features.weighted_counts import SQUARED_WEIGHTS
 from cuecard.stats import (
     artifact_z,
     binomial_log_p,
@@ -25,6 +26,11 @@ from cuecard.stats import (
 Correction = Literal["bh", "by"]
 Prior = Literal["train", "uniform"]
 LN10 = np.log(10.0)
+#: Weighted counts are handed to statistics of proportions in millionths: they ask for whole numbers.
+MILLION = 1_000_000
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+Sums: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +55,40 @@ def cue_tables(
 
     The null of a pair or a text is binomial with the label's prior. The instances of a `choice` or `preference`
     example are not independent, so there the right instance is exchangeable within its example instead.
+
+    Weighted counts give shares and other sizes as they are. Tests and intervals take effective counts instead: a
+    feature's instances of total weight Σw say as much as (Σw)² / Σw² of equal weight (Kish), rounded to whole ones.
     """
     n_labels = len(counts.labels)
     in_train = pl.sum_horizontal(f"train_{label}" for label in counts.labels)
+    # Weighted features were chosen by their number of instances, which their weight does not tell.
+    weighted = SQUARED_WEIGHTS in counts.features.columns
+    enough = in_train > 0 if weighted else in_train >= min_count
     # Sorted by name, so that equally strong features stand in the same order however they were counted.
-    features = counts.features.filter(in_train >= min_count).sort("family", "feature")
-    by_class = features.select(pl.exclude("family", "feature")).to_numpy().astype(np.int64)
+    features = counts.features.filter(enough).sort("family", "feature")
+    by_class = features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS)).to_numpy()
     train, test = by_class[:, :n_labels], by_class[:, n_labels:]
     has_test = bool(counts.totals[1].sum())
 
     n = train.sum(axis=1)
+    tested = _effective(train, features[SQUARED_WEIGHTS].to_numpy()) if weighted else train
+    tested_n = tested.sum(axis=1)
     label_totals = counts.totals[0]
     p0 = label_totals / label_totals.sum() if prior == "train" else np.full(n_labels, 1 / n_labels)
     if counts.within is None:
-        z = artifact_z(train, n[:, None], p0)
-        log_p = binomial_log_p(train, n[:, None], p0)
+        z = np.nan_to_num(artifact_z(tested, tested_n[:, None], p0))
+        log_p = binomial_log_p(tested, tested_n[:, None], p0)
     else:
         z, log_p = _within_example(counts.within, features)
     q = q_values(log_p.ravel(), method=correction).reshape(log_p.shape)
-    order = np.lexsort((-np.abs(z).max(axis=1), log_p.min(axis=1)))
 
     best = z.argmax(axis=1)
     rows = np.arange(len(best))
+    order = np.lexsort((-z[rows, best], log_p[rows, best]))
     k = train[rows, best]
-    low, high = wilson(k, n)
-    scores = cueness(train, test if has_test else None)
+    low, high = wilson(tested[rows, best], tested_n)
+    mass, test_mass, label_mass = (_whole(part) if weighted else part for part in (train, test, label_totals))
+    scores = cueness(mass, test_mass if has_test else None)
     frequent = _frequent(train, min_count, per_label) & (
         _frequent(test, min_count, per_label) | (not has_test)
     )
@@ -90,16 +105,28 @@ def cue_tables(
         p_value=np.exp(log_p[rows, best]),
         log10_p=log_p[rows, best] / LN10,
         q_value=q[rows, best],
-        mutual_information=mutual_information(train, label_totals),
+        mutual_information=mutual_information(np.minimum(mass, label_mass), label_mass),
         significant=q[rows, best] <= alpha,
         is_cue=frequent & (scores > 1e-12),
     )
-    cues = pl.concat([cues, features.select(pl.exclude("family", "feature"))], how="horizontal")
-    associations = _associations(features, counts.labels, train, n, z, log_p, q, label_totals)
+    by_label = features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS))
+    cues = pl.concat([cues, by_label], how="horizontal")
+    associations = _associations(features, counts.labels, train, z, log_p, q, mass, label_mass)
     return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
 
 
-def _frequent(counts: npt.NDArray[np.int64], min_count: int, per_label: bool) -> npt.NDArray[np.bool_]:
+def _effective(counts: Sums, squares: npt.NDArray[np.float64]) -> Counts:
+    """Return weighted counts scaled to the effective number of instances, (Σw)² / Σw² per feature."""
+    per_weight = counts.sum(axis=1, keepdims=True) / squares[:, None]
+    effective: Counts = np.rint(counts * per_weight).astype(np.int64)
+    return effective
+
+
+def _whole(counts: Sums) -> Counts:
+    return np.rint(counts * MILLION).astype(np.int64)
+
+
+def _frequent(counts: Sums, min_count: int, per_label: bool) -> npt.NDArray[np.bool_]:
     often: npt.NDArray[np.bool_] = (counts.min(axis=1) if per_label else counts.sum(axis=1)) >= min_count
     return often
 
@@ -127,25 +154,25 @@ def _within_example(
 def _associations(
     features: pl.DataFrame,
     labels: tuple[str, ...],
-    train: npt.NDArray[np.int64],
-    n: npt.NDArray[np.int64],
+    train: Sums,
     z: npt.NDArray[np.float64],
     log_p: npt.NDArray[np.float64],
     q: npt.NDArray[np.float64],
-    label_totals: npt.NDArray[np.int64],
+    mass: Sums,
+    label_mass: Sums,
 ) -> pl.DataFrame:
     """Return one row per feature × label."""
-    total = label_totals.sum()
+    total, of_feature = label_mass.sum(), mass.sum(axis=1)
     parts = [
         features.select("family", "feature").with_columns(
             label=pl.lit(label),
-            n=n,
+            n=train.sum(axis=1),
             k=train[:, i],
             z=z[:, i],
             log10_p=log_p[:, i] / LN10,
             q_value=q[:, i],
-            pmi=pmi(train[:, i], n, label_totals[i], total),
-            lmi=lmi(train[:, i], n, label_totals[i], total),
+            pmi=pmi(mass[:, i], of_feature, label_mass[i], total),
+            lmi=lmi(mass[:, i], of_feature, label_mass[i], total),
         )
         for i, label in enumerate(labels)
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, ClassVar
 
 import polars as pl
@@ -16,16 +15,18 @@ from cuecard.audits.cue_findings import cue_findings
 from cuecard.audits.cue_redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import instance_weights
 from cuecard.engines import map_reduce
+from cuecard.errors import UsageError
 from cuecard.features import (
     COUNTED_SPLITS,
     FAMILIES,
     ON_REQUEST,
     CueCounts,
     Family,
-    LearningFamily,
     Regexes,
     count_cues,
+    learned,
 )
 from cuecard.text import TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
@@ -49,6 +50,7 @@ class Cues:
         alpha: a cue is significant if its q-value is at most this.
         correction: "bh" (Benjamini–Hochberg) or "by" (Benjamini–Yekutieli, for any dependence).
         prior: chance level of a label: its share of train, or 1/number of labels.
+        weights: extra column that holds every instance's weight; all count the same by default.
     """
 
     name: ClassVar[str] = "cues"
@@ -67,6 +69,7 @@ class Cues:
     alpha: float = 0.05
     correction: Correction = "bh"
     prior: Prior = "train"
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
@@ -77,22 +80,25 @@ class Cues:
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
         encoded, families = self.prepared(data)
-        counts = count_cues(encoded, families, minimum=self.min_count)
+        weights = instance_weights(encoded.instances, self.weights) if self.weights else None
+        counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         return self.result(counts, encoded, families)
 
     def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
         """Return the tokens of the data and the families, after they have seen what they must."""
         encoded = self.encode(data)
-        return encoded, [_learned(family, [encoded]) for family in self.families()]
+        return encoded, [learned(family, [encoded]) for family in self.families()]
 
     def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
         """Return what `run` would return for the parts together, holding only a few of them in memory.
 
         `parts` are gone through more than once, so they must not be an iterator.
         """
+        if self.weights:
+            raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
         first = self.encode(next(iter(parts)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
-        families = [_learned(family, map(settled.encode, parts)) for family in self.families()]
+        families = [learned(family, map(settled.encode, parts)) for family in self.families()]
         counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
         return self.result(counts, first, families)
 
@@ -181,10 +187,3 @@ def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances
     return redundancy_table(
         cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
     )
-
-
-def _learned(family: Family, parts: Iterable[Encoded]) -> Family:
-    """Return the family after it has seen all parts, if it must."""
-    if not isinstance(family, LearningFamily):
-        return family
-    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))

@@ -51,9 +51,9 @@ def make_folds(
     """Return folds in which examples that share a sentence, however indirectly, stay together.
 
     Where common sentences tie more than half of the examples into one group (answers such as "yes" do), only
-    those that share their premise are kept together, and `note` says so. `strata` (the label, or the place of
-    the right choice) are spread evenly: without that, a label that is rarer than usual among the examples to
-    be guessed is commoner among those learned from, which pushes the score of a blind guess below chance.
+    those that share their premise are kept together, and `note` says so. `strata` (the labels) are spread
+    evenly: without that, a label that is rarer than usual among the examples to be guessed is commoner among
+    those learned from, which pushes the score of a blind guess below chance.
     """
     groups = example_groups(data, grouping)
     largest = _largest_share(groups)

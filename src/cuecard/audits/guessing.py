@@ -67,7 +67,8 @@ class Examples:
             return examples
         sizes = self.options[examples]
         inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.repeat(self.first_row[examples], sizes) + inside
+        rows: Ints = np.repeat(self.first_row[examples], sizes) + inside
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +76,14 @@ class Guesses:
     """How a baseline did on each of some examples.
 
     `score` is 1 if right, 0 if wrong, and 1/t where the right answer is among t tied ones. `named` is how many
-    answers the guess named (t). `label` is the label guessed (-1 for grouped tasks). `probability` is what the
-    right answer was given, missing for rules that give none.
+    answers the guess named (t). `answer` is the label guessed, or the place of the first row named.
+    `probability` is what the right answer was given, missing for rules that give none.
     """
 
     score: Floats
     named: Ints
     options: Ints
-    label: Ints
+    answer: Ints
     probability: Floats | None = None
 
     def __len__(self) -> int:
@@ -94,7 +95,7 @@ class Guesses:
             self.score[which],
             self.named[which],
             self.options[which],
-            self.label[which],
+            self.answer[which],
             None if self.probability is None else self.probability[which],
         )
 
@@ -106,11 +107,12 @@ def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | N
     named_row = margins >= best - TIE
     named = np.add.reduceat(named_row.astype(np.int64), starts)
     right = starts + gold
+    first_named = np.minimum.reduceat(np.where(named_row, np.arange(len(margins)), len(margins)), starts)
     return Guesses(
         score=named_row[right] / named,
         named=named,
         options=sizes,
-        label=np.full(len(sizes), -1, dtype=np.int64),
+        answer=(first_named - starts).astype(np.int64),
         probability=None if probability is None else probability[right],
     )
 
@@ -123,6 +125,6 @@ def guess_labels(probabilities: Floats, gold: Ints) -> Guesses:
         score=(label == gold).astype(np.float64),
         named=np.ones(n, dtype=np.int64),
         options=np.full(n, k, dtype=np.int64),
-        label=label,
+        answer=label,
         probability=probabilities[np.arange(n), gold],
     )

@@ -23,9 +23,7 @@ class Scored:
     null: Floats
 
 
-def leak_table(
-    examples: Examples, scored: Mapping[str, Sequence[Scored]], primary: str
-) -> pl.DataFrame:
+def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], primary: str) -> pl.DataFrame:
     """Return one row per scored example: `leak_score`, `pvi` (bits), and how every partial input did on it.
 
     `leak_<name>` is the probability of the right answer from another partial input; `solved_<name>` is 1 where

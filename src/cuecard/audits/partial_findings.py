@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.baselines import Baseline
 from cuecard.data import Task
+from cuecard.stats import format_p
 from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
@@ -25,7 +27,6 @@ _RULE = {
     "longest": "Always taking the longest answer",
     "shortest": "Always taking the shortest answer",
     "position": "The position of a choice alone",
-    "length": "The length of the texts alone",
     "overlap": "The number of shared words alone",
 }
 
@@ -44,6 +45,7 @@ def partial_findings(
         findings.append(_blind(blind, task))
     quiet = [b for b in baselines if b.kind == "partial" and b.direction == "at"]
     findings += [_at_chance(b, task) for b in quiet]
+    findings += [_relation(b, task) for b in baselines if b.kind == "relation" and b.direction == "above"]
     for name, shift in summary["inflation"].items():
         findings.append(_inflation(name, shift))
     return findings
@@ -51,33 +53,44 @@ def partial_findings(
 
 def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Finding:
     subject = _SUBJECT[baseline.name, task]
-    text = f"{subject.strip(',')} {_verb(task)} {_score(baseline, task)}"
+    plain = subject.strip(",")
+    text = f"{subject} {_verb(baseline, task)} {_score(baseline, task)}"
     if baseline.direction == "below":
         text += (
             ": below chance. What is right in the examples learned from tends to be wrong in those guessed, "
             "which is a pattern as well: turned round, it gives answers away."
         )
-        title = f"{subject.strip(',')} {_verb(task)} less than chance"
+        title = f"{plain} score{_ending(baseline)} below chance"
     else:
         text += _against_full(baseline)
-        title = f"{subject.strip(',')} {_verb(task)} more than chance"
+        title = f"{plain} beat{_ending(baseline)} chance"
     return _finding(baseline, severity_of(baseline), title, text, evidence)
 
 
 def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     best = max(blind, key=lambda b: abs(b.accuracy - b.chance))
     rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in blind if b is not best]
-    text = f"{_RULE[best.name]} {_verb(task)} {_score(best, task)}"
+    text = f"{_rule(best, task)} {_verb(best, task)} {_score(best, task)}"
     text += f"; also {listed(rest)}." if rest else "."
-    severity = severity_of(best)
-    direction = "more" if best.direction == "above" else "less"
-    return _finding(best, severity, f"{_RULE[best.name]} {_verb(task)} {direction} than chance", text)
+    beats = "beats chance" if best.direction == "above" else "scores below chance"
+    return _finding(best, severity_of(best), f"{_rule(best, task)} {beats}", text)
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
     subject = _SUBJECT[baseline.name, task].strip(",")
-    text = f"{subject} {_verb(task)} {_score(baseline, task)}: not different from chance."
+    text = (
+        f"{subject} {_verb(baseline, task)} {_score(baseline, task)}: not different from chance "
+        f"(p = {format_p(baseline.log10_p * math.log(10))}; {baseline.q_value:.2g} allowing for all baselines tested)."
+    )
     return _finding(baseline, "info", f"{subject}: not different from chance", text)
+
+
+def _relation(baseline: Baseline, task: Task) -> Finding:
+    text = (
+        f"{_rule(baseline, task)} {_verb(baseline, task)} {_score(baseline, task)}. That reads neither text, but "
+        "compares both, so it may follow from the task itself; a model that does no better has not shown more."
+    )
+    return _finding(baseline, "info", f"{_rule(baseline, task)} beats chance", text)
 
 
 def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
@@ -98,8 +111,23 @@ def severity_of(baseline: Baseline) -> Severity:
     return "high" if gain >= 0.15 else "medium" if gain >= 0.04 else "low"
 
 
-def _verb(task: Task) -> str:
-    return {"choice": "answer", "preference": "tell the preferred answer of"}.get(task, "predict")
+def _rule(baseline: Baseline, task: Task) -> str:
+    if baseline.name != "length":
+        return _RULE[baseline.name]
+    measured = {"pair": "hypothesis", "text": "text"}.get(task, "answers")
+    return f"The length of the {measured} alone"
+
+
+def _verb(baseline: Baseline, task: Task) -> str:
+    """Return the verb in the form its subject needs; only the choices are many."""
+    ending = _ending(baseline)
+    if task == "preference":
+        return f"tell{ending} the preferred answer of"
+    return f"answer{ending}" if task == "choice" else f"predict{ending}"
+
+
+def _ending(baseline: Baseline) -> str:
+    return "" if baseline.name == "choices_only" else "s"
 
 
 def _score(baseline: Baseline, task: Task) -> str:
@@ -117,7 +145,8 @@ def _score(baseline: Baseline, task: Task) -> str:
 def _against_full(baseline: Baseline) -> str:
     if baseline.percent_r is None:
         return "."
-    return f"; the same learner with the full input is right {1 / baseline.percent_r:.2f} times as often."
+    full = _percent(baseline.accuracy / baseline.percent_r)
+    return f"; the same learner with the full input reaches {full}."
 
 
 def _short(baseline: Baseline) -> str:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Result, Skip
-from cuecard.audits.baselines import Baseline, chance_of, interval, judged, tested
+from cuecard.audits.baselines import Baseline, chance_of, interval, judged, measured
 from cuecard.audits.content_blind import by_length, majority, null_probability
-from cuecard.audits.cross_fit import Trainer, trainer
+from cuecard.audits.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.folds import Folds, Grouping, make_folds
-from cuecard.audits.guessing import Examples, Floats, Guesses, Ints
+from cuecard.audits.guessing import Examples, Floats, Ints
 from cuecard.audits.input_conditions import Condition, conditions
 from cuecard.audits.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.learning_curve import curve
@@ -25,6 +25,8 @@ from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
+#: Some dozens of bins are learned from as well as they can be with this many examples.
+BLIND_TRAIN = 20_000
 
 
 @dataclass(frozen=True)
@@ -74,32 +76,33 @@ class PartialInput:
         examples = Examples(data)
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
-            raise Skip(f"it learns from train examples, and there are {len(train)}; {FEWEST_EXAMPLES} are needed")
+            raise Skip(
+                f"it learns from train examples, and there are {len(train)}; {FEWEST_EXAMPLES} are needed"
+            )
         encoded = encode(data, tokens=self.tokens)
         inputs = conditions(encoded, examples, ngrams=self.ngrams)
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
         scored = test if len(test) else train
         with trainer(examples, strength=self.strength, max_train=self.max_train, seed=self.seed) as fit:
-            promised = {
-                c.name: _evaluation(fit, c, train, test, folds) for c in inputs
-            }
-            on_train: dict[str, Callable[[], Guesses]] = {}
+            promised = {c.name: _evaluation(fit, c, train, test, folds) for c in inputs}
+            on_train: dict[str, Callable[[], Evaluation]] = {}
             if self.cross_fit and len(test):
                 on_train = {
-                    c.name: fit.cross_fit(c.matrix, train, folds.fold)
+                    c.name: fit.cross_fit(c.matrix, train, folds.fold, forward=False)
                     for c in inputs
                     if c.kind == "partial" or c.name == primary
                 }
             matrix = next(c.matrix for c in inputs if c.name == primary)
             get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
             loose = self._loose(fit, inputs, train) if self.inflation else {}
-            guesses = {name: get() for name, get in promised.items()}
-            cross_fitted = {name: get() for name, get in on_train.items()}
+            evaluations = {name: get() for name, get in promised.items()}
+            cross_fitted = {name: get().guesses for name, get in on_train.items()}
             learning = get_curve() if get_curve else None
-            inflated = {name: float(get().score.mean()) for name, get in loose.items()}
+            inflated = {name: float(get().guesses.score.mean()) for name, get in loose.items()}
+        guesses = {name: evaluation.guesses for name, evaluation in evaluations.items()}
         null = null_probability(examples, train, scored)
-        baselines = judged(self._baselines(examples, inputs, guesses, train, scored, null), self.alpha)
+        baselines = judged(self._baselines(examples, inputs, evaluations, train, scored, null), self.alpha)
         about = {
             name: [
                 Scored(scored, guesses[name], null),
@@ -129,7 +132,8 @@ class PartialInput:
         return Result(summary, tables, findings, leaks)
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
-        strata = examples.gold[train]
+        # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.
+        strata = np.zeros(len(train), np.int64) if data.grouped else examples.gold[train]
         return make_folds(data.train, strata, folds=self.folds, grouping=self.grouping, seed=self.seed)
 
     def _curve(
@@ -137,21 +141,27 @@ class PartialInput:
     ) -> Callable[[], pl.DataFrame]:
         learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
         grouped = fit.examples.data.grouped
-        blank = by_length(fit.examples, guess, longest=True) if grouped else majority(fit.examples, learn, guess)
+        blank = (
+            by_length(fit.examples, guess, longest=True) if grouped else majority(fit.examples, learn, guess)
+        )
         return curve(fit, matrix, learn, guess, chance_of(blank, fit.examples.gold[guess], grouped=grouped))
 
-    def _loose(self, fit: Trainer, inputs: list[Condition], train: Ints) -> dict[str, Callable[[], Guesses]]:
+    def _loose(
+        self, fit: Trainer, inputs: list[Condition], train: Ints
+    ) -> dict[str, Callable[[], Evaluation]]:
         examples = fit.examples
-        loose = make_folds(
-            examples.data.train, examples.gold[train], folds=self.folds, grouping="example", seed=self.seed
-        )
-        return {c.name: fit.cross_fit(c.matrix, train, loose.fold) for c in inputs if c.kind == "partial"}
+        loose = replace(self, grouping="example")._folds(examples.data, examples, train)
+        return {
+            c.name: fit.cross_fit(c.matrix, train, loose.fold, forward=False)
+            for c in inputs
+            if c.kind == "partial"
+        }
 
     def _baselines(
         self,
         examples: Examples,
         inputs: list[Condition],
-        guesses: dict[str, Guesses],
+        evaluations: dict[str, Evaluation],
         train: Ints,
         scored: Ints,
         null: Floats,
@@ -161,13 +171,17 @@ class PartialInput:
         if grouped:
             for name in ("longest", "shortest"):
                 rule = by_length(examples, scored, longest=name == "longest")
-                found.append(tested(name, "content-blind", rule, gold, grouped=True))
+                found.append(measured(name, "content-blind", rule, gold, grouped=True))
         else:
-            always = tested("majority", "reference", majority(examples, train, scored), gold, grouped=False)
+            always = measured("majority", "reference", majority(examples, train, scored), gold, grouped=False)
             found += [always, _prior(always, examples, train, scored)]
-        return found + [
-            tested(c.name, c.kind, guesses[c.name], gold, grouped=grouped, null=null) for c in inputs
-        ]
+        for c in inputs:
+            done = evaluations[c.name]
+            counted = (done.tested, examples.gold[done.tested_examples])
+            found.append(
+                measured(c.name, c.kind, done.guesses, gold, grouped=grouped, null=null, counted=counted)
+            )
+        return found
 
     def _summary(
         self,
@@ -212,9 +226,11 @@ def primary_input(task: Task) -> str:
 
 def _evaluation(
     fit: Trainer, condition: Condition, train: Ints, test: Ints, folds: Folds
-) -> Callable[[], Guesses]:
+) -> Callable[[], Evaluation]:
+    if condition.kind in ("content-blind", "relation"):
+        fit = fit.limited(BLIND_TRAIN)
     if len(test):
-        return fit.later(condition.matrix, train, test).result
+        return fit.held_out(condition.matrix, train, test)
     return fit.cross_fit(condition.matrix, train, folds.fold)
 
 
@@ -238,8 +254,8 @@ def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> B
 
 
 def _lengths(examples: Examples, tokens: Ints) -> Floats:
-    """Return the length of every example in words; that of its rows on average."""
-    return np.asarray(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row))
+    """Return the length of every example in words; that of its rows on average, rounded."""
+    return np.asarray(np.rint(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row)))
 
 
 def _leak_array(examples: Examples, parts: list[Scored]) -> Floats:

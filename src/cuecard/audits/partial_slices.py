@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cuecard.audits.baselines import interval, tested
+from cuecard.audits.baselines import interval, measured
 from cuecard.audits.guessing import Bools, Examples, Floats, Guesses, Ints
 from cuecard.data import COLUMNS
 from cuecard.stats import accuracy_log_p, log10_p, q_values
@@ -38,11 +38,11 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     for part in _slices(examples, scored, tokens):
         inside, gold = guesses.take(part.which), examples.gold[scored][part.which]
         if part.column == "label":
-            chance = float((guesses.label == gold[0]).mean())
+            chance = float((guesses.answer == gold[0]).mean())
             log_p = float(accuracy_log_p(int(inside.score.sum()), len(inside), chance))
             p, log10 = float(np.exp(log_p)), float(log10_p(log_p))
         else:
-            line = tested(part.value, "slice", inside, gold, grouped=grouped)
+            line = measured(part.value, "slice", inside, gold, grouped=grouped)
             chance, p, log10 = line.chance, line.p_value, line.log10_p
         low, high = interval(inside.score)
         accuracy = float(inside.score.mean())

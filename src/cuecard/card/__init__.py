@@ -2,6 +2,7 @@
 
 from cuecard.card.build import Progress, audit, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
 from cuecard.card.probing import configured_probes, probe
@@ -13,6 +14,7 @@ __all__ = [
     "Comparison",
     "CueChange",
     "DatasetInfo",
+    "Debiased",
     "FindingModel",
     "Progress",
     "Provenance",
@@ -23,6 +25,8 @@ __all__ = [
     "check_options",
     "compare",
     "configured_probes",
+    "configured_remedy",
+    "debias",
     "load_card",
     "probe",
     "save_card",

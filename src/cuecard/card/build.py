@@ -53,13 +53,19 @@ def audit(
             parameter of that name.
     """
     check_labels(data)
-    audits = configured(chosen(only, skip), options)
+    return assemble(data, configured(chosen(only, skip), options), progress=progress, command=command)
+
+
+def assemble(
+    data: Instances, analyses: Sequence[Analysis], *, progress: Progress | None = None, command: str = ""
+) -> Card:
+    """Return the card of what some analyses say about a dataset, a section for each."""
     sections: dict[str, Section] = {}
     tables: dict[str, pl.DataFrame] = {}
     findings: list[Finding] = []
     about_examples: list[pl.DataFrame] = []
     seconds: dict[str, float] = {}
-    for analysis in audits:
+    for analysis in analyses:
         started = time.perf_counter()
         with progress(analysis.title) if progress else nullcontext():
             section, result = run_section(analysis, data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -109,6 +109,10 @@ class Provenance(BaseModel):
     seconds: dict[str, float] = Field(default_factory=dict)
 
 
+#: How a notebook shows a card. The package puts the function here, because drawing lives above this layer.
+NOTEBOOK_VIEW: list[Callable[[Card], str]] = []
+
+
 class Card(BaseModel):
     """Everything CueCard has to say about a dataset."""
 
@@ -132,6 +136,9 @@ class Card(BaseModel):
         self._tables = dict(tables)
         for section in self.sections.values():
             section._frames = self._tables
+
+    def _repr_html_(self) -> str | None:
+        return NOTEBOOK_VIEW[0](self) if NOTEBOOK_VIEW else None
 
     def __getitem__(self, name: str) -> Section:
         if name not in self.sections:

@@ -10,6 +10,7 @@ import typer
 
 from cuecard.cli.options import (
     ColumnsOption,
+    EmbedOption,
     FeaturesOption,
     HoldoutOption,
     JsonOption,
@@ -28,6 +29,7 @@ from cuecard.cli.options import (
     TaskOption,
     TestOption,
     TokensOption,
+    WeightsOption,
     comma_list,
     named_patterns,
 )
@@ -40,6 +42,8 @@ Examples:
 `cuecard audit qa.jsonl --columns question=q,choices=options,answer=gold`
 
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+
+`cuecard audit weighted.parquet --weights weight`
 
 `cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
@@ -61,6 +65,8 @@ def audit(
     language: LanguageOption = None,
     stop_words: StopWordsOption = True,
     min_count: MinCountOption = 5,
+    weights: WeightsOption = None,
+    embed: EmbedOption = "tfidf",
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -81,6 +87,9 @@ def audit(
         "language": language,
         "stop_words": stop_words,
         "min_count": min_count,
+        "weights": weights,
+        "embed": embed,
+        "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,
     }

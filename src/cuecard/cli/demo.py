@@ -10,6 +10,7 @@ import typer
 from cuecard.cli.options import QuietOption, SeedOption
 
 if TYPE_CHECKING:
+    from cuecard.card import Card
     from cuecard.data.demo import Demo
 
 EXAMPLES = """
@@ -36,7 +37,7 @@ def demo(
     """Generate a set with planted cues, audit it and write the report."""
     from cuecard.card import audit
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import show_card
+    from cuecard.cli.show import show_card, write_card
     from cuecard.data.demo import write_demo
 
     with stage("Generating", silent=quiet):
@@ -44,10 +45,30 @@ def demo(
         written = write_demo(generated, out / "data")
     command = f"cuecard audit {written['train']} --test {written['test']}"
     card = audit(generated.instances, progress=progress(silent=quiet), command=command)
-    show_card(card, out=out, json=False, quiet=quiet)
+    report = write_card(card, out)
     if not quiet:
-        typer.echo(f"Data:   {out / 'data'}")
-        typer.echo(f"Again:  {command}")
+        show_card(card, out=None, json=False, quiet=False)
+        _compare(generated, card)
+        typer.echo(f"\nData:   {out / 'data'}\nAgain:  {command}\nReport: {report}")
+
+
+def _compare(generated: Demo, card: Card) -> None:
+    """Print what was planted beside what the audit says of it."""
+    import polars as pl
+
+    from cuecard.wording import percent
+
+    if generated.clean:
+        typer.echo("\nNothing was planted: the hypotheses say nothing about the label.")
+        return
+    table = card["cues"].table
+    typer.echo("\nPlanted, and found by the audit of cues:")
+    for cue in generated.truth:
+        asked = table.filter((pl.col("family") == cue.family) & (pl.col("label") == cue.label))
+        named = asked.filter(pl.col("feature") == cue.feature)
+        rows = (named if named.height else asked).filter("significant").head(1).to_dicts()
+        found = f"{rows[0]['feature']}, {percent(rows[0]['share'])} {cue.label}" if rows else "–"
+        typer.echo(f"  {cue.sentence}\n    → {found}")
 
 
 def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import audit, compare, datasets, demo, explain, probe, report
+from cuecard.cli import audit, compare, datasets, debias, demo, explain, probe, report
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2
@@ -47,6 +47,7 @@ def _options(
 
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
+app.command("debias", epilog=debias.EXAMPLES)(debias.debias)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)

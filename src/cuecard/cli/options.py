@@ -89,9 +89,25 @@ FeaturesOption = Annotated[
     str | None,
     typer.Option("--features", metavar="A,B,…", help="Feature families, such as word,bigram,negation."),
 ]
+EmbedOption = Annotated[
+    str,
+    typer.Option(
+        "--embed",
+        metavar="NAME|PATH",
+        help="How texts become vectors for clusters: tfidf, minilm, or the folder of a transformer checkpoint.",
+    ),
+]
 MinCountOption = Annotated[
     int,
     typer.Option("--min-count", min=1, help="Test features that at least this many train instances have."),
+]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="Extra column with each example's weight, such as `cuecard debias` writes.",
+    ),
 ]
 
 

@@ -33,6 +33,7 @@ def load(
     on_error: OnError = "stop",
     name: str | None = None,
     limit: int | None = None,
+    row_column: str | None = None,
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
@@ -45,7 +46,8 @@ def load(
     `labels` names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless
     `keep_unlabelled` makes them a class. `holdout` moves a share of train that has no sentence in common with
     the rest to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the
-    first rows of each split.
+    first rows of each split. `row_column` names an extra column with the number of the row, counted from 0, that
+    each instance comes from.
 
     Examples are called by the user's id column or by their row number, counted from 1. The position of a
     preference's answers says which one was chosen, so it is no feature there.
@@ -55,6 +57,8 @@ def load(
     preset, train_source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit)
+    if row_column is not None:
+        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
     if holdout is not None and "test" in raws:
         raise UsageError("holdout draws a test split from train, but a test split is given already.")
     roles = columns_of(raws, wishes)

@@ -38,17 +38,25 @@ def without_preset(source: Source) -> tuple[Preset | None, Source]:
 def read_source(
     source: Source, *, on_error: OnError = "stop", limit: int | None = None
 ) -> dict[str, RawTable]:
-    """Return the raw tables of a source by split; a source that does not name splits is all `train`."""
+    """Return the raw tables of a source by split, fields of structs as columns of their own."""
+    tables = read_as_is(source, on_error=on_error, limit=limit)
+    return {split: table.flat() for split, table in tables.items()}
+
+
+def read_as_is(
+    source: Source, *, on_error: OnError = "stop", limit: int | None = None
+) -> dict[str, RawTable]:
+    """Return the tables of a source as they stand there; one that does not name splits is all `train`."""
     if isinstance(source, Preset):
-        return {split: read_hub(name).flat() for split, name in preset_sources(source).items()}
+        return {split: read_hub(name) for split, name in preset_sources(source).items()}
     if not isinstance(source, str | Path):
-        return {"train": from_memory(source).flat()}
+        return {"train": from_memory(source)}
     if str(source).startswith("hf:"):
-        return {"train": read_hub(str(source)).flat()}
+        return {"train": read_hub(str(source))}
     tables = {}
     for split, paths in paths_by_split(source).items():
         read = [read_saved(p) if p.is_dir() else read_file(p, on_error=on_error, limit=limit) for p in paths]
-        tables[split] = stacked(read).flat()
+        tables[split] = stacked(read)
     return tables
 
 

@@ -11,6 +11,7 @@ from cuecard.features.family import (
     LearningFamily,
     Presence,
     count_features,
+    learned,
 )
 from cuecard.features.format import Formats
 from cuecard.features.length import Lengths
@@ -57,4 +58,5 @@ __all__ = [
     "class_codes",
     "count_cues",
     "count_features",
+    "learned",
 ]

@@ -12,6 +12,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.errors import CueCardError
 from cuecard.features.family import Family, Presence, count_features
+from cuecard.features.weighted_counts import weighted_table, weighted_within
 from cuecard.text import Encoded, within_example_counts
 
 #: The splits whose instances are counted apart: cues are found on the first and confirmed on the second.
@@ -25,10 +26,13 @@ class CueCounts:
     `features` has the columns family, feature, train_<label>…, test_<label>…; `within` (grouped tasks only) has
     family, feature, k, m, examples, right: among train examples with k instances of which m have the feature,
     how many there are, and in how many the right instance has it.
+
+    Where instances have weights, counts and totals are sums of weights, `features` has the further column
+    `SQUARED_WEIGHTS` of `weighted_counts`, and the counts of `within` are effective ones.
     """
 
     labels: tuple[str, ...]
-    totals: npt.NDArray[np.int64]  # instances by split and label
+    totals: npt.NDArray[np.int64] | npt.NDArray[np.float64]  # instances by split and label
     examples: int  # train examples
     features: pl.DataFrame
     within: pl.DataFrame | None = None
@@ -51,8 +55,18 @@ class CueCounts:
         )
 
 
-def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -> CueCounts:
-    """Return the counts of every family's features, leaving out those with fewer than `minimum` in train."""
+def count_cues(
+    data: Encoded,
+    families: Sequence[Family],
+    *,
+    minimum: int = 1,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> CueCounts:
+    """Return the counts of every family's features, leaving out those with fewer than `minimum` in train.
+
+    With `weights`, one per instance, what is counted is weight; `minimum` is still a number of instances, so that
+    the same features are looked at with and without weights.
+    """
     instances = data.instances
     n_labels = len(instances.labels)
     classes = class_codes(instances)
@@ -60,8 +74,9 @@ def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -
     tables, within, skipped = [], [], {}
     for family in families:
         try:
-            _speaks(family, data.language)
-            presence = family.presence(data) if instances.grouped else None
+            check_language(family, data.language)
+            listed = instances.grouped or weights is not None
+            presence = family.presence(data) if listed else None
             counted = (
                 presence.counts(classes, totals.size)
                 if presence is not None
@@ -74,18 +89,29 @@ def count_cues(data: Encoded, families: Sequence[Family], *, minimum: int = 1) -
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
             frequent |= counted.counts.sum(axis=1) > 0
         kept = np.flatnonzero(frequent)
-        names = counted.names(kept)
-        tables.append(_count_table(family.name, names, counted.counts[kept], instances.labels))
-        if presence is not None:
-            within.append(_within_table(family.name, presence, kept, instances))
-    schema = _count_table(
-        "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
-    )
+        table = _count_table(family.name, counted.names(kept), counted.counts[kept], instances.labels)
+        if weights is not None and presence is not None:
+            table = weighted_table(table, presence.columns(kept), classes, n_labels, weights)
+        tables.append(table)
+        if instances.grouped and presence is not None:
+            within.append(
+                _within_table(family.name, presence, kept, instances)
+                if weights is None
+                else weighted_within(family.name, presence.columns(kept), instances, weights)
+            )
+    if not tables:
+        tables.append(
+            _count_table(
+                "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
+            )
+        )
+    if weights is not None:
+        totals = np.bincount(classes, weights=weights, minlength=totals.size).reshape(totals.shape)
     return CueCounts(
         labels=instances.labels,
         totals=totals,
         examples=instances.train.n_examples,
-        features=pl.concat([schema, *tables]),
+        features=pl.concat(tables),
         within=pl.concat(within) if within else None,
         skipped=skipped,
     )
@@ -98,7 +124,8 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     return instances.label_codes + offset
 
 
-def _speaks(family: Family, language: str) -> None:
+def check_language(family: Family, language: str) -> None:
+    """Raise if a family does not work for texts of that language."""
     if family.languages is not None and language not in family.languages:
         known = ", ".join(sorted(family.languages))
         raise CueCardError(
@@ -119,15 +146,10 @@ def _within_table(
 ) -> pl.DataFrame:
     """Return how often the right row of a train example has a kept feature, by how many of its rows have it."""
     n_train = len(instances.train)  # train rows stand before test rows
-    indptr, indices = presence.indptr[: n_train + 1], presence.indices[: presence.indptr[n_train]]
-    new_code = np.full(len(presence.names), -1, dtype=np.int32)
-    new_code[kept] = np.arange(len(kept), dtype=np.int32)
-    indices = new_code[indices]
-    wanted = indices >= 0
-    kept_before = np.concatenate([[0], np.cumsum(wanted)])
+    chosen = presence.columns(kept)
     counted = within_example_counts(
-        kept_before[indptr],
-        indices[wanted],
+        chosen.indptr[: n_train + 1],
+        chosen.indices[: chosen.indptr[n_train]],
         instances.example_codes[:n_train],
         instances.label_codes[:n_train] == 0,
         len(kept),
@@ -135,7 +157,7 @@ def _within_table(
     return pl.DataFrame(
         {
             "family": pl.Series([family]).new_from_index(0, len(counted.feature)),
-            "feature": presence.names.gather(kept).gather(counted.feature),
+            "feature": chosen.names.gather(counted.feature),
             "k": counted.size,
             "m": counted.having,
             "examples": counted.n_examples,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -51,6 +52,15 @@ class Presence:
         keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
         counts = np.bincount(keys, minlength=len(self.names) * n_classes)
         return FeatureCounts(self.names.gather, counts.reshape(len(self.names), n_classes))
+
+    def columns(self, kept: npt.NDArray[np.int64]) -> Presence:
+        """Return the presence of the features of the given numbers only, renumbered in that order."""
+        code = np.full(len(self.names), -1, dtype=np.int32)
+        code[kept] = np.arange(len(kept), dtype=np.int32)
+        indices = code[self.indices]
+        wanted = indices >= 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(wanted)])
+        return Presence(self.names.gather(kept), before[self.indptr], indices[wanted])
 
     def matrix(self) -> sparse.csr_matrix:
         """Return the presence matrix as scipy's sparse rows of ones."""
@@ -110,6 +120,13 @@ class LearningFamily(Family, Protocol):
     def fitted(self, observed: Any) -> Family:
         """Return the family that the merged summary asks for."""
         ...
+
+
+def learned(family: Family, parts: Iterable[Encoded]) -> Family:
+    """Return the family after it has seen all parts, if it must."""
+    if not isinstance(family, LearningFamily):
+        return family
+    return family.fitted(reduce(lambda a, b: a.merge(b), map(family.observe, parts)))
 
 
 def count_features(

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import UsageError
+from cuecard.features import _kernels
 from cuecard.features.family import Presence
-from cuecard.text import Encoded, Tokens, presence, stop_words
+from cuecard.text import Encoded, stop_words
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,14 @@ class Overlap:
 
 def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return per instance how many distinct content words of the hypothesis the premise has, of how many."""
-    content_word = content_words(data)
-    width = max(len(content_word), 1)
-    hypothesis = _keys(data.hypothesis, content_word, width)
-    premise = _keys(data.premise, content_word, width)
-    both = hypothesis[np.isin(hypothesis, premise, assume_unique=True)]
-    n = len(data.instances)
-    return np.bincount(both // width, minlength=n), np.bincount(hypothesis // width, minlength=n)
+    shared, total = _kernels.shared_content_words(
+        data.premise.ids,
+        data.premise.offsets,
+        data.hypothesis.ids,
+        data.hypothesis.offsets,
+        content_words(data),
+    )
+    return shared, total
 
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
@@ -52,11 +54,3 @@ def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
     known = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
     stop = pl.Series(sorted(known), dtype=pl.String)
     return (~data.vocabulary.is_in(stop.implode())).to_numpy()
-
-
-def _keys(tokens: Tokens, wanted: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.int64]:
-    """Return instance × word of every distinct wanted word as one sorted number."""
-    indptr, indices = presence(tokens)
-    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
-    kept = wanted[indices]
-    return rows[kept] * width + indices[kept]

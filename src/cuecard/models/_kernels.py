@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-_STEPS = 2  # Newton steps of the line search; more change nothing that a following epoch would not
+Tokens = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
-def mixed(a, b):
+def mixed(a: np.uint64, b: int) -> np.uint64:
     """Return 64 well-mixed bits of two numbers."""
     h = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b) * np.uint64(0xC2B2AE3D27D4EB4F)
     h ^= h >> np.uint64(29)
@@ -19,7 +23,17 @@ def mixed(a, b):
 
 
 @njit(cache=True, nogil=True)
-def hash_ngrams(ids, offsets, most, salt, mask, seen, out, starts, used):
+def hash_ngrams(
+    ids: Tokens,
+    offsets: Longs,
+    most: int,
+    salt: int,
+    mask: np.uint64,
+    seen: Tokens,
+    out: Tokens,
+    starts: Longs,
+    used: Longs,
+) -> None:
     """Write the distinct n-grams (up to `most` words) of every text as hashes, from `used[i]` in its row.
 
     Row i of `out` begins at `starts[i]`. `seen` remembers the last text that had a hash, so that each is
@@ -40,7 +54,18 @@ def hash_ngrams(ids, offsets, most, salt, mask, seen, out, starts, used):
 
 
 @njit(cache=True, nogil=True)
-def hash_shared(premise, premise_offsets, hypothesis, offsets, salt, mask, stamp, out, starts, used):
+def hash_shared(
+    premise: Tokens,
+    premise_offsets: Longs,
+    hypothesis: Tokens,
+    offsets: Longs,
+    salt: int,
+    mask: np.uint64,
+    stamp: Longs,
+    out: Tokens,
+    starts: Longs,
+    used: Longs,
+) -> None:
     """Write for every distinct word of a hypothesis a hash that tells whether the premise has it too.
 
     `stamp` has a place for every word of the vocabulary, filled with -1. Returns nothing; row i of `out`
@@ -62,7 +87,9 @@ def hash_shared(premise, premise_offsets, hypothesis, offsets, salt, mask, stamp
 
 
 @njit(cache=True, nogil=True)
-def overlap_counts(premise, premise_offsets, hypothesis, offsets, stamp):
+def overlap_counts(
+    premise: Tokens, premise_offsets: Longs, hypothesis: Tokens, offsets: Longs, stamp: Longs
+) -> tuple[Longs, Longs]:
     """Return per row how many distinct words of the hypothesis the premise has, and how many there are.
 
     `stamp` has a place for every word of the vocabulary, filled with -1.
@@ -83,7 +110,7 @@ def overlap_counts(premise, premise_offsets, hypothesis, offsets, stamp):
 
 
 @njit(cache=True, nogil=True)
-def document_frequency(slots, starts, used, counted, size):
+def document_frequency(slots: Tokens, starts: Longs, used: Longs, counted: Flags, size: int) -> Tokens:
     """Return how many of the counted rows have each hash; a hash that two blocks share may count twice."""
     frequency = np.zeros(size, np.int32)
     for i in range(len(starts)):
@@ -94,7 +121,16 @@ def document_frequency(slots, starts, used, counted, size):
 
 
 @njit(cache=True, nogil=True)
-def compact_rows(slots, starts, used, column, idf, indptr, indices, values):
+def compact_rows(
+    slots: Tokens,
+    starts: Longs,
+    used: Longs,
+    column: Tokens,
+    idf: Floats,
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+) -> int:
     """Write rows of numbered features with inverse-document-frequency values of length 1.
 
     `column[slot]` is the number of a kept hash, or -1. Returns how many entries were written.
@@ -119,34 +155,30 @@ def compact_rows(slots, starts, used, column, idf, indptr, indices, values):
 
 
 @njit(cache=True, nogil=True)
-def line_step(p, q, margins, curvature):
-    """Return how far to go from p to q: the maximum of entropy plus margins minus curvature, in [0, 1]."""
-    low, high = 0.0, 1.0
+def line_step(p: Floats, q: Floats, margins: Floats, curvature: float) -> float:
+    """Return how far to go from p to q so that entropy plus margins minus curvature grows most, within [0, 1].
+
+    One Newton step from a first guess; more change nothing that a following epoch would not.
+    """
     s = 1 / (1 + 0.5 * curvature)
-    for _ in range(_STEPS):
-        slope = -s * curvature
-        bend = -curvature
-        for j in range(len(p)):
-            d = q[j] - p[j]
-            now = p[j] + s * d
-            if now > 0:
-                slope += d * (margins[j] - np.log(now))
-                bend -= d * d / now
-        if slope > 0:
-            low = s
-        else:
-            high = s
-        following = s - slope / bend if bend < 0 else s
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if abs(following - s) < 1e-4:
-            return following
-        s = following
-    return s
+    slope = -s * curvature
+    bend = -curvature
+    for j in range(len(p)):
+        d = q[j] - p[j]
+        now = p[j] + s * d
+        if now > 0:
+            slope += d * (margins[j] - np.log(now))
+            bend -= d * d / now
+    if bend >= 0:
+        return s
+    following = s - slope / bend
+    if following <= 0:
+        return 0.5 * s
+    return min(following, 0.5 * (1 + s))
 
 
 @njit(cache=True, nogil=True)
-def softmax(margins, out):
+def softmax(margins: Floats, out: Floats) -> None:
     """Write the softmax of the margins."""
     top = margins[0]
     for j in range(1, len(margins)):
@@ -160,7 +192,7 @@ def softmax(margins, out):
 
 
 @njit(cache=True, nogil=True)
-def divergence(p, q):
+def divergence(p: Floats, q: Floats) -> float:
     """Return KL(p ‖ q) in nats: this example's part of the duality gap."""
     total = 0.0
     for j in range(len(p)):
@@ -170,7 +202,18 @@ def divergence(p, q):
 
 
 @njit(cache=True, nogil=True)
-def multinomial_epoch(indptr, indices, values, squares, weight, order, penalty, w, bias, dual):
+def multinomial_epoch(
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+    squares: Floats,
+    weight: Floats,
+    order: Longs,
+    penalty: float,
+    w: Floats,
+    bias: Floats,
+    dual: Floats,
+) -> float:
     """Go once through the rows in `order`; return the duality gap as it was met on the way.
 
     `w` holds a row of class weights per feature, `bias` those of the constant 1 that every row has besides,
@@ -203,7 +246,18 @@ def multinomial_epoch(indptr, indices, values, squares, weight, order, penalty, 
 
 
 @njit(cache=True, nogil=True)
-def within_epoch(indptr, indices, values, first_row, weight, order, penalty, w, dual, scratch):
+def within_epoch(
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+    first_row: Longs,
+    weight: Floats,
+    order: Longs,
+    penalty: float,
+    w: Floats,
+    dual: Floats,
+    scratch: Floats,
+) -> float:
     """Go once through the examples in `order`; return the duality gap as it was met on the way.
 
     Example e has the rows from `first_row[e]` to `first_row[e + 1]`, of which one is right; `w` has a weight

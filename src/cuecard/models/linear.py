@@ -81,9 +81,7 @@ class LinearModel:
 
         return self._ascend(epoch, n, weight.sum())
 
-    def _fit_within(
-        self, features: sparse.csr_matrix, right: Ints, weight: Floats, first_row: Ints
-    ) -> Self:
+    def _fit_within(self, features: sparse.csr_matrix, right: Ints, weight: Floats, first_row: Ints) -> Self:
         if (np.add.reduceat(right, first_row[:-1]) != 1).any() or not np.isin(right, (0, 1)).all():
             raise ValueError("every group must have exactly one row with y = 1, all others 0")
         arrays = _arrays(features)

@@ -52,7 +52,16 @@ def ngram_features(
         premise, hypothesis = shared
         stamp = np.full(len(hypothesis.vocabulary), -1, dtype=np.int64)
         _kernels.hash_shared(
-            premise.ids, premise.offsets, hypothesis.ids, hypothesis.offsets, 0, mask, stamp, slots, starts, used
+            premise.ids,
+            premise.offsets,
+            hypothesis.ids,
+            hypothesis.offsets,
+            0,
+            mask,
+            stamp,
+            slots,
+            starts,
+            used,
         )
     frequency = _kernels.document_frequency(
         slots, starts, used, np.ones(n, np.bool_) if counted is None else counted, 1 << BITS

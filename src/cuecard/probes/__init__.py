@@ -3,9 +3,12 @@
 from cuecard.probes.accuracy import AccuracyTest
 from cuecard.probes.agreement import AgreementOfModels
 from cuecard.probes.cue_set import CueSet, choose_cues
+from cuecard.probes.debiased_evaluation import debiased_evaluation
 from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.identical_pairs import box_statistics, identical_pairs, score_identical_pairs
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
+from cuecard.probes.option_order import OptionOrder, option_order
 from cuecard.probes.paired import PairedComparison
 from cuecard.probes.permutation import PermutationTest
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
@@ -29,6 +32,7 @@ __all__ = [
     "AgreementOfModels",
     "CueSet",
     "DistributionTest",
+    "OptionOrder",
     "PairedComparison",
     "PermutationTest",
     "PredictionSource",
@@ -38,12 +42,17 @@ __all__ = [
     "Reliance",
     "StressSet",
     "TestExamples",
+    "box_statistics",
     "check_test",
     "choose_cues",
+    "debiased_evaluation",
     "distinctly_named",
     "find_prompt",
+    "identical_pairs",
     "linear_predictions",
+    "option_order",
     "prompted_predictions",
     "read_predictions",
+    "score_identical_pairs",
     "stress_set",
 ]

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cuecard.report.comparison import render_comparison
+    from cuecard.report.card_diff import render_comparison
     from cuecard.report.explanation import explanation_json, render_explanation
     from cuecard.report.html import render_html, write_report
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
@@ -33,7 +33,7 @@ __all__ = [
 
 _HOME = {
     "explanation_json": "explanation",
-    "render_comparison": "comparison",
+    "render_comparison": "card_diff",
     "render_explanation": "explanation",
     "preset_detail": "presets",
     "preset_list": "presets",

@@ -1,91 +1,127 @@
-"""A comparison of cards in the terminal."""
+"""The numbers of several cards side by side, as the correlation figures of the papers need them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
 
-from cuecard.card.diff import Change, Comparison, CueChange
-from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard.card.card import Card
 
-_KINDS = {
-    "new": ("+", "red"),
-    "gone": ("−", "green"),
-    "stronger": ("▲", "red"),
-    "weaker": ("▼", "green"),
-    "turned": ("↻", "yellow"),
+#: Baselines that see one text only, and what they see.
+CONDITIONS = {"hypothesis_only": "hypothesis", "premise_only": "premise", "choices_only": "choices"}
+
+#: Columns of the comparison: rates are fractions, PECO scores are percent.
+COLUMNS: dict[str, Any] = {
+    "name": pl.String,
+    "condition": pl.String,
+    "psc": pl.Float64,
+    "ssc": pl.Float64,
+    "majority": pl.Float64,
+    "delta_maj": pl.Float64,
+    "recovered": pl.Float64,
+    "nba": pl.Float64,
+    "nbr": pl.Float64,
+    "nbr_released": pl.Float64,
+    "tra": pl.Float64,
+    "peco": pl.Float64,
+    "peco_released": pl.Float64,
+    "peco_null": pl.Float64,
+    "peco_excess": pl.Float64,
+    "peco_p": pl.Float64,
 }
 
 
-def render_comparison(comparison: Comparison, console: Console, *, top: int = 15) -> None:
-    """Print what changed, the most telling first; at most `top` rows per table."""
-    console.print()
-    title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
-    console.print(Text(title, style="bold"))
-    for note in comparison.notes:
-        console.print(Text(note, style="dim"))
-    if comparison.unchanged:
-        console.print("The cards say the same about the same data.")
-        return
-    console.print("The data is the same." if comparison.same_data else "The data differs.")
-    _changes("Data", comparison.data, console, top)
-    _changes("Analyses and options", comparison.sections, console, top)
-    _cues(comparison.cues, console, top)
-    _changes("Numbers", comparison.numbers, console, top)
-    for sign, style, titles in (
-        ("−", "green", comparison.findings_gone),
-        ("+", "red", comparison.findings_new),
-    ):
-        for title in titles[:top]:
-            console.print(Text.assemble((f"{sign} ", style), display_text(title, 200)))
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's correlation with its interval, and the least-squares line."""
+
+    n: int
+    r: float
+    low: float
+    high: float
+    slope: float
+    intercept: float
 
 
-def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:
-    if not changes:
-        return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", title=title, title_justify="left")
-    for heading in ("", "Before", "After", "Change"):
-        table.add_column(heading, justify="left" if not heading else "right", overflow="fold")
-    for change in changes[:top]:
-        difference = change.difference
-        moved = "" if difference is None else ("+" if difference > 0 else "") + numbers.number(difference)
-        name = change.what if change.section == "dataset" else f"{change.section}: {change.what}"
-        table.add_row(Text(display_text(name, 80)), _value(change.before), _value(change.after), moved)
-    console.print(table)
-    if len(changes) > top:
-        console.print(Text(f"… and {len(changes) - top:,} more (--json shows all)", style="dim"))
+def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
+    """Return one row per card and single-text condition with whatever the cards know.
 
-
-def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
-    if not cues:
-        return
-    tally = Counter(cue.kind for cue in cues)
-    console.print(Text("Cues: " + ", ".join(f"{tally[kind]:,} {kind}" for kind in _KINDS if tally[kind])))
-    for cue in cues[:top]:
-        sign, style = _KINDS[cue.kind]
-        shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}"
-        label = cue.label_after or cue.label_before or ""
-        if cue.kind == "turned":
-            label = f"{cue.label_before} → {cue.label_after}"
-        console.print(
-            Text.assemble(
-                (f"  {sign} ", style),
-                (f"“{display_text(cue.feature, 60)}”", "bold"),
-                f" {display_text(label, 60)}  {shares}",
+    `psc` and `ssc` are the accuracies with the full and with one text, `delta_maj` = ssc − majority, `recovered` =
+    ssc / psc (the paper's %R). What a card lacks is missing, not zero.
+    """
+    rows: list[dict[str, Any]] = []
+    for card in cards:
+        shared = {"name": card.dataset.name, **_clusters(card), **_probes(card)}
+        baselines = _baselines(card)
+        psc, majority = baselines.get("full"), baselines.get("majority")
+        seen: list[tuple[str, float | None]] = [
+            (CONDITIONS[name], value) for name, value in baselines.items() if name in CONDITIONS
+        ]
+        clustered = card.sections["clusters"].summary.get("scope") if "clusters" in card.sections else None
+        for condition, ssc in seen or [(clustered or "hypothesis", None)]:
+            rows.append(
+                {
+                    **shared,
+                    "condition": condition,
+                    "psc": psc,
+                    "ssc": ssc,
+                    "majority": majority,
+                    "delta_maj": None if ssc is None or majority is None else ssc - majority,
+                    "recovered": None if ssc is None or not psc else ssc / psc,
+                }
             )
-        )
+    return pl.DataFrame([{name: row.get(name) for name in COLUMNS} for row in rows], schema=COLUMNS)
 
 
-def _value(value: Any) -> str:
-    if value is None:
-        return numbers.MISSING
-    if numbers.is_number(value):
-        return numbers.number(value)
-    return display_text(value, 60)
+def correlate(table: pl.DataFrame, x: str, y: str, *, level: float = 0.95) -> Correlation | None:
+    """Return the correlation of two columns over the rows that have both, or None for fewer than three."""
+    both = table.select(x, y).drop_nulls()
+    if both.height < 3 or both[x].n_unique() < 2 or both[y].n_unique() < 2:
+        return None
+    a, b = both[x].to_numpy(), both[y].to_numpy()
+    r = float(np.corrcoef(a, b)[0, 1])
+    slope, intercept = (float(value) for value in np.polyfit(a, b, 1))
+    low, high = -1.0, 1.0
+    if both.height > 3 and abs(r) < 1:
+        half = float(ndtri((1 + level) / 2)) / math.sqrt(both.height - 3)  # Fisher's transformation
+        low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+    return Correlation(both.height, r, low, high, slope, intercept)
+
+
+def _baselines(card: Card) -> dict[str, float]:
+    section = card.sections.get("partial_input")
+    if section is None or section.status != "done":
+        return {}
+    listed: list[Mapping[str, Any]] = section.summary.get("baselines", [])
+    return {str(row["name"]): float(row["accuracy"]) for row in listed if row.get("accuracy") is not None}
+
+
+def _clusters(card: Card) -> dict[str, float]:
+    section = card.sections.get("clusters")
+    if section is None or section.status != "done":
+        return {}
+    summary = section.summary
+    return {
+        "peco": summary["peco_exact_l2"],
+        "peco_released": summary["peco_released_l2"],
+        "peco_null": summary["null_mean"],
+        "peco_excess": summary["excess"],
+        "peco_p": summary["p_value"],
+    }
+
+
+def _probes(card: Card) -> dict[str, float]:
+    """Return agreement and saliency numbers, in whichever section of the card they stand."""
+    found: dict[str, float] = {}
+    for section in card.sections.values():
+        for name in ("nba", "nbr", "nbr_released", "tra"):
+            value = section.summary.get(name)
+            if section.status == "done" and isinstance(value, (int, float)):
+                found.setdefault(name, float(value))
+    return found

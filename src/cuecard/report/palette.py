@@ -103,6 +103,7 @@ def vega_config(palette: Palette) -> dict[str, Any]:
             "offset": 8,
             "columnPadding": 18,
         },
+        "title": {"color": palette.ink, "fontSize": 13, "offset": 12},
         "text": {"color": palette.ink, "fontSize": 12},
         "style": {
             "cell": {"stroke": None},

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from cuecard.analysis import Severity
-from cuecard.card.card import Card
+from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
 from cuecard.report.texts import display_text
@@ -37,9 +37,27 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 )
 
 
+#: Sections of remedies: a card of nothing else is about weights, not about flaws.
+_WEIGHTS = frozenset({"lexical_weights", "neutral_weights"})
+
+
+def weights_section(card: Card) -> Section | None:
+    """Return the section of a card that is about weights only, if it is such a card."""
+    sections = [section for name, section in card.sections.items() if name in _WEIGHTS]
+    alone = len(sections) == len(card.sections) and sections
+    return sections[0] if alone and sections[0].status == "done" and "ess" in sections[0].summary else None
+
+
 def verdict(card: Card) -> Verdict:
     """Return what the card says, in a sentence."""
     name = card.dataset.name
+    weights = weights_section(card)
+    if weights is not None:
+        kept = numbers.percent(weights.summary["ess"])
+        return Verdict(
+            f"Weights for {name} keep {kept} of its examples as effective sample size.",
+            "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
+        )
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
     missing = len(card.sections) - len(done)
@@ -68,10 +86,17 @@ def _detail(tally: Counter[Severity]) -> str:
 
 def key_figures(card: Card) -> list[KeyFigure]:
     """Return the few numbers that stand below the headline."""
+    weights = weights_section(card)
+    if weights is not None:
+        largest = numbers.number(weights.summary.get("max_weight"))
+        return [
+            KeyFigure("effective sample size", numbers.percent(weights.summary["ess"]), "of the examples"),
+            KeyFigure("largest weight", largest, "the mean is 1"),
+        ]
     shown = []
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
-        shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
+        shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
     cues = card.sections.get("cues")
     if cues is not None and cues.status == "done":
         of = f"of {numbers.count(cues.summary['features'])} features tested"

@@ -9,25 +9,41 @@ from cuecard.stats.association import (
     pmi,
     share,
 )
+from cuecard.stats.cluster_tests import cluster_log_p
 from cuecard.stats.cueness import cueness
 from cuecard.stats.divergence import jensen_shannon, kl_divergence, total_variation
 from cuecard.stats.intervals import clopper_pearson, newcombe_difference, percentile_bootstrap, wilson
 from cuecard.stats.multiple_testing import log_q_values, q_values
 from cuecard.stats.p_values import format_p, log10_p
+from cuecard.stats.peco import (
+    ClusterDivergence,
+    PecoCurve,
+    PecoNull,
+    cluster_divergence,
+    peco,
+    peco_curve,
+    peco_interval,
+    peco_null,
+)
 from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
 from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 from cuecard.stats.within_example import WithinExampleTest, within_example_test
 
 __all__ = [
+    "ClusterDivergence",
     "ConditionalStrength",
     "CueGroups",
     "GoodnessOfFit",
+    "PecoCurve",
+    "PecoNull",
     "WithinExampleTest",
     "accuracy_log_p",
     "artifact_z",
     "binomial_log_p",
     "clopper_pearson",
+    "cluster_divergence",
+    "cluster_log_p",
     "conditional_strength",
     "cueness",
     "format_p",
@@ -42,6 +58,10 @@ __all__ = [
     "mixed_chance_log_p",
     "mutual_information",
     "newcombe_difference",
+    "peco",
+    "peco_curve",
+    "peco_interval",
+    "peco_null",
     "percentile_bootstrap",
     "pmi",
     "q_values",

@@ -17,6 +17,7 @@ __all__ = [
     "peco_curve",
     "peco_interval",
     "peco_null",
+    "shuffled_divergences",
 ]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -111,23 +112,44 @@ def peco_null(
     *,
     divergence: Divergence = "l2",
     mode: Mode = "exact",
+    groups: npt.ArrayLike | None = None,
     permutations: int = 200,
     seed: int = 0,
 ) -> PecoNull:
     """PECO score, its distribution when labels are shuffled over the instances, a p-value and the excess.
 
     Shuffling only changes the cluster × label counts, so the shuffled tables are drawn directly: one
-    hypergeometric draw per cell instead of one permutation per instance.
+    hypergeometric draw per cell instead of one permutation per instance. With `groups` (the question each
+    choice belongs to), labels are shuffled within groups only: one of the choices stays right.
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, got {permutations}.")
-    counts = _table(labels, clusters)[2]
-    score = float(_score(_divergences(counts, divergence), divergence, mode))
-    shuffled = _shuffled_tables(counts, permutations, np.random.default_rng(seed))
-    null = np.asarray(_score(_divergences(shuffled, divergence), divergence, mode))
+    score = peco(labels, clusters, divergence=divergence, mode=mode)
+    shuffled = shuffled_divergences(
+        labels, clusters, divergence, groups=groups, permutations=permutations, seed=seed
+    )
+    null = np.asarray(_score(shuffled, divergence, mode))
     as_high = int(np.sum(null >= score - 1e-9 * max(1.0, abs(score))))
     mean = float(null.mean())
     return PecoNull(score, null, mean, score - mean, (1 + as_high) / (1 + permutations))
+
+
+def shuffled_divergences(
+    labels: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    divergence: Divergence = "l2",
+    *,
+    groups: npt.ArrayLike | None = None,
+    permutations: int = 200,
+    seed: int = 0,
+) -> FloatArray:
+    """Divergence of every cluster (columns) for each shuffle of the labels (rows), as `peco_null` draws them."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        tables = _shuffled_tables(_table(labels, clusters)[2], permutations, rng)
+    else:
+        tables = _shuffled_within(labels, clusters, groups, permutations, rng)
+    return _divergences(tables, divergence)
 
 
 def peco_interval(
@@ -214,4 +236,30 @@ def _shuffled_tables(counts: IntArray, repeats: int, rng: np.random.Generator) -
             need = need - tables[:, i, label]
         tables[:, i, -1] = need
         left = left - tables[:, i]
+    return tables
+
+
+def _shuffled_within(
+    labels: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    repeats: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Tables of counts after shuffling labels among the instances of each group."""
+    label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
+    cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    group_codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    if group_codes.shape != label_codes.shape:
+        raise ValueError(
+            f"groups must be as long as labels, got {group_codes.shape} and {label_codes.shape}."
+        )
+    order = np.argsort(group_codes, kind="stable")
+    ordered, cells = group_codes[order], cluster_codes[order] * (label_codes.max() + 1)
+    shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
+    tables = np.empty((repeats, *shape), dtype=np.int64)
+    for i in range(repeats):
+        # Sorting by group plus a random fraction keeps groups together and mixes within them.
+        mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]
+        tables[i] = np.bincount(cells + mixed, minlength=shape[0] * shape[1]).reshape(shape)
     return tables

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from cuecard.card.card import Card
-from cuecard.report.sections import cues, model_pairs, model_tests, overview, reliance
+from cuecard.report.sections import (
+    clusters,
+    cues,
+    lexical_weights,
+    model_pairs,
+    model_tests,
+    overview,
+    pair_graph,
+    partial_input,
+    reliance,
+)
 from cuecard.report.sections.general import general
 from cuecard.report.view import SECTION_VIEWS, SectionView
 
-__all__ = ["cues", "model_pairs", "model_tests", "overview", "reliance", "section_view"]
+__all__ = [
+    "clusters",
+    "cues",
+    "lexical_weights",
+    "model_pairs",
+    "model_tests",
+    "overview",
+    "pair_graph",
+    "partial_input",
+    "reliance",
+    "section_view",
+]
 
 
 def section_view(card: Card, name: str) -> SectionView:

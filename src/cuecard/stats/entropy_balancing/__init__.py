@@ -2,17 +2,25 @@
 
 from cuecard.stats.entropy_balancing.balance import BalancedWeights, UnbalancedFeature, entropy_balance
 from cuecard.stats.entropy_balancing.certificates import Certificate
-from cuecard.stats.entropy_balancing.constraints import Target, effective_sample_size, err
+from cuecard.stats.entropy_balancing.constraints import (
+    LabelledFeatures,
+    Target,
+    effective_sample_size,
+    err,
+    share_residuals,
+)
 from cuecard.stats.entropy_balancing.softmax import SoftmaxWeights, softmax_weights
 
 __all__ = [
     "BalancedWeights",
     "Certificate",
+    "LabelledFeatures",
     "SoftmaxWeights",
     "Target",
     "UnbalancedFeature",
     "effective_sample_size",
     "entropy_balance",
     "err",
+    "share_residuals",
     "softmax_weights",
 ]

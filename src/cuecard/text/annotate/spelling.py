@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +51,7 @@ def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.boo
     return found
 
 
+@lru_cache(maxsize=1 << 19)
 def is_misspelt(word: str) -> bool:
     """Return whether a lower-cased word is not in the dictionary; numbers and single letters never are."""
     if len(word) < 2 or not word.replace("'", "").isalpha() or not word.isascii():

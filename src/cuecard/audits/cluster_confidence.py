@@ -1,0 +1,72 @@
+"""Are examples of biased clusters easier to learn? Training dynamics beside clusters (PECO, Figure 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.errors import InputError
+
+#: A cluster counts as biased above this divergence, as in the paper.
+BIASED = 0.25
+BINS = 20
+
+
+def read_dynamics(path: str) -> pl.DataFrame:
+    """Return the table of training dynamics in a file: at least example_id and confidence."""
+    file = Path(path)
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".jsonl": pl.read_ndjson,
+    }
+    if file.suffix not in readers:
+        raise InputError(f"{path}: training dynamics are read from {', '.join(readers)} files.")
+    try:
+        table = readers[file.suffix](file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: cannot be read as training dynamics ({error}).") from None
+    missing = {"example_id", "confidence"} - set(table.columns)
+    if missing:
+        raise InputError(
+            f"{path}: training dynamics need the columns example_id and confidence; found {', '.join(table.columns)}."
+        )
+    return table
+
+
+def confidence_histogram(
+    clusters: pl.DataFrame, dynamics: pl.DataFrame, *, threshold: float = BIASED, bins: int = BINS
+) -> pl.DataFrame:
+    """Return how many examples inside and outside biased clusters have each confidence.
+
+    Args:
+        clusters: example_id and divergence_l2 (of the example's cluster).
+        dynamics: example_id and confidence (mean probability of the gold label over training), between 0 and 1.
+        threshold: divergence above which a cluster is biased.
+        bins: number of bins from 0 to 1.
+    """
+    key = pl.col("example_id").cast(pl.String)
+    joined = clusters.with_columns(key).join(dynamics.with_columns(key), on="example_id", how="inner")
+    if joined.is_empty():
+        raise InputError("No example_id of the training dynamics occurs among the clustered examples.")
+    confidence = joined["confidence"].to_numpy()
+    if not ((confidence >= 0) & (confidence <= 1)).all():
+        raise InputError(
+            "The confidence of training dynamics is a probability; some values are not in 0 to 1."
+        )
+    biased = (joined["divergence_l2"] > threshold).to_numpy()
+    edges = np.linspace(0, 1, bins + 1)
+    inside, outside = (np.histogram(confidence[where], edges)[0] for where in (biased, ~biased))
+    return pl.DataFrame(
+        {
+            "low": edges[:-1],
+            "high": edges[1:],
+            "biased": inside,
+            "other": outside,
+            "biased_share": inside / max(1, inside.sum()),
+            "other_share": outside / max(1, outside.sum()),
+        }
+    )

@@ -1,0 +1,141 @@
+"""The sentences of the cluster audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.data import Instances
+from cuecard.wording import count, listed, percent
+
+#: A cluster is worth a sentence if the lower end of its label's share is this far above the prior.
+NOTABLE_GAIN = 0.10
+MOST_FINDINGS = 6
+EXAMPLES_PER_FINDING = 3
+WORDS_IN_TITLE = 3
+
+
+def notable(clusters: pl.DataFrame) -> pl.DataFrame:
+    """Return the clusters that lean to a label significantly and by enough to matter."""
+    return clusters.filter(pl.col("significant") & (pl.col("share_low") - pl.col("prior") >= NOTABLE_GAIN))
+
+
+def cluster_findings(
+    data: Instances,
+    clusters: pl.DataFrame,
+    examples: pl.DataFrame,
+    summary: Mapping[str, Any],
+    *,
+    scope: str,
+    alpha: float,
+) -> list[Finding]:
+    """Return a verdict over all clusters, then the clusters that lean most, named by their words."""
+    leaning = notable(clusters)
+    findings = [_verdict(data, clusters, leaning, summary, scope, alpha)]
+    if summary["p_value"] > alpha:
+        return findings
+    premises = _premises(data, examples)
+    for row in leaning.head(MOST_FINDINGS).iter_rows(named=True):
+        shown = examples.filter(
+            (pl.col("cluster") == row["cluster"]) & (pl.col("label") == row["label"])
+        ).head(EXAMPLES_PER_FINDING)
+        findings.append(_cluster(row, shown, premises, data, scope))
+    return findings
+
+
+def texts_named(data: Instances, scope: str) -> tuple[str, str]:
+    """Return what the clustered texts are called, one and many."""
+    if scope == "both":
+        return "input", "inputs"
+    if scope == "premise":
+        return "premise", "premises"
+    one = {"choice": "choice", "preference": "answer", "text": "text"}.get(data.task, "hypothesis")
+    return one, {"hypothesis": "hypotheses"}.get(one, f"{one}s")
+
+
+def _verdict(
+    data: Instances,
+    clusters: pl.DataFrame,
+    leaning: pl.DataFrame,
+    summary: Mapping[str, Any],
+    scope: str,
+    alpha: float,
+) -> Finding:
+    total = int(clusters["size"].sum())
+    _, many = texts_named(data, scope)
+    measured = (
+        f"PECO is {summary['peco_exact_l2']:.2f}, and {summary['null_mean']:.2f} when labels are shuffled "
+        f"(p = {summary['p_value']:.2g})"
+    )
+    if summary["p_value"] > alpha:
+        # Sets that repeat each text with every label (counterfactual or symmetric ones) are flatter than chance.
+        spread = "more evenly than" if summary["peco_exact_l2"] < summary["null_low"] else "as"
+        text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
+        return Finding("clusters", "info", "No region of meaning leans to a label", text, value=0.0, n=total)
+    touched = int(leaning["size"].sum()) / total
+    severity: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
+    text = f"{measured}, an excess of {summary['excess']:.2f}."
+    if leaning.height:
+        names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
+        text += (
+            f" {count(leaning.height, 'cluster')} of {summary['k']}, holding {percent(touched)} of the {many}, "
+            f"{'leans' if leaning.height == 1 else 'lean'} to a label by at least {100 * NOTABLE_GAIN:.0f} points, "
+            f"such as {listed(names)}."
+        )
+    else:
+        text += f" No single cluster leans to a label by {100 * NOTABLE_GAIN:.0f} points or more."
+    title = f"Regions of meaning lean to a label: {many} alone tell"
+    return Finding("clusters", severity, title, text, value=touched, n=total)
+
+
+def _cluster(
+    row: Mapping[str, Any],
+    shown: pl.DataFrame,
+    premises: Mapping[tuple[str, int], tuple[str, str]],
+    data: Instances,
+    scope: str,
+) -> Finding:
+    share, low, high, prior = (float(row[c]) for c in ("share", "share_low", "share_high", "prior"))
+    size, label = int(row["size"]), str(row["label"])
+    one, many = texts_named(data, scope)
+    severity: Severity = "high" if low >= 0.8 and size >= 20 else "medium" if low >= prior + 0.2 else "low"
+    words = str(row["words"]).split(", ") if row["words"] else []
+    named = ", ".join(words[:WORDS_IN_TITLE]) or f"cluster {row['cluster']}"
+    evidence = []
+    for example in shown.iter_rows(named=True):
+        premise, hypothesis = premises[example["example_id"], example["position"]]
+        evidence.append(
+            Evidence(
+                example_id=example["example_id"],
+                split=example["split"],
+                label=label,
+                hypothesis=hypothesis,
+                premise=premise,
+                highlight=tuple(words),
+            )
+        )
+    return Finding(
+        "clusters",
+        severity,
+        f"{named}: {percent(share, 0)} {label}",
+        f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
+        f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected.",
+        share,
+        low,
+        high,
+        prior,
+        size,
+        tuple(evidence),
+    )
+
+
+def _premises(data: Instances, examples: pl.DataFrame) -> dict[tuple[str, int], tuple[str, str]]:
+    """Return the texts of the shown instances by example and position."""
+    wanted = data.table.with_columns(pl.col("example_id").cast(pl.String)).join(
+        examples.select("example_id", "position").unique(), on=["example_id", "position"], how="semi"
+    )
+    rows = wanted.select("example_id", "position", "premise", "hypothesis").iter_rows()
+    return {(example, position): (first or "", second or "") for example, position, first, second in rows}

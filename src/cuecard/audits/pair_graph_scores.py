@@ -1,0 +1,175 @@
+"""How well forests on graph features predict the label: fit on train and dev, score on test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.features.pair_graph import LEAKAGE_FEATURES
+from cuecard.registry import unknown_name
+from cuecard.stats import accuracy_log_p, wilson
+from cuecard.stats.counted_forest import fold_numbers, forest_probabilities
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+ForestName = Literal["auto", "paper-small", "paper-large", "fast"]
+
+#: Trees and depth of the named forests; the first two are the Selection paper's.
+FORESTS: dict[str, tuple[int, int]] = {"paper-small": (500, 5), "paper-large": (200, 30), "fast": (100, 10)}
+
+#: The paper calls sets of a few thousand pairs small and sets of hundreds of thousands large.
+SMALL_ROWS = 20_000
+
+#: The seven sets of the three leakage features, by the names the card uses.
+ABLATIONS: dict[str, tuple[int, ...]] = {
+    "leakage": (0, 1, 2),
+    "s1_freq": (0,),
+    "s2_freq": (1,),
+    "s1s2_inter": (2,),
+    "without_s1_freq": (1, 2),
+    "without_s2_freq": (0, 2),
+    "without_s1s2_inter": (0, 1),
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """An accuracy with its Wilson interval and the exact one-sided test against chance."""
+
+    accuracy: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What is fitted on what: rounds of (rows to fit, rows to score), and how answers are marked.
+
+    With a test split there is one round, train and dev against test. Without, the examples are cut into folds and
+    each is scored by a forest on the others.
+    """
+
+    data: Instances
+    rounds: tuple[tuple[BoolArray, BoolArray], ...]
+    scored: BoolArray
+    trees: int
+    depth: int
+    forest: str
+    seed: int
+
+    @property
+    def chance(self) -> float:
+        """Share of the most frequent label among the scored pairs; for choices, of a blind guess."""
+        if self.data.grouped:
+            examples = self.data.example_codes[self.scored]
+            return float(1 / np.bincount(examples)[np.unique(examples)].mean()) if examples.size else 0.0
+        counts = np.bincount(self.data.label_codes[self.scored], minlength=1)
+        return float(counts.max() / counts.sum())
+
+    def credits(self, features: npt.ArrayLike, *, distinct: bool = True) -> FloatArray:
+        """Return 1 for every scored example that the forest gets right; a tie between k choices counts 1/k."""
+        return self.marks(self.probabilities(features, distinct=distinct))
+
+    def probabilities(self, features: npt.ArrayLike, *, distinct: bool = True) -> FloatArray:
+        """Return P(label) for every row from a forest that was not fitted on it; nan where none scores it.
+
+        `distinct` says that few rows differ, so that the forest is fitted on distinct rows; the numbers are the
+        same either way.
+        """
+        columns = standardised(features)
+        n_labels = len(self.data.labels)
+        found = np.full((len(columns), n_labels), np.nan)
+        for fit, score in self.rounds:
+            found[score] = self._one(
+                columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct
+            )
+        return found
+
+    def _one(
+        self,
+        train: FloatArray,
+        labels: npt.NDArray[np.int32],
+        test: FloatArray,
+        n_labels: int,
+        distinct: bool,
+    ) -> FloatArray:
+        if distinct:
+            return forest_probabilities(
+                train, labels, test, n_labels=n_labels, trees=self.trees, depth=self.depth, seed=self.seed
+            )
+        from sklearn.ensemble import RandomForestClassifier
+
+        model = RandomForestClassifier(self.trees, max_depth=self.depth, random_state=self.seed, n_jobs=-1)
+        model.fit(train, labels)
+        found = np.zeros((len(test), n_labels))
+        found[:, model.classes_] = model.predict_proba(test)
+        return found
+
+    def marks(self, probabilities: FloatArray) -> FloatArray:
+        """Return the credit of every scored example for these probabilities."""
+        rows = probabilities[self.scored]
+        labels = self.data.label_codes[self.scored]
+        if not self.data.grouped:
+            return np.asarray(rows.argmax(axis=1) == labels, dtype=np.float64)
+        examples = np.unique(self.data.example_codes[self.scored], return_inverse=True)[1]
+        right = rows[:, 0]
+        best = np.full(examples.max(initial=-1) + 1, -np.inf)
+        np.maximum.at(best, examples, right)
+        at_top = right >= best[examples] - 1e-12
+        ties = np.bincount(examples, weights=at_top)
+        credits: FloatArray = np.bincount(examples, weights=at_top & (labels == 0)) / ties
+        return credits
+
+    def score(self, credits: FloatArray) -> Score:
+        """Return the accuracy of marked examples beside its interval and test."""
+        n, correct = len(credits), float(credits.sum())
+        # Halves from ties are rounded down for interval and test, which need whole answers.
+        low, high = wilson(np.floor(correct), n)
+        log_p = accuracy_log_p(np.floor(correct), n, self.chance, "greater")
+        p_value = float(np.exp(log_p))
+        return Score(correct / max(n, 1), float(low), float(high), p_value, n)
+
+
+def trial(data: Instances, *, forest: str, folds: int, seed: int) -> Trial:
+    """Return the trial that a dataset allows, with the forest of that name."""
+    split = data.table["split"].cast(pl.String)
+    if data.test is not None:
+        scored = (split == "test").to_numpy()
+        rounds: Sequence[tuple[BoolArray, BoolArray]] = [(~scored, scored)]
+    else:
+        scored = np.ones(len(data), dtype=bool)
+        number = fold_numbers(len(data), folds, groups=data.example_codes, seed=seed)
+        rounds = [(number != fold, number == fold) for fold in range(folds)]
+    rows = max((int(fit.sum()) for fit, _ in rounds), default=0)
+    name = forest if forest != "auto" else "paper-small" if rows <= SMALL_ROWS else "paper-large"
+    if name not in FORESTS:
+        raise unknown_name("forest", name, ["auto", *FORESTS])
+    trees, depth = FORESTS[name]
+    return Trial(data, tuple(rounds), scored, trees, depth, name, seed)
+
+
+def standardised(features: npt.ArrayLike) -> FloatArray:
+    """Return the columns with mean 0 and variance 1 over all rows, as the paper has them.
+
+    A forest does not care, but for the last digit: thresholds are rounded to 32 bits, and rows that lie on one
+    can change sides. Over all rows, train and test together, the printed accuracies come out.
+    """
+    columns = np.asarray(features, dtype=np.float64)
+    spread = columns.std(axis=0)
+    scaled: FloatArray = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
+def ablations(features: npt.ArrayLike, asked: Trial) -> dict[str, FloatArray]:
+    """Return the credits of the scored examples for every set of the three leakage features."""
+    columns = np.asarray(features)
+    assert columns.shape[1] == len(LEAKAGE_FEATURES)
+    return {name: asked.credits(columns[:, list(used)]) for name, used in ABLATIONS.items()}

@@ -1,0 +1,134 @@
+"""Tables behind the Selection paper's Figures 1, 2 and 4."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.features.pair_graph import LEAKAGE_FEATURES
+from cuecard.stats import wilson
+
+#: In the grid of Figure 2, sentences that occur at least this often share the last row or column.
+GRID_END = 12
+
+#: Lower ends of the frequency classes of Figure 4.
+FREQUENCY_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+FEWEST_IN_CLASS = 20
+
+QUANTILE_BINS = 20
+
+#: Similarity is only drawn beside the leakage features, so a sample of pairs is enough.
+SIMILARITY_ROWS = 20_000
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def frequency_grid(data: Instances, features: IntArray) -> pl.DataFrame:
+    """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more"."""
+    frame = pl.DataFrame(
+        {
+            "s1_freq": np.minimum(features[:, 0], GRID_END),
+            "s2_freq": np.minimum(features[:, 1], GRID_END),
+            "label": data.table["label"].cast(pl.String),
+        }
+    )
+    keys = ["s1_freq", "s2_freq"]
+    cells = frame.group_by(keys).agg(n=pl.len())
+    counts = frame.group_by(*keys, "label").agg(count=pl.len())
+    return (
+        cells.join(pl.DataFrame({"label": list(data.labels)}), how="cross")
+        .join(counts, on=[*keys, "label"], how="left")
+        .with_columns(pl.col("count").fill_null(0))
+        .with_columns(share=pl.col("count") / pl.col("n"))
+        .sort(*keys, pl.col("label").cast(pl.Enum(list(data.labels))))
+    )
+
+
+def label_by_frequency(data: Instances, features: IntArray) -> pl.DataFrame:
+    """Return the share of every label by how often a sentence occurs, with intervals (Figure 4)."""
+    labels = data.label_codes
+    rows = []
+    for column, feature in enumerate(LEAKAGE_FEATURES[:2]):
+        ends = _classes(features[:, column])
+        place = np.searchsorted(ends, features[:, column], side="right") - 1
+        for i, start in enumerate(ends):
+            here = labels[place == i]
+            counts = np.bincount(here, minlength=len(data.labels))
+            low, high = wilson(counts, np.full(len(counts), max(len(here), 1)))
+            last = int(features[place == i, column].max(initial=start))
+            for k, label in enumerate(data.labels):
+                share = counts[k] / max(len(here), 1)
+                rows.append(
+                    (
+                        feature,
+                        i,
+                        int(start),
+                        last,
+                        label,
+                        len(here),
+                        int(counts[k]),
+                        share,
+                        float(low[k]),
+                        float(high[k]),
+                    )
+                )
+    names = ["feature", "class", "from", "to", "label", "n", "count", "share", "share_low", "share_high"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def _classes(values: IntArray) -> IntArray:
+    """Return the lower ends of frequency classes, the upper ones merged until each has a few pairs."""
+    ends = [step for step in FREQUENCY_STEPS if step <= values.max(initial=1)]
+    while len(ends) > 1 and (values >= ends[-1]).sum() < FEWEST_IN_CLASS:
+        ends.pop()
+    return np.array(ends, dtype=np.int64)
+
+
+def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.DataFrame:
+    """Return how every feature, as its quantile, is distributed within each label (Figure 1).
+
+    TF-IDF cosine similarity of the two texts stands beside the three leakage features for comparison.
+    """
+    columns = {
+        name: (features[:, i].astype(np.float64), data.label_codes) for i, name in enumerate(LEAKAGE_FEATURES)
+    }
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(len(data))[:SIMILARITY_ROWS])
+    similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))
+    columns["similarity"] = (similarity, data.label_codes[sample])
+    frames = []
+    bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
+    for name, (values, labels) in columns.items():
+        distinct, place = np.unique(values, return_inverse=True)
+        # Equal values share a stretch of quantiles evenly, so a feature that says nothing gives flat lines.
+        ends = np.concatenate([[0], np.cumsum(np.bincount(place))]) / max(len(values), 1)
+        for code, label in enumerate(data.labels):
+            counts = np.bincount(place[labels == code], minlength=len(distinct))
+            reached = np.concatenate([[0], np.cumsum(counts)]) / max(int(counts.sum()), 1)
+            frames.append(
+                pl.DataFrame(
+                    {
+                        "feature": [name] * QUANTILE_BINS,
+                        "label": [label] * QUANTILE_BINS,
+                        "quantile": (bounds[:-1] + bounds[1:]) / 2,
+                        "share": np.diff(np.interp(bounds, ends, reached)),
+                    }
+                )
+            )
+    return pl.concat(frames)
+
+
+def _similarity(first: pl.Series, second: pl.Series) -> FloatArray:
+    """Return the cosine of the TF-IDF vectors of two columns of texts, 0 where a text has no word."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [*first.to_list(), *second.to_list()]
+    try:
+        vectors = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit_transform(texts)
+    except ValueError:  # no word in any text
+        return np.zeros(len(first))
+    product = vectors[: len(first)].multiply(vectors[len(first) :]).sum(axis=1)
+    return np.asarray(product, dtype=np.float64).ravel()

@@ -1,0 +1,182 @@
+"""`cuecard debias`: weights that take the shortcuts out of a training set."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.options import (
+    ColumnsOption,
+    FeaturesOption,
+    JsonOption,
+    LabelsOption,
+    LanguageOption,
+    OnErrorOption,
+    QuietOption,
+    RegexOption,
+    SeedOption,
+    SourceArgument,
+    TaskOption,
+    TokensOption,
+    comma_list,
+    named_patterns,
+)
+
+EXAMPLES = """
+Examples:
+
+`cuecard debias train.parquet --out weighted.parquet`
+
+`cuecard debias train.parquet --ngrams 2 --min-count 50 --report out/debias --out weighted.parquet`
+
+`cuecard debias train.parquet --features significant --min-ess 0.6 --out weighted.parquet`
+
+`cuecard audit weighted.parquet --weights weight` (look again, under the weights)
+"""
+
+#: Extra column in which instances carry the number of their row while weights are computed.
+ROW = "cuecard_row"
+
+
+def debias(
+    train: SourceArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl).",
+            show_default=False,
+        ),
+    ],
+    method: Annotated[
+        str, typer.Option("--method", help="lexical: no feature tells the label; or another remedy's name.")
+    ] = "lexical",
+    ngrams: Annotated[
+        int | None, typer.Option("--ngrams", metavar="N", help="Balance words and n-grams up to N words.")
+    ] = None,
+    features: FeaturesOption = None,
+    regex: RegexOption = None,
+    min_count: Annotated[
+        int | None,
+        typer.Option(
+            "--min-count", min=1, help="Balance features of this many train instances. [default: 100]"
+        ),
+    ] = None,
+    ridge: Annotated[
+        float | None, typer.Option("--ridge", help="Above 0: soften the balance for more equal weights.")
+    ] = None,
+    max_weight: Annotated[
+        float | None, typer.Option("--max-weight", help="No example weighs more; the mean is 1.")
+    ] = None,
+    min_ess: Annotated[
+        float | None,
+        typer.Option(
+            "--min-ess", help="Soften until this share of the examples is left as effective sample."
+        ),
+    ] = None,
+    balance_labels: Annotated[
+        bool | None,
+        typer.Option("--balance-labels", help="Bring the labels' overall shares to the target too."),
+    ] = None,
+    target: Annotated[
+        Literal["uniform", "overall"] | None,
+        typer.Option(
+            "--target", help="Label shares to reach: all the same, or those of all train. [default: uniform]"
+        ),
+    ] = None,
+    solver: Annotated[
+        Literal["entropy", "softmax"] | None,
+        typer.Option(
+            "--solver", help="Closest to equal weights, or the paper's objective. [default: entropy]"
+        ),
+    ] = None,
+    tokens: TokensOption = None,
+    scope: Annotated[
+        Literal["hypothesis", "premise", "both"] | None,
+        typer.Option("--scope", help="The text in which a feature is looked for; both, or the choices."),
+    ] = None,
+    language: LanguageOption = None,
+    task: TaskOption = None,
+    columns: ColumnsOption = None,
+    labels: LabelsOption = None,
+    weight_column: Annotated[
+        str, typer.Option("--weight-column", metavar="NAME", help="What the column of weights is called.")
+    ] = "weight",
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write card.json, report.html and tables/ here."),
+    ] = None,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Weigh the examples of a training set so that its shortcuts no longer tell the label.
+
+    Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
+    a row without a label has the weight 0.
+    """
+    from cuecard.card import configured_remedy
+    from cuecard.card import debias as run_debias
+    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.show import show_card
+    from cuecard.data import load, parse_columns, parse_labels
+    from cuecard.data.weights import check_writable, rows_with_weights, write_rows
+
+    given: dict[str, object] = {
+        "ngrams": ngrams,
+        "features": tuple(comma_list(features)) or None,
+        "regex": named_patterns(regex) or None,
+        "min_count": min_count,
+        "ridge": ridge,
+        "max_weight": max_weight,
+        "min_ess": min_ess,
+        "balance_labels": balance_labels,
+        "target": target,
+        "solver": solver,
+        "tokens": tokens,
+        "scope": scope,
+        "language": language,
+        "seed": seed or None,
+        "trade_off": _trade_off(method, solver) if report else None,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    configured_remedy(method, options)
+    kind = check_writable(out, train)
+    silent = quiet or json
+    with stage("Reading", silent=silent):
+        data = load(
+            train,
+            task=task,
+            columns=parse_columns(columns) if columns else None,
+            labels=parse_labels(labels) if labels else None,
+            on_error=on_error,
+            row_column=ROW,
+        )
+    debiased = run_debias(
+        data,
+        method,
+        progress=progress(silent=silent),
+        command=shlex.join(["cuecard", *sys.argv[1:]]),
+        **options,
+    )
+    rows = rows_with_weights(train, data, ROW, debiased.weights, column=weight_column, on_error=on_error)
+    write_rows(rows, out, kind)
+    show_card(debiased.card, out=report, json=json, quiet=quiet)
+    if not silent:
+        typer.echo(f"Weighted rows: {out}")
+
+
+def _trade_off(method: str, solver: str | None) -> tuple[float, ...] | None:
+    """Return the ridges whose balance and cost the report shows."""
+    if method != "lexical" or solver == "softmax":
+        return None
+    from cuecard.remedies.lexical_weights import TRADE_OFF
+
+    return TRADE_OFF

@@ -1,0 +1,123 @@
+"""Weights of instances: read from a column of the user's, written beside the rows they came from."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data.formats import Format, format_of
+from cuecard.data.instances import Instances
+from cuecard.data.reading import OnError
+from cuecard.data.sources import Source, read_as_is, without_preset
+from cuecard.errors import InputError, UsageError
+from cuecard.registry import unknown_name
+
+
+def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
+    """Return every instance's weight from an extra column, scaled to a mean of one over train.
+
+    Instances of other splits that have no weight count as one.
+    """
+    if column not in data.table.columns:
+        raise unknown_name("column of weights", column, data.table.columns)
+    values = data.table[column]
+    if not values.dtype.is_numeric():
+        raise InputError(f"Column {column!r} holds {values.dtype}, not weights: name a column of numbers.")
+    in_train = data.table["split"].cast(pl.String) == "train"
+    filled = pl.select(pl.when(in_train).then(values).otherwise(values.fill_null(1.0))).to_series()
+    weights = filled.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"Column {column!r} holds {values[row]!r} for the example {data.table['example_id'][row]!r}: a weight "
+            "is a number that is not negative."
+        )
+    train = in_train.to_numpy()
+    if not weights[train].sum() > 0:
+        raise InputError(f"Column {column!r} gives no train instance a weight above zero.")
+    weights[train] *= train.sum() / weights[train].sum()
+    return weights
+
+
+def rows_with_weights(
+    source: Source,
+    data: Instances,
+    row_column: str,
+    weights: npt.NDArray[np.float64],
+    *,
+    column: str = "weight",
+    on_error: OnError = "stop",
+) -> pl.DataFrame:
+    """Return the train rows as they stand in their source, in their order, with a column of weights.
+
+    `weights` are those of the train examples of `data`, whose `row_column` tells the row each came from. A row
+    that gave no example, because it has no label or was skipped, has the weight 0: it takes no part in a weighted
+    loss and is never drawn by a weighted sampler.
+    """
+    rows = read_as_is(without_preset(source)[1], on_error=on_error)["train"].frame
+    if column in rows.columns:
+        raise InputError(
+            f"The rows already have a column {column!r}: name another for the weights with --weight-column."
+        )
+    train = data.train
+    first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
+    numbers = train.table[row_column].to_numpy()[first]
+    if len(numbers) != len(weights) or numbers.max(initial=-1) >= rows.height:
+        raise InputError("The rows changed while the weights were computed: run it again.")
+    of_rows = np.zeros(rows.height)
+    of_rows[numbers] = weights
+    return rows.with_columns(pl.Series(column, of_rows))
+
+
+def check_writable(path: Path, source: Source) -> Format:
+    """Return the format that a file of rows is written in, or raise if it cannot be written there."""
+    named = format_of(path)
+    if named is None or named[1] != "none":
+        raise UsageError(
+            f"{path}: weighted rows are written as .parquet, .csv, .tsv or .jsonl; name such a file."
+        )
+    if isinstance(source, str | Path) and path.exists() and path.resolve() == Path(source).resolve():
+        raise UsageError(f"{path} is the file that is read: write the weighted rows to another one.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a file in it.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(
+            f"{path}: there is no folder {folder} to write it in; create it, or choose another --out."
+        )
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: the folder {folder} cannot be written to; choose another --out.")
+    return named[0]
+
+
+def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
+    """Write rows to a file whole or not at all: under another name first, then moved into place."""
+    nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    if nested and kind in ("csv", "tsv"):
+        raise UsageError(
+            f"Column {nested[0]!r} holds lists, which {path.name} cannot: write a .parquet or .jsonl."
+        )
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.absolute().parent)
+    os.close(handle)
+    staging = Path(name)
+    try:
+        if kind == "parquet":
+            rows.write_parquet(staging)
+        elif kind == "jsonl":
+            rows.write_ndjson(staging)
+        else:
+            rows.write_csv(staging, separator="\t" if kind == "tsv" else ",")
+        umask = os.umask(0)
+        os.umask(umask)
+        staging.chmod(0o666 & ~umask)
+        os.replace(staging, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out.") from None
+    finally:
+        staging.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""Features of the graph of compared sentences (Selection), and of the pairs' texts without naming a word."""
+
+from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
+from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
+from cuecard.features.pair_graph.unlexicalized import (
+    UNLEXICALIZED_FEATURES,
+    bleu_scores,
+    unlexicalized_features,
+)
+from cuecard.features.pair_graph.walks import (
+    LEAKAGE_FEATURES,
+    PROXIMITY_FEATURES,
+    WALK_FEATURES,
+    leakage_features,
+    proximity_features,
+    walk_features,
+)
+
+__all__ = [
+    "LEAKAGE_FEATURES",
+    "PROXIMITY_FEATURES",
+    "UNLEXICALIZED_FEATURES",
+    "WALK_FEATURES",
+    "PairGraph",
+    "advanced_features",
+    "bleu_scores",
+    "deepwalk",
+    "embedding_features",
+    "graph_of",
+    "leakage_features",
+    "pair_graph",
+    "proximity_features",
+    "sentence_codes",
+    "unlexicalized_features",
+    "walk_features",
+]

@@ -1,0 +1,66 @@
+"""Fifteen features of a pair's texts that name no word: BLEU, length, overlap (Bowman et al. 2015)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.data import Instances
+from cuecard.features.pair_graph import _kernels
+from cuecard.features.pair_graph.graph import FloatArray
+from cuecard.features.pair_graph.word_classes import WORD_CLASSES, word_classes
+from cuecard.text import Encoded, Tokens, encode, presence
+
+UNLEXICALIZED_FEATURES = (
+    "bleu_1", "bleu_2", "bleu_3", "bleu_4", "length_difference",
+    *(f"{kind}_overlap{part}" for kind in ("word", *WORD_CLASSES) for part in ("", "_rate")),
+)  # fmt: skip
+
+
+def unlexicalized_features(data: Instances) -> FloatArray:
+    """Return the columns `UNLEXICALIZED_FEATURES` of every pair.
+
+    BLEU is that of the hypothesis against the premise, cumulative up to n-grams of that length. Overlap counts distinct
+    words of the hypothesis that the premise has; its rate is their share of the hypothesis' distinct words of that
+    class. Word classes are English; in other languages nearly all words count as nouns.
+    """
+    encoded = encode(data)
+    bleu = bleu_scores(encoded.hypothesis, encoded.premise)
+    difference = encoded.premise.lengths - encoded.hypothesis.lengths
+    return np.column_stack([bleu, difference, _overlaps(encoded)])
+
+
+def bleu_scores(texts: Tokens, references: Tokens) -> FloatArray:
+    """Return BLEU-1 … BLEU-4 of every text against its one reference, unsmoothed: 0 where no n-gram matches."""
+    matches = _kernels.bleu_counts(texts.ids, texts.offsets, references.ids, references.offsets)
+    lengths, reference_lengths = texts.lengths.astype(np.float64), references.lengths
+    possible = np.maximum(lengths[:, None] - np.arange(4), 1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(matches / possible)
+        means = np.cumsum(logs, axis=1) / np.arange(1, 5)
+        penalty = np.minimum(1 - reference_lengths / np.maximum(lengths, 1), 0)
+    scores: FloatArray = np.exp(means + penalty[:, None])
+    return scores
+
+
+def _overlaps(encoded: Encoded) -> FloatArray:
+    """Return number and rate of shared words over all words and over each word class."""
+    classes = word_classes(encoded.vocabulary.to_list())
+    n, width = len(encoded.instances), max(len(classes), 1)
+    own = _keys(encoded.hypothesis, width)
+    shared = own[np.isin(own, _keys(encoded.premise, width), assume_unique=True)]
+    columns = []
+    for kind in (None, *range(len(WORD_CLASSES))):
+        counts = []
+        for keys in (shared, own):
+            wanted = keys if kind is None else keys[classes[keys % width] == kind]
+            counts.append(np.bincount(wanted // width, minlength=n))
+        columns += [counts[0], counts[0] / np.maximum(counts[1], 1)]
+    return np.column_stack(columns)
+
+
+def _keys(tokens: Tokens, width: int) -> npt.NDArray[np.int64]:
+    """Return text × word of every distinct word as one number."""
+    indptr, indices = presence(tokens)
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    return rows * width + indices

@@ -1,0 +1,77 @@
+"""What the graph says about a pair: how often its sentences occur, how they hang together."""
+
+from __future__ import annotations
+
+from math import isqrt
+
+import numpy as np
+
+from cuecard.features.pair_graph import _kernels
+from cuecard.features.pair_graph.graph import FloatArray, IntArray, PairGraph
+
+#: The three leakage features of the Selection paper, in its order.
+LEAKAGE_FEATURES = ("s1_freq", "s2_freq", "s1s2_inter")
+
+#: Eight features from powers of A, and the four neighbourhood indices.
+WALK_FEATURES = (
+    "s1_freq", "s2_freq", "two_step", "three_step", "s1_two_step", "s2_two_step", "s1_three_step", "s2_three_step",
+)  # fmt: skip
+PROXIMITY_FEATURES = ("resource_allocation", "jaccard", "preferential_attachment", "adamic_adar")
+
+
+def leakage_features(graph: PairGraph) -> IntArray:
+    """Return S1_freq, S2_freq and S1S2_inter of every pair.
+
+    The first two are how often each sentence occurs in the whole dataset; the third is the entry of A², the
+    number of two-step walks between them. (The paper's text says common neighbours; its numbers are walks.)
+    A pair that is not counted in the graph gets the features it would have if it alone were added.
+    """
+    a, b, asked = graph.first, graph.second, ~graph.counted
+    own = np.where(a == b, 2, 1) * asked
+    frequency = graph.frequency
+    walks = _two_step(graph)[0][graph.edge]
+    # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
+    loops = graph.loops
+    walks = walks + asked * np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
+    columns = (frequency[a] + own, frequency[b] + own, walks.astype(np.int64))
+    return np.column_stack(columns) if len(graph) else np.empty((0, 3), dtype=np.int64)
+
+
+def walk_features(graph: PairGraph) -> FloatArray:
+    """Return the columns `WALK_FEATURES` of every pair: degrees, A² and A³ at the pair, row sums of both."""
+    two = _two_step(graph)[0]
+    three = _kernels.three_step(
+        graph.indptr,
+        graph.neighbours,
+        graph.entries,
+        graph.edge_at,
+        graph.n_edges,
+        max(isqrt(2 * graph.n_edges), 8),
+    )
+    degree = graph.frequency.astype(np.float64)
+    reach_two = graph.times(degree)
+    reach_three = graph.times(reach_two)
+    a, b = graph.first, graph.second
+    columns = [degree[a], degree[b], two[graph.edge], three[graph.edge]]
+    columns += [reach_two[a], reach_two[b], reach_three[a], reach_three[b]]
+    return np.column_stack(columns)
+
+
+def proximity_features(graph: PairGraph) -> FloatArray:
+    """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs."""
+    degrees = _kernels.loop_free_degrees(graph.indptr, graph.neighbours)
+    _, common, allocation, adamic = _two_step(graph)
+    a, b = graph.first, graph.second
+    shared = common[graph.edge]
+    union = degrees[a] + degrees[b] - shared
+    jaccard = np.divide(shared, union, out=np.zeros(len(graph)), where=union > 0)
+    attachment = degrees[a].astype(np.float64) * degrees[b]
+    return np.column_stack([allocation[graph.edge], jaccard, attachment, adamic[graph.edge]])
+
+
+def _two_step(graph: PairGraph) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    degrees = _kernels.loop_free_degrees(graph.indptr, graph.neighbours)
+    found: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = _kernels.two_step(
+        graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
+    )
+    return found

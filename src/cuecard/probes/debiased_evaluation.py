@@ -1,0 +1,92 @@
+"""A model's accuracy as it stands, and under weights that take a leak out of the test set."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.errors import InputError
+from cuecard.registry import unknown_name
+from cuecard.stats.weighted import weighted_share
+
+
+def debiased_evaluation(
+    data: Instances,
+    predictions: pl.DataFrame,
+    weights: pl.DataFrame,
+    *,
+    split: str = "test",
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return unweighted and weighted accuracy with intervals, a row per model and first one for the majority.
+
+    Args:
+        data: the dataset that was predicted.
+        predictions: columns `example_id`, `prediction` (a label; for choices, the chosen position), and `model` where
+            there are several.
+        weights: columns `example_id`, `split`, `weight`, as the remedies return them.
+        split: the split to evaluate on.
+        level: level of the intervals.
+    """
+    if split not in data.splits:
+        raise unknown_name("split", split, list(data.splits))
+    gold = _gold(data.split(split))
+    mine = weights.filter(pl.col("split").cast(pl.String) == split).select("example_id", "weight")
+    gold = gold.join(mine, on="example_id", how="left", maintain_order="left")
+    if gold["weight"].null_count():
+        raise InputError(
+            f"{gold['weight'].null_count():,} {split} examples have no weight; weigh all splits together."
+        )
+    shares = gold.group_by("gold").agg(n=pl.len(), weight=pl.col("weight").sum())
+    rows = []
+    for column in ("n", "weight"):
+        label = shares.sort(column, "gold", descending=[True, False])["gold"][0]
+        rows.append((gold["gold"] == label).to_numpy())
+    found = [_row("majority", rows[0], rows[1], gold["weight"].to_numpy(), level)]
+    if "model" not in predictions.columns:
+        predictions = predictions.with_columns(model=pl.lit("model"))
+    for (name,), answers in predictions.group_by("model", maintain_order=True):
+        answered = answers.select("example_id", pl.col("prediction").cast(pl.String))
+        if answered["example_id"].n_unique() < answered.height:
+            raise InputError(
+                f"The predictions of {name!r} name an example twice; keep one row per example and model."
+            )
+        joined = gold.join(answered, on="example_id", how="left", maintain_order="left")
+        missing = joined["prediction"].null_count()
+        if missing:
+            raise InputError(
+                f"The predictions of {name!r} lack {missing:,} of {joined.height:,} {split} examples, such as "
+                f"{joined.filter(pl.col('prediction').is_null())['example_id'][0]!r}; predict every example."
+            )
+        right = (joined["prediction"] == joined["gold"]).to_numpy()
+        found.append(_row(str(name), right, right, joined["weight"].to_numpy(), level))
+    return pl.DataFrame(found)
+
+
+def _gold(data: Instances) -> pl.DataFrame:
+    """Return the right answer of every example: its label, or the position of the right choice."""
+    table = data.table.with_columns(pl.col("example_id").cast(pl.String))
+    if data.grouped:
+        table = table.filter(pl.Series(data.label_codes == 0))
+        return table.select("example_id", gold=pl.col("position").cast(pl.String))
+    return table.select("example_id", gold=pl.col("label").cast(pl.String))
+
+
+def _row(
+    model: str, right: np.ndarray, weighted_right: np.ndarray, weights: np.ndarray, level: float
+) -> dict[str, object]:
+    plain = weighted_share(right, np.ones(len(right)), level)
+    weighted = weighted_share(weighted_right, weights, level)
+    return {
+        "model": model,
+        "n": plain.n,
+        "accuracy": plain.share,
+        "low": plain.low,
+        "high": plain.high,
+        "weighted_accuracy": weighted.share,
+        "weighted_low": weighted.low,
+        "weighted_high": weighted.high,
+        "effective_n": weighted.effective_n,
+        "change": weighted.share - plain.share,
+    }

@@ -1,0 +1,102 @@
+"""Does a model prefer a place? Its answers by position of the choice, against the key's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.stats import chi2
+
+from cuecard.stats import clopper_pearson, goodness_of_fit, log10_p
+
+
+@dataclass(frozen=True, eq=False)
+class OptionOrder:
+    """How often each position was answered and was right, and whether the two distributions differ.
+
+    `log10_p` is of Pearson's chi-square of the answers against the key's distribution taken as fixed. A good
+    model's answers follow the key example by example, which makes that test cautious; `paired_log10_p` is of
+    the Stuart–Maxwell test, which compares the two distributions over the same examples.
+    """
+
+    table: pl.DataFrame
+    statistic: float
+    log10_p: float
+    paired_statistic: float
+    paired_log10_p: float
+    n: int
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers as JSON can hold them."""
+        return {
+            "statistic": self.statistic,
+            "p_value": 10**self.log10_p,
+            "log10_p": self.log10_p,
+            "paired_statistic": self.paired_statistic,
+            "paired_p_value": 10**self.paired_log10_p,
+            "paired_log10_p": self.paired_log10_p,
+            "n": self.n,
+            "positions": self.table.to_dicts(),
+        }
+
+
+def option_order(answers: npt.ArrayLike, key: npt.ArrayLike) -> OptionOrder:
+    """Return the check for positions answered and positions that are right, counted from 0.
+
+    Examples with an answer below 0 were not answered and are left out. Columns of the table: `position`,
+    `key`, `answers` (counts), `key_share`, `answer_share`, and `accuracy` with `low` and `high` among the
+    examples whose right choice stands there.
+    """
+    given, right = np.asarray(answers, dtype=np.int64), np.asarray(key, dtype=np.int64)
+    if given.shape != right.shape or given.ndim != 1:
+        raise ValueError("answers and key must be one position per example each")
+    answered = given >= 0
+    given, right = given[answered], right[answered]
+    n = len(given)
+    if n == 0:
+        raise ValueError("there is no answered example")
+    k = int(max(given.max(), right.max())) + 1
+    both = np.zeros((k, k), dtype=np.int64)
+    np.add.at(both, (right, given), 1)
+    keys, guesses = both.sum(axis=1), both.sum(axis=0)
+    fit = goodness_of_fit(guesses, keys)
+    paired_statistic, paired_log_p = stuart_maxwell(both)
+    low, high = clopper_pearson(np.diag(both), keys)
+    table = pl.DataFrame(
+        {
+            "position": np.arange(k),
+            "key": keys,
+            "answers": guesses,
+            "key_share": keys / n,
+            "answer_share": guesses / n,
+            "accuracy": np.diag(both) / np.maximum(keys, 1),
+            "low": low,
+            "high": high,
+        }
+    )
+    return OptionOrder(
+        table,
+        float(fit.statistic),
+        float(log10_p(fit.log_p)),
+        paired_statistic,
+        paired_log_p / math.log(10),
+        n,
+    )
+
+
+def stuart_maxwell(both: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Return statistic and log p-value of the test that a square table has equal row and column sums."""
+    difference = (both.sum(axis=1) - both.sum(axis=0)).astype(np.float64)
+    off = both - np.diag(np.diag(both))
+    covariance = np.diag((off.sum(axis=1) + off.sum(axis=0)).astype(np.float64)) - off - off.T
+    used = np.diag(covariance) > 0
+    if used.sum() < 2:
+        return 0.0, 0.0
+    inside = covariance[np.ix_(used, used)]
+    degrees = int(np.linalg.matrix_rank(inside))
+    statistic = float(difference[used] @ np.linalg.pinv(inside, hermitian=True) @ difference[used])
+    return statistic, float(chi2.logsf(statistic, degrees))

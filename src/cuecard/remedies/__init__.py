@@ -1,0 +1,21 @@
+"""What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
+
+from cuecard.remedies.lexical_weights import LexicalWeights
+from cuecard.remedies.neutral_weights import NeutralWeighting, NeutralWeights, leakage_neutral_weights
+from cuecard.remedies.registry import REMEDIES
+from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
+
+#: The method's name on the command line and the remedy behind it.
+for _name, _remedy in (("lexical", LexicalWeights),):
+    REMEDIES.add(_name, _remedy)
+
+__all__ = [
+    "REMEDIES",
+    "LexicalWeights",
+    "NeutralWeighting",
+    "NeutralWeights",
+    "StressSet",
+    "leakage_neutral_weights",
+    "stress_set",
+    "write_stress_set",
+]

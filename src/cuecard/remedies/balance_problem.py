@@ -1,0 +1,198 @@
+"""What has to be balanced: features against labels, in the form the solvers take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from cuecard.data import Instances
+from cuecard.errors import CueCardError, InputError
+from cuecard.features import Family, Presence, learned
+from cuecard.features.counts import check_language
+from cuecard.features.weighted_counts import example_features
+from cuecard.stats.entropy_balancing import (
+    BalancedWeights,
+    LabelledFeatures,
+    SoftmaxWeights,
+    share_residuals,
+)
+from cuecard.text import Encoded
+from cuecard.wording import count
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BalanceProblem:
+    """Rows with labels and features, whose weighted label shares shall be the same with every feature.
+
+    For pairs and texts a row is an instance. A `choice` or `preference` example has one weight, so it is two rows
+    that share it: what its right instance has, and what the wrong ones have together. If a feature says nothing,
+    each of an example's k instances is equally likely to be the right one, so the right one has the feature with
+    probability m / k where m instances have it. Right counts 2 (k − 1) / k and every wrong one 2 / k: their
+    weighted sums are then equal exactly if the right instances have the feature as often as chance gives, and
+    chance is ½ for every k. An example whose instances all have a feature says nothing of it and has none.
+
+    `features` has a row per column of the matrix: family, feature, and the number of instances that count.
+    """
+
+    matrix: sparse.csr_matrix
+    labels: npt.NDArray[np.int64]
+    label_names: tuple[str, ...]
+    groups: npt.NDArray[np.int64] | None
+    features: pl.DataFrame
+
+    @cached_property
+    def _folded(self) -> LabelledFeatures:
+        return LabelledFeatures(self.matrix, self.labels, len(self.label_names))
+
+    def _totals(self, rows: FloatArray) -> FloatArray:
+        """Return the weight of every feature and label; nothing where there is no feature."""
+        if not self.features.height:
+            return np.zeros((0, len(self.label_names)))
+        return self._folded.totals(rows)
+
+    def row_weights(self, weights: FloatArray) -> FloatArray:
+        """Return the weight of every row from the weight of every example."""
+        return weights if self.groups is None else weights[self.groups]
+
+    def example_weights(self, weights: FloatArray) -> FloatArray:
+        """Return the weight of every example from the weight of every row."""
+        return weights if self.groups is None else np.ascontiguousarray(weights[::2])
+
+    def shares(self, weights: FloatArray) -> FloatArray:
+        """Return q(label | feature), features × labels, under the weights of the examples."""
+        totals = self._totals(self.row_weights(weights))
+        return share_residuals(totals, np.zeros(len(self.label_names)))
+
+    def with_every_label(self) -> npt.NDArray[np.bool_]:
+        """Return which features occur with every label."""
+        occurs: npt.NDArray[np.bool_] = np.all(self._totals(np.ones(len(self.labels))) > 0, axis=1)
+        return occurs
+
+    def err(self, weights: FloatArray, target: FloatArray) -> float | None:
+        """Return Err: the mean over features and labels of |q(label | feature) − target|; None without any."""
+        off = np.abs(self.shares(weights) - target)
+        return None if not off.size or np.isnan(off).all() else float(np.nanmean(off))
+
+    def chance_err(self, weights: FloatArray, target: FloatArray) -> float | None:
+        """Return the Err that sampling alone would leave if every feature's labels were drawn from the target.
+
+        A feature's instances of weight w count as (Σw)² / Σw² equal ones, and |share − t| of n draws is
+        sqrt(2 t (1 − t) / (π n)) on average (half-normal).
+        """
+        if not self.features.height:
+            return None
+        rows = self.row_weights(weights)
+        total, squares = self._totals(rows).sum(axis=1), self._folded.squared_totals(rows**2)
+        n = total[total > 0] ** 2 / squares[total > 0]
+        return float(np.mean(np.sqrt(2 / np.pi * (target * (1 - target))[None, :] / n[:, None])))
+
+    def only(self, kept: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> BalanceProblem:
+        """Return the problem with some of its features."""
+        which = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
+        return replace(self, matrix=self.matrix[:, which], features=self.features[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced:
+    """Weights of the examples (mean one) with the problem they solve."""
+
+    weights: FloatArray
+    target: FloatArray
+    problem: BalanceProblem
+    solution: BalancedWeights | SoftmaxWeights
+    encoded: Encoded
+    skipped: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Features of a family that are balanced if at least `min_count` instances have them."""
+
+    family: str
+    presence: Presence
+    min_count: int
+
+
+def balance_problem(parts: Iterable[Candidates], instances: Instances) -> BalanceProblem:
+    """Return the frequent features of all families jointly."""
+    matrices, tables = [], []
+    for part in parts:
+        presence, min_count = part.presence, part.min_count
+        counts = np.bincount(presence.indices, minlength=len(presence.names))
+        presence = presence.columns(np.flatnonzero(counts >= min_count))
+        counts = counts[counts >= min_count]
+        matrix = presence.matrix()
+        if instances.grouped:
+            matrix, counts = _within_examples(presence, instances)
+        kept = np.flatnonzero(counts >= min_count)
+        matrices.append(matrix if len(kept) == len(counts) else matrix[:, kept])
+        names = presence.names.gather(kept).cast(pl.String)
+        table = pl.DataFrame({"feature": names, "count": counts[kept].astype(np.int64)})
+        tables.append(table.select(pl.lit(part.family).alias("family"), "feature", "count"))
+    labels, groups = instances.label_codes.astype(np.int64), None
+    if instances.grouped:
+        groups = np.repeat(np.arange(instances.n_examples), 2)
+        labels = np.tile(np.arange(2), instances.n_examples)
+    return BalanceProblem(
+        sparse.hstack(matrices, format="csr"), labels, instances.labels, groups, pl.concat(tables)
+    )
+
+
+def _within_examples(
+    presence: Presence, instances: Instances
+) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+    """Return two rows per example, right and wrong, and how many instances tell something of each feature."""
+    found, sizes, right = example_features(presence, instances)
+    example = np.repeat(np.arange(len(sizes)), np.diff(found.indptr))
+    informative = found.data < sizes[example]
+    example, having = example[informative], found.data[informative]
+    feature, right = found.indices[informative], right[informative]
+    size = sizes[example]
+    rows = np.concatenate([2 * example, 2 * example + 1])
+    values = np.concatenate([right * 2 * (size - 1) / size, (having - right) * 2 / size])
+    shape = (2 * len(sizes), presence.shape[1])
+    matrix = sparse.csr_matrix((values, (rows, np.concatenate([feature, feature]))), shape=shape)
+    matrix.eliminate_zeros()
+    counts = np.bincount(feature, weights=having, minlength=shape[1]).astype(np.int64)
+    return matrix, counts
+
+
+def candidates(
+    families: Sequence[Family], encoded: Encoded, min_count: int
+) -> tuple[list[Candidates], dict[str, str]]:
+    """Return every family's features, and the families that cannot answer with the reason."""
+    found, skipped = [], {}
+    for family in families:
+        try:
+            check_language(family, encoded.language)
+            presence = learned(family, [encoded]).presence(encoded)
+        except CueCardError as error:
+            skipped[family.name] = str(error)
+        else:
+            found.append(Candidates(family.name, presence, min_count))
+    if not found:
+        raise InputError("; ".join(skipped.values()) + ".")
+    return found, skipped
+
+
+def check_enough(problem: BalanceProblem, min_count: int) -> None:
+    """Raise if no feature can be balanced, with what would help."""
+    if not problem.features.height:
+        raise InputError(
+            f"No feature occurs in at least {count(min_count, 'train instance')} that tell something of it: lower "
+            "--min-count or choose other --features."
+        )
+    if not problem.with_every_label().any():
+        raise InputError(
+            f"None of the {count(problem.features.height, 'feature')} with at least "
+            f"{count(min_count, 'train instance')} occurs with every label, so there is nothing to balance: lower "
+            "--min-count or choose other --features."
+        )

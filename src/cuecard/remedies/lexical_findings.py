@@ -1,0 +1,90 @@
+"""The sentences about lexical weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuecard.analysis import Finding
+from cuecard.wording import count, percent
+
+
+def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
+    """Return what the weights do and what they cost, as plain sentences."""
+    errors = summary["err"]
+    balanced = errors["constrained"]
+    findings = [
+        Finding(
+            "lexical_weights",
+            "info",
+            f"Weights balance {count(summary['constrained'], 'feature')}",
+            f"The label shares of instances with one of {count(summary['constrained'], 'feature')} are on average "
+            f"{points(balanced['before'])} off target with equal weights and {points(balanced['after'])} with these "
+            f"weights. They keep {percent(summary['ess'])} of {count(summary['examples'], 'example')} as effective "
+            f"sample size; the heaviest example weighs {summary['max_weight']:.1f} times the mean.",
+            value=summary["ess"],
+            n=summary["examples"],
+        )
+    ]
+    left = summary["features"] - summary["constrained"]
+    if left:
+        findings.append(
+            Finding(
+                "lexical_weights",
+                "info",
+                "Some features cannot be balanced by weights",
+                f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
+                "with some label; no weights can change that.",
+                n=left,
+            )
+        )
+    findings += _held_out(errors)
+    cues = summary["cues"]
+    if cues is not None:
+        before, after = cues["before"], cues["after"]
+        findings.append(
+            Finding(
+                "lexical_weights",
+                "info",
+                "The cue audit under the weights",
+                f"{before['significant']:,} of {count(before['features'], 'feature')} are associated with a label "
+                f"beyond chance with equal weights, {after['significant']:,} with these weights; "
+                f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
+                value=float(after["significant"]),
+                n=before["features"],
+            )
+        )
+    return findings
+
+
+def points(share: float | None) -> str:
+    """Return a difference of shares in percentage points."""
+    if share is None:
+        return "an unknown number of points"
+    value = 100 * share
+    return f"{value:.1f} points" if value >= 0.05 else "less than 0.05 points"
+
+
+def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
+    """Return a sentence for each kind of n-gram that is farther off than before and than sampling explains."""
+    worse = [
+        (name.removeprefix("random_"), part)
+        for name, part in errors.items()
+        if name.startswith("random_")
+        and part["chance_after"] is not None
+        and part["after"] > max(part["before"], part["chance_after"])
+    ]
+    return [
+        Finding(
+            "lexical_weights",
+            "low",
+            f"Balance of {name} gets worse",
+            f"{count(part['features'], 'random ' + name[:-1])} that the weights were not made for are "
+            f"{points(part['before'])} off target with equal weights and {points(part['after'])} with these, where "
+            f"sampling alone would leave {points(part['chance_after'])}: longer features still carry the label. "
+            "Balance them too with a higher --ngrams, or soften with --ridge.",
+            value=part["after"],
+            chance=part["chance_after"],
+            n=part["features"],
+        )
+        for name, part in worse
+    ]

@@ -1,0 +1,163 @@
+"""The examples that no partial input solves, as a stress set, and the rest as the easy part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from cuecard.data import COLUMNS, Instances
+from cuecard.errors import InputError, UsageError
+
+Part = Literal["hard", "easy"]
+PARTS: tuple[Part, ...] = ("hard", "easy")
+_SOLVED = "solved_"
+
+
+@dataclass(frozen=True, eq=False)
+class StressSet:
+    """A dataset divided by whether partial input is enough to answer.
+
+    `examples` has one row per scored example: `example_id, split, part` and the columns it was decided by.
+    """
+
+    data: Instances
+    examples: pl.DataFrame
+    solvers: tuple[str, ...]
+
+    def part(self, part: Part) -> Instances:
+        """Return the instances of the hard or of the easy examples."""
+        keys = self.examples.filter(pl.col("part") == part).select("example_id", "split")
+        table = self.data.table.with_columns(_split=pl.col("split").cast(pl.String))
+        kept = table.join(
+            keys.rename({"split": "_split"}), on=["example_id", "_split"], how="semi", maintain_order="left"
+        )
+        return Instances(kept.drop("_split"), self.data.task, self.data.labels, f"{self.data.name}-{part}")
+
+    @property
+    def balance(self) -> pl.DataFrame:
+        """Return how many examples of every label (or right position) each part of each split has."""
+        answers = _answers(self.data)
+        counts = (
+            self.examples.join(answers, on=["example_id", "split"], how="left")
+            .group_by("split", "part", "answer")
+            .agg(count=pl.len().cast(pl.Int64))
+            .sort("split", "part", "answer", descending=[True, True, False])
+        )
+        return counts.with_columns(share=pl.col("count") / pl.col("count").sum().over("split", "part"))
+
+    def summary(self) -> dict[str, Any]:
+        """Return sizes and label balance as JSON can hold them."""
+        sizes = self.examples.group_by("split", "part").agg(pl.len().alias("examples"))
+        return {
+            "solvers": list(self.solvers),
+            "examples": {f"{s}/{p}": n for s, p, n in sorted(sizes.iter_rows())},
+            "balance": self.balance.to_dicts(),
+        }
+
+
+def stress_set(
+    data: Instances,
+    examples: pl.DataFrame,
+    *,
+    solvers: Sequence[str] | None = None,
+    balanced: bool = False,
+    seed: int = 0,
+) -> StressSet:
+    """Return the dataset divided into hard examples, which no solver answers, and easy ones.
+
+    Args:
+        data: the audited dataset.
+        examples: the table of examples of its card, `card.tables["examples"]`.
+        solvers: partial inputs that count, such as "hypothesis_only"; all that were scored by default. An
+            example is easy if one of them alone names the right answer, where answers tie only by luck.
+        balanced: drop hard examples at random until every label has as many; what a model that always names
+            one label scores on the hard part is then 1/number of labels.
+        seed: of what is dropped.
+    """
+    known = [name.removeprefix(_SOLVED) for name in examples.columns if name.startswith(_SOLVED)]
+    chosen = tuple(solvers or known)
+    missing = [name for name in chosen if name not in known]
+    if not known or missing:
+        raise UsageError(
+            f"The table of examples does not say which are solved by {', '.join(missing) or 'partial input'}; "
+            f"known: {', '.join(known) or 'none'}. Run the audit partial_input first."
+        )
+    columns = [f"{_SOLVED}{name}" for name in chosen]
+    scored = examples.drop_nulls(columns).select("example_id", pl.col("split").cast(pl.String), *columns)
+    divided = scored.with_columns(
+        part=pl.when(pl.max_horizontal(columns) < 1).then(pl.lit("hard")).otherwise(pl.lit("easy"))
+    )
+    found = StressSet(data, divided, chosen)
+    return _balanced(found, seed) if balanced else found
+
+
+def write_stress_set(found: StressSet, folder: str | Path) -> dict[Part, Path]:
+    """Write `hard.parquet`, `easy.parquet` and `balance.parquet` into a folder; return the first two paths.
+
+    Each has one row per example with all its columns, in a form that every command reads again.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as staging:
+            frames = {part: as_rows(found.part(part)) for part in PARTS} | {"balance": found.balance}
+            for name, frame in frames.items():
+                frame.write_parquet(Path(staging) / f"{name}.parquet")
+            for name in frames:
+                os.replace(Path(staging) / f"{name}.parquet", folder / f"{name}.parquet")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write there ({error.strerror}); choose another folder.") from None
+    return {part: folder / f"{part}.parquet" for part in PARTS}
+
+
+def as_rows(data: Instances) -> pl.DataFrame:
+    """Return a dataset with one row per example, in columns that are recognised when they are read."""
+    table = data.table.rename({"example_id": "id"})
+    extra = [name for name in table.columns if name not in {"id", *COLUMNS}]
+    if data.task == "text":
+        return table.select("id", "split", pl.col("label").cast(pl.String), *extra, text="hypothesis")
+    if data.task == "pair":
+        return table.select("id", "split", "premise", "hypothesis", pl.col("label").cast(pl.String), *extra)
+    right = pl.col("label").cast(pl.String) == data.labels[0]
+    answers = {
+        "choice": [
+            pl.col("premise").first().alias("question"),
+            pl.col("hypothesis").alias("choices"),
+            right.arg_max().cast(pl.Int32).alias("answer"),
+        ],
+        "preference": [
+            pl.col("premise").first().alias("prompt"),
+            pl.col("hypothesis").filter(right).first().alias("chosen"),
+            pl.col("hypothesis").filter(~right).first().alias("rejected"),
+        ],
+    }[data.task]
+    first = [pl.col(name).first() for name in extra]
+    return table.group_by("id", "split", maintain_order=True).agg(*answers, *first)
+
+
+def _answers(data: Instances) -> pl.DataFrame:
+    """Return the label of every example, or the position of its right row counted from 1."""
+    split = pl.col("split").cast(pl.String)
+    if not data.grouped:
+        return data.table.select("example_id", split, answer=pl.col("label").cast(pl.String))
+    right = data.table.filter(pl.col("label").cast(pl.String) == data.labels[0])
+    return right.select("example_id", split, answer=pl.format("position {}", pl.col("position") + 1))
+
+
+def _balanced(found: StressSet, seed: int) -> StressSet:
+    """Return the set with as many hard examples of every answer in each split; the others are left out."""
+    answers = _answers(found.data)
+    table = found.examples.join(answers, on=["example_id", "split"], how="left", maintain_order="left")
+    lots = np.random.default_rng(seed).random(table.height)
+    cell = ["split", "part", "answer"]
+    table = table.with_columns(lot=pl.Series(lots), size=pl.len().over(cell))
+    fewest = pl.col("size").min().over("split", "part")
+    kept = (pl.col("part") == "easy") | (pl.col("lot").rank("ordinal").over(cell) <= fewest)
+    return StressSet(found.data, table.filter(kept).drop("lot", "size", "answer"), found.solvers)

@@ -1,0 +1,91 @@
+"""A comparison of cards in the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.card.diff import Change, Comparison, CueChange
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+
+_KINDS = {
+    "new": ("+", "red"),
+    "gone": ("−", "green"),
+    "stronger": ("▲", "red"),
+    "weaker": ("▼", "green"),
+    "turned": ("↻", "yellow"),
+}
+
+
+def render_comparison(comparison: Comparison, console: Console, *, top: int = 15) -> None:
+    """Print what changed, the most telling first; at most `top` rows per table."""
+    console.print()
+    title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
+    console.print(Text(title, style="bold"))
+    for note in comparison.notes:
+        console.print(Text(note, style="dim"))
+    if comparison.unchanged:
+        console.print("The cards say the same about the same data.")
+        return
+    console.print("The data is the same." if comparison.same_data else "The data differs.")
+    _changes("Data", comparison.data, console, top)
+    _changes("Analyses and options", comparison.sections, console, top)
+    _cues(comparison.cues, console, top)
+    _changes("Numbers", comparison.numbers, console, top)
+    for sign, style, titles in (
+        ("−", "green", comparison.findings_gone),
+        ("+", "red", comparison.findings_new),
+    ):
+        for title in titles[:top]:
+            console.print(Text.assemble((f"{sign} ", style), display_text(title, 200)))
+
+
+def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:
+    if not changes:
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", title=title, title_justify="left")
+    for heading in ("", "Before", "After", "Change"):
+        table.add_column(heading, justify="left" if not heading else "right", overflow="fold")
+    for change in changes[:top]:
+        difference = change.difference
+        moved = "" if difference is None else ("+" if difference > 0 else "") + numbers.number(difference)
+        name = change.what if change.section == "dataset" else f"{change.section}: {change.what}"
+        table.add_row(Text(display_text(name, 80)), _value(change.before), _value(change.after), moved)
+    console.print(table)
+    if len(changes) > top:
+        console.print(Text(f"… and {len(changes) - top:,} more (--json shows all)", style="dim"))
+
+
+def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
+    if not cues:
+        return
+    tally = Counter(cue.kind for cue in cues)
+    console.print(Text("Cues: " + ", ".join(f"{tally[kind]:,} {kind}" for kind in _KINDS if tally[kind])))
+    for cue in cues[:top]:
+        sign, style = _KINDS[cue.kind]
+        shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}"
+        label = cue.label_after or cue.label_before or ""
+        if cue.kind == "turned":
+            label = f"{cue.label_before} → {cue.label_after}"
+        console.print(
+            Text.assemble(
+                (f"  {sign} ", style),
+                (f"“{display_text(cue.feature, 60)}”", "bold"),
+                f" {display_text(label, 60)}  {shares}",
+            )
+        )
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return numbers.MISSING
+    if numbers.is_number(value):
+        return numbers.number(value)
+    return display_text(value, 60)

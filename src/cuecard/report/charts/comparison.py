@@ -1,0 +1,211 @@
+"""Charts over several datasets: saturation against bias, correlations, maps side by side (PECO, Figures 1–7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from cuecard.report import numbers
+from cuecard.report.charts.clusters import CANVAS, map_layers, threshold_slider
+from cuecard.report.charts.drawing import inline, percent_axis
+from cuecard.report.comparison import correlate
+from cuecard.report.texts import display_text
+
+_SHAPES = {"hypothesis": "circle", "premise": "triangle-up", "choices": "square"}
+#: The size of a chart for which names are kept apart.
+_SIZE = (560.0, 300.0)
+
+#: What the columns of a comparison are called on an axis, and whether they are fractions.
+AXES: dict[str, tuple[str, bool]] = {
+    "psc": ("accuracy with the full input", True),
+    "ssc": ("accuracy with one text only", True),
+    "sota": ("best published accuracy", True),
+    "delta_maj": ("one text only, above majority", True),
+    "recovered": ("share of the full accuracy that one text recovers", True),
+    "nba": ("agreement of the two conditions (NBA)", True),
+    "nbr": ("both right among agreements (NBR)", True),
+    "nbr_released": ("both right among right with the full input", True),
+    "tra": ("token relevance agreement (TRA)", True),
+    "peco": ("PECO", False),
+    "peco_released": ("PECO as released", False),
+    "peco_excess": ("excess of PECO over shuffled labels", False),
+}
+
+#: The correlation figures of the PECO paper: columns on x and y.
+FIGURES: Mapping[int, tuple[str, str]] = {
+    3: ("sota", "psc"),
+    5: ("nbr_released", "recovered"),
+    6: ("tra", "ssc"),
+    7: ("peco_released", "recovered"),
+}
+
+
+def saturation_map(table: pl.DataFrame) -> Any:
+    """Return every dataset by accuracy with the full and with one text: good benchmarks lie low and left.
+
+    Both conditions of a dataset are joined by a dotted line with a tick at their mean (PECO, Figure 2).
+    """
+    known = table.drop_nulls(["psc", "ssc"])
+    rows = [
+        {
+            "name": display_text(row["name"], 40),
+            "condition": row["condition"],
+            "psc": row["psc"],
+            "ssc": row["ssc"],
+            "majority": numbers.percent(row["majority"]),
+        }
+        for row in known.iter_rows(named=True)
+    ]
+    joined = (
+        known.group_by("name", maintain_order=True)
+        .agg(pl.col("psc").first(), low=pl.col("ssc").min(), high=pl.col("ssc").max(), n=pl.len())
+        .filter(pl.col("n") > 1)
+        .with_columns(mean=(pl.col("low") + pl.col("high")) / 2)
+    )
+    x = alt.X("psc:Q", **_axis_and_scale("psc", known))
+    height = _axis_and_scale("ssc", known)
+    pairs = alt.Chart(inline(joined.iter_rows(named=True)))
+    rule = pairs.mark_rule(style="prior").encode(x=x, y=alt.Y("low:Q", **height), y2="high:Q")
+    middle = pairs.mark_tick(style="figure", orient="horizontal", size=12, thickness=2).encode(
+        x=x, y=alt.Y("mean:Q", **height)
+    )
+    y = alt.Y("ssc:Q", **height)
+    base = alt.Chart(inline(rows)).encode(x=x, y=y)
+    shapes = {name: shape for name, shape in _SHAPES.items() if name in known["condition"]}
+    shape = alt.Shape(
+        "condition:N",
+        scale=alt.Scale(domain=list(shapes), range=list(shapes.values())),
+        legend=alt.Legend() if len(shapes) > 1 else None,
+    )
+    points = base.mark_point(style="accent", filled=True, size=90, opacity=0.9).encode(
+        shape=shape,
+        tooltip=[
+            alt.Tooltip("name:N", title="dataset"),
+            alt.Tooltip("condition:N", title="sees"),
+            alt.Tooltip("ssc:Q", title="one text", format=".1%"),
+            alt.Tooltip("psc:Q", title="full input", format=".1%"),
+            alt.Tooltip("majority:N", title="majority"),
+        ],
+    )
+    names = _written(rows, x, y, ("psc", "ssc"))
+    return alt.layer(rule, middle, points, *names).properties(width="container", height=420)
+
+
+def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = False) -> Any:
+    """Return two columns of a comparison against each other with the trend line and its correlation.
+
+    `identity` adds the line on which both are equal, as in the paper's Figure 3.
+    """
+    known = table.drop_nulls([x, y])
+    rows = [{"name": _row_name(row), "x": row[x], "y": row[y]} for row in known.iter_rows(named=True)]
+    across, up = (
+        alt.X("x:Q", **_axis_and_scale(x, known)),
+        alt.Y("y:Q", **_axis_and_scale(y, known)),
+    )
+    base = alt.Chart(inline(rows)).encode(x=across, y=up)
+    points = base.mark_point(style="accent", filled=True, size=80, opacity=0.9, shape="circle").encode(
+        tooltip=[
+            alt.Tooltip("name:N", title="dataset"),
+            alt.Tooltip("x:Q", title=AXES[x][0], format=".1%" if AXES[x][1] else ".2f"),
+            alt.Tooltip("y:Q", title=AXES[y][0], format=".1%" if AXES[y][1] else ".2f"),
+        ]
+    )
+    layers = [points, *_written(rows, across, up, ("x", "y"))]
+    found = correlate(table, x, y)
+    said = "too few datasets for a correlation"
+    if found is not None:
+        ends = [min(row["x"] for row in rows), max(row["x"] for row in rows)]
+        line = [{"x": end, "y": found.intercept + found.slope * end} for end in ends]
+        trend = alt.Chart(inline(line)).mark_line(style="accent", strokeWidth=1.5, opacity=0.55)
+        layers.insert(0, trend.encode(x="x:Q", y="y:Q"))
+        said = f"r = {found.r:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}), {found.n} points"
+    if identity and rows:
+        low = max(min(row["x"] for row in rows), min(row["y"] for row in rows))
+        high = min(max(row["x"] for row in rows), max(row["y"] for row in rows))
+        equal = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}]))
+        layers.insert(0, equal.mark_line(style="prior").encode(x="x:Q", y="y:Q"))
+    title = alt.TitleParams(said, anchor="start", fontWeight="normal")
+    return alt.layer(*layers).properties(width="container", height=320, title=title)
+
+
+def maps_side_by_side(sets: Sequence[tuple[str, Mapping[str, pl.DataFrame], Sequence[str]]]) -> Any:
+    """Return the maps of several sets, given as (name, tables, labels), under one threshold (PECO, Figure 1)."""
+    threshold = threshold_slider([tables["clusters"] for _, tables, _ in sets])
+    maps = [
+        alt.layer(*map_layers(tables, labels, suffix=f"_{i}")).properties(
+            width=430, height=430, title=alt.TitleParams(display_text(name, 60), anchor="start")
+        )
+        for i, (name, tables, labels) in enumerate(sets)
+    ]
+    return alt.hconcat(*maps).add_params(threshold).properties(usermeta=CANVAS)
+
+
+def _row_name(row: Mapping[str, Any]) -> str:
+    condition = row.get("condition")
+    return display_text(row["name"], 40) + (", premise" if condition == "premise" else "")
+
+
+def _axis_and_scale(column: str, table: pl.DataFrame) -> dict[str, Any]:
+    """Return axis and scale of a column, with room for names on the right."""
+    title, rate = AXES[column]
+    values = table[column].to_list() or [0.0, 1.0]
+    room = max(0.06 * (max(values) - min(values)), 1e-3)
+    axis = percent_axis(title, tickCount=6) if rate else alt.Axis(title=title, tickCount=6)
+    scale = alt.Scale(domain=[min(values) - room, max(values) + 2.5 * room], nice=False, zero=False)
+    return {"axis": axis, "scale": scale}
+
+
+#: Where a name can stand beside its point, best first: how text is set, and its box relative to the point.
+_PLACES: Mapping[str, tuple[dict[str, Any], Callable[[float], tuple[float, float, float]]]] = {
+    "right": ({"align": "left", "dx": 8}, lambda width: (8, width + 8, 0)),
+    "left": ({"align": "right", "dx": -8}, lambda width: (-width - 8, -8, 0)),
+    "above": ({"align": "center", "dy": -13}, lambda width: (-width / 2, width / 2, -13)),
+    "below": ({"align": "center", "dy": 14}, lambda width: (-width / 2, width / 2, 14)),
+}
+
+
+def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any, fields: tuple[str, str]) -> list[Any]:
+    """Return the names beside their points, each where it hides neither a name nor a point."""
+    layers = []
+    placed = _placed(rows, fields)
+    for place, (text, _) in _PLACES.items():
+        here = [row for row in placed if row["place"] == place]
+        if here:
+            base = alt.Chart(inline(here)).encode(x=x, y=y, text="name:N")
+            options = {**text, "aria": False, "tooltip": False}
+            layers += [base.mark_text(style="halo", **options), base.mark_text(style="name", **options)]
+    return layers
+
+
+def _placed(rows: Sequence[Mapping[str, Any]], fields: tuple[str, str]) -> list[dict[str, Any]]:
+    if not rows:
+        return []
+    places = [
+        [(row[field] - min(r[field] for r in rows)) / _span(rows, field) * size for row in rows]
+        for field, size in zip(fields, _SIZE, strict=True)
+    ]
+    points = [(a, _SIZE[1] - b) for a, b in zip(*places, strict=True)]
+    taken = [(a - 5, a + 5, b) for a, b in points]
+    placed = []
+    for row, (across, down) in zip(rows, points, strict=True):
+        boxes = {
+            place: (across + left, across + right, down + lower)
+            for place, (_, box) in _PLACES.items()
+            for left, right, lower in [box(6.6 * len(row["name"]))]
+        }
+        free = {
+            place: sum(left < b and a < right and abs(middle - m) < 13 for a, b, m in taken)
+            for place, (left, right, middle) in boxes.items()
+        }
+        best = min(free, key=lambda place: free[place])
+        taken.append(boxes[best])
+        placed.append({**row, "place": best})
+    return placed
+
+
+def _span(rows: Sequence[Mapping[str, Any]], field: str) -> float:
+    values = [float(row[field]) for row in rows]
+    return max(max(values) - min(values), 1e-9)

@@ -1,0 +1,205 @@
+"""What weights do that make label shares equal with every feature, and what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+MOST_ROWS = 500
+_JUDGED = {
+    "constrained": "balanced features",
+    "strongest_words": "strongest words",
+    "random_bigrams": "random bigrams, not balanced",
+    "random_trigrams": "random trigrams, not balanced",
+}
+
+
+@SECTION_VIEWS.register("lexical_weights")
+def lexical_weights(card: Card, section: Section) -> SectionView:
+    """Return the balance before and after, the weights, and the cues that fall."""
+    summary = section.summary
+    return SectionView(
+        lead=_lead(summary),
+        figures=_figures(summary),
+        charts=_charts(card, section),
+        tables=[_judged(summary), *_cue_tables(card), *_balance_tables(card)],
+        notes=[f"Not balanced: {reason}." for reason in summary.get("skipped", {}).values()],
+    )
+
+
+def _lead(summary: dict[str, Any]) -> list[str]:
+    err = summary["err"]["constrained"]
+    ess = numbers.percent(summary["ess"])
+    sentences = [
+        f"With these weights the label shares of {numbers.plural(summary['constrained'], 'feature')} are "
+        f"{numbers.percent(err['after'], 2)} off target on average, {numbers.percent(err['before'], 2)} with equal "
+        f"weights. They are worth {ess} of the {numbers.plural(summary['examples'], 'example')} as effective sample "
+        "size."
+    ]
+    cues = summary.get("cues")
+    if cues:
+        before, after = cues["before"], cues["after"]
+        sentences.append(
+            f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
+            f"and {numbers.count(after['significant'])} with these, of {numbers.count(before['features'])} tested; "
+            f"{numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them raise a label's share by "
+            "10 points or more."
+        )
+    if not summary["converged"]:
+        sentences.append("The solver stopped before every feature reached its target; the table says which.")
+    return sentences
+
+
+def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
+    left = summary["features"] - summary["constrained"]
+    absent = f"{numbers.count(left)} never occur with some label" if left else "all that are frequent enough"
+    quantiles = summary["quantiles"]
+    return [
+        KeyFigure("features balanced", numbers.count(summary["constrained"]), absent),
+        KeyFigure("effective sample size", numbers.percent(summary["ess"]), "of the examples"),
+        KeyFigure("largest weight", numbers.number(summary["max_weight"]), "the mean is 1"),
+        KeyFigure(
+            "weight of most examples",
+            f"{numbers.decimal(quantiles['0.05'])}–{numbers.decimal(quantiles['0.95'])}",
+            "the middle 90 %",
+        ),
+    ]
+
+
+def _judged(summary: dict[str, Any]) -> TableView:
+    columns = [
+        Column("Judged on"),
+        Column("Features", "count"),
+        Column("Err, equal weights", "percent", "mean distance of label shares from target"),
+        Column("Err, these weights", "percent", "mean distance of label shares from target"),
+        Column(
+            "by sampling alone", "percent", "what label shares drawn at random would leave with these weights"
+        ),
+    ]
+    rows = [
+        (title, part["features"], part["before"], part["after"], part["chance_after"])
+        for name, title in _JUDGED.items()
+        if (part := summary["err"].get(name)) and part["features"]
+    ]
+    return TableView("Before and after", columns, rows, len(rows), "card.json")
+
+
+def _charts(card: Card, section: Section) -> list[ChartView]:
+    summary, tables = section.summary, card.tables
+
+    def balance() -> Any:
+        from cuecard.report.charts.lexical_weights import balance_before_after
+
+        return balance_before_after(tables["strongest_words"])
+
+    def histogram() -> Any:
+        from cuecard.report.charts.lexical_weights import weight_histogram
+
+        return weight_histogram(summary["histogram"])
+
+    def trade_off() -> Any:
+        from cuecard.report.charts.lexical_weights import err_against_ess
+
+        ridge, before = summary.get("ridge", 0.0), summary["err"]["constrained"]["before"]
+        return err_against_ess(tables["trade_off"], ridge, before)
+
+    charts = []
+    if tables["strongest_words"].height:
+        charts.append(
+            ChartView(
+                "Label balance of the strongest words",
+                balance,
+                alt="For each of the words most associated with a label, the mean distance of its label shares from "
+                "the target with equal weights and with these weights; the table below has the numbers.",
+                caption="0 % is perfect balance. Words that are rarer than the smallest count balanced can stay off.",
+            )
+        )
+    charts.append(
+        ChartView(
+            "Weights",
+            histogram,
+            alt=f"Histogram of the weights of {summary['examples']:,} examples, from "
+            f"{summary['quantiles']['0.0']:.3g} to {summary['max_weight']:.3g}; the mean is 1.",
+            caption="┆ mean weight",
+            wide=False,
+        )
+    )
+    if "trade_off" in section.tables:
+        charts.append(
+            ChartView(
+                "Balance against sample size",
+                trade_off,
+                alt="Err of the balanced features against the effective sample size, one point for every ridge.",
+                caption="Each point is a ridge (--ridge): higher ones keep more of the sample and balance less.",
+                wide=False,
+            )
+        )
+    return charts
+
+
+def _cue_tables(card: Card) -> list[TableView]:
+    if "reweighted_cues" not in card.tables or card.tables["reweighted_cues"].is_empty():
+        return []
+    frame = card.tables["reweighted_cues"]
+    columns = {
+        "feature": Column("Feature"),
+        "family": Column("Family"),
+        "label": Column("Points to", "label"),
+        "count": Column("Train", "count", "train instances that have the feature"),
+        "share_before": Column("Share, equal weights", "percent", "share of the label among them"),
+        "share_after": Column("Share, these weights", "percent", "weighted share of the same label"),
+        "q_before": Column("q, equal weights", "probability"),
+        "q_after": Column("q, these weights", "probability", "on the effective number of instances"),
+    }
+    return [
+        TableView(
+            "Cues before and after",
+            list(columns.values()),
+            frame.select(list(columns)).head(MOST_ROWS).rows(),
+            frame.height,
+            "tables/reweighted_cues.parquet",
+            searchable=True,
+        )
+    ]
+
+
+def _balance_tables(card: Card) -> list[TableView]:
+    balance, left = card.tables["balance"], card.tables["unbalanced"]
+    columns = {
+        "feature": Column("Feature"),
+        "family": Column("Family"),
+        "count": Column("Train", "count", "train instances that have the feature"),
+        "off_before": Column("Off, equal weights", "percent", "mean distance of label shares from target"),
+        "off_after": Column("Off, these weights", "percent", "mean distance of label shares from target"),
+    }
+    views = [
+        TableView(
+            "Balanced features",
+            list(columns.values()),
+            balance.select(list(columns)).head(MOST_ROWS).rows(),
+            balance.height,
+            "tables/balance.parquet",
+            searchable=True,
+        )
+    ]
+    if left.height:
+        reasons = [
+            Column("Feature"),
+            Column("Family"),
+            Column("Train", "count"),
+            Column("Reason"),
+            Column("Largest distance", "percent", "of a label's share from its target"),
+            Column("Proof"),
+        ]
+        rows = (
+            left.select("feature", "family", "count", "reason", "largest_off", "proof").head(MOST_ROWS).rows()
+        )
+        views.append(
+            TableView(
+                "Features that stay unbalanced", reasons, rows, left.height, "tables/unbalanced.parquet"
+            )
+        )
+    return views

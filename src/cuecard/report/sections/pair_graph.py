@@ -1,0 +1,138 @@
+"""Whether the graph of compared sentences gives the label away: scores, and Selection's Figures 1, 2 and 4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+#: How a set of features is called in the table.
+NAMES = {
+    "leakage": "all three",
+    "s1_freq": "frequency of the first sentence",
+    "s2_freq": "frequency of the second sentence",
+    "s1s2_inter": "two-step walks between them",
+    "without_s1_freq": "without the first frequency",
+    "without_s2_freq": "without the second frequency",
+    "without_s1s2_inter": "without the walks",
+    "advanced": "advanced graph features",
+    "unlexicalized": "length and overlap of the texts, for comparison",
+}
+
+
+@SECTION_VIEWS.register("pair_graph")
+def pair_graph(card: Card, section: Section) -> SectionView:
+    """Return scores against the majority, where the leak comes from, and where it shows."""
+    summary = section.summary
+    return SectionView(
+        lead=_lead(card, summary),
+        figures=_figures(summary),
+        charts=_charts(card),
+        tables=[_scores(card)] if "pair_graph" in card.tables else [],
+    )
+
+
+def _level(card: Card) -> str:
+    return "chance" if card.dataset.task in ("choice", "preference") else "the majority"
+
+
+def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
+    accuracy, interval = summary["accuracy"], summary["intervals"]["leakage"]
+    lead = [
+        f"Knowing only how often the two sentences occur and what they are paired with, a forest is right on "
+        f"{numbers.percent(accuracy['leakage'])} of {numbers.plural(interval['n'], 'example')} "
+        f"({numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}), where {_level(card)} is "
+        f"{numbers.percent(accuracy['majority'])}."
+    ]
+    parts = summary.get("parts")
+    if parts:
+        lead.append(
+            f"With the graph of train alone it is {numbers.percent(parts['train_only']['accuracy'])}; "
+            f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
+            "sentence with train."
+        )
+    return lead
+
+
+def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
+    graph = summary["graph"]
+    return [
+        KeyFigure("distinct sentences", numbers.count(graph["sentences"])),
+        KeyFigure("occur more than once", numbers.count(graph["sentences_repeated"])),
+        KeyFigure("most frequent", f"{numbers.count(graph['largest_frequency'])} times"),
+    ]
+
+
+def _charts(card: Card) -> list[ChartView]:
+    tables, labels = card.tables, card.dataset.labels
+
+    def scores() -> Any:
+        from cuecard.report.charts.pair_graph import accuracies
+
+        return accuracies(tables, NAMES)
+
+    def quantiles() -> Any:
+        from cuecard.report.charts.pair_graph import quantile_curves
+
+        return quantile_curves(tables, labels)
+
+    def grid() -> Any:
+        from cuecard.report.charts.pair_graph import frequency_grid
+
+        return frequency_grid(tables, labels)
+
+    def shares() -> Any:
+        from cuecard.report.charts.pair_graph import label_shares
+
+        return label_shares(tables, labels)
+
+    return [
+        ChartView(
+            "What the graph predicts",
+            scores,
+            alt="Accuracy of every set of graph features with its interval, beside the majority.",
+            caption="Accuracy with its 95 % interval; the line is the majority (for choices, a blind guess).",
+        ),
+        ChartView(
+            "Labels by how often both sentences occur",
+            grid,
+            alt="A grid of first by second sentence frequency, coloured by the share of a label.",
+            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”.",
+        ),
+        ChartView(
+            "Labels by how often a sentence occurs",
+            shares,
+            alt="Share of each label by the frequency of the first and the second sentence.",
+            caption="With 95 % intervals. Flat curves mean that frequency says nothing.",
+        ),
+        ChartView(
+            "Graph features beside similarity",
+            quantiles,
+            alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
+            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says.",
+        ),
+    ]
+
+
+def _scores(card: Card) -> TableView:
+    frame = card.tables["pair_graph"].with_columns(pl.col("features").replace(NAMES))
+    columns = [
+        Column("Features"),
+        Column("Accuracy", "percent"),
+        Column("From", "percent"),
+        Column("To", "percent"),
+        Column("p", "probability"),
+        Column("Examples", "count"),
+    ]
+    return TableView(
+        title="Accuracy of every set of features",
+        columns=columns,
+        rows=frame.select("features", "accuracy", "low", "high", "p_value", "n").rows(),
+        total=frame.height,
+        source="tables/pair_graph.parquet",
+        caption="Exact one-sided test against the majority; 95 % Wilson intervals.",
+    )

@@ -1,0 +1,82 @@
+"""P(label) for every row from forests that never saw it, paid per distinct point."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats.counted_forest import _kernels
+from cuecard.stats.counted_forest.points import FloatArray, IntArray, distinct_points
+
+
+def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, seed: int = 0) -> IntArray:
+    """Return a fold for every row, drawn at random in equal sizes; rows of one group share theirs."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return rng.permutation(np.arange(n, dtype=np.int64) % folds)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    drawn = rng.permutation(np.arange(int(codes.max(initial=-1)) + 1, dtype=np.int64) % folds)
+    return drawn[codes]
+
+
+def cross_fitted(
+    rows: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_labels: int,
+    folds: IntArray,
+    trees: int,
+    depth: int = 30,
+    seed: int = 0,
+    threads: int | None = None,
+) -> FloatArray:
+    """Return P(label | row) for every row from a random forest fitted on the rows of the other folds.
+
+    The forests are those of scikit-learn's settings (Gini, sqrt of the features tried per node, bootstrap of all
+    rows), drawn with another random generator. A fold whose complement is empty gets equal probabilities.
+    The result does not depend on the number of threads.
+    """
+    points = distinct_points(rows)
+    codes = np.asarray(labels, dtype=np.int64)
+    values, ranks = _ranked(points.values)
+    counts = points.counts(codes, n_labels)
+    point, label = np.nonzero(counts)
+    cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
+    tried = max(1, isqrt(points.values.shape[1]))
+    probabilities = np.full((len(codes), n_labels), 1 / n_labels)
+    order = np.argsort(folds, kind="stable")
+    bounds = np.searchsorted(folds[order], np.arange(int(folds.max(initial=-1)) + 2))
+
+    def one_fold(fold: int) -> None:
+        here = order[bounds[fold] : bounds[fold + 1]]
+        if here.size in (0, len(codes)):
+            return
+        held, place = np.unique(points.index[here], return_inverse=True)
+        left_out = np.bincount(points.index[here] * n_labels + codes[here], minlength=counts.size)
+        kept = (counts - left_out.reshape(counts.shape))[point, label]
+        mixed = np.random.SeedSequence([seed, fold]).generate_state(1, np.uint64)[0]
+        found = _kernels.forest(values, ranks, cells, kept, n_labels, held, trees, depth, tried, mixed)
+        probabilities[here] = found[place]
+
+    with ThreadPoolExecutor(threads or _cores()) as pool:
+        list(pool.map(one_fold, range(len(bounds) - 1)))
+    return probabilities
+
+
+def _ranked(points: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return per feature the sorted distinct values, and every point's place among them."""
+    n, n_features = points.shape
+    values = np.zeros((n_features, max(n, 1)))
+    ranks = np.zeros((n_features, n), dtype=np.int64)
+    for f in range(n_features):
+        distinct, ranks[f] = np.unique(points[:, f], return_inverse=True)
+        values[f, : len(distinct)] = distinct
+    return values, ranks
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

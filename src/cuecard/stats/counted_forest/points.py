@@ -1,0 +1,40 @@
+"""The distinct rows of a table, and which row is which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Distinct rows: row i of the table is `values[index[i]]`."""
+
+    values: FloatArray
+    index: IntArray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def counts(self, labels: npt.ArrayLike, n_labels: int) -> IntArray:
+        """Return how often every point carries every label."""
+        codes = np.asarray(labels, dtype=np.int64)
+        flat = np.bincount(self.index * n_labels + codes, minlength=len(self) * n_labels)
+        return flat.reshape(len(self), n_labels)
+
+
+def distinct_points(rows: npt.ArrayLike) -> Points:
+    """Return the distinct rows of a table of numbers in lexicographic order, with every row's number."""
+    table = np.asarray(rows, dtype=np.float64)
+    index = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:
+        values, codes = np.unique(column, return_inverse=True)
+        index = np.unique(index * len(values) + codes, return_inverse=True)[1].astype(np.int64)
+    where = np.empty(int(index.max(initial=-1)) + 1, dtype=np.int64)
+    where[index] = np.arange(len(table))
+    return Points(table[where], index)

@@ -1,0 +1,46 @@
+"""The forest scikit-learn would fit on all rows, fitted on the distinct ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats.counted_forest.points import FloatArray, distinct_points
+
+
+def forest_probabilities(
+    train: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    test: npt.ArrayLike,
+    *,
+    n_labels: int,
+    trees: int,
+    depth: int | None,
+    seed: int = 0,
+) -> FloatArray:
+    """Return P(label) for every test row from a random forest on the train rows.
+
+    The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
+    the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
+    weighted row, which leaves every count in every node, and so every split, as it was.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = np.asarray(train, dtype=np.float32)
+    y = np.asarray(labels, dtype=np.int64)
+    cells = distinct_points(np.column_stack([x, y]))
+    cell_rows = cells.values[:, :-1].astype(np.float32)
+    cell_labels = cells.values[:, -1].astype(np.int64)
+    asked = distinct_points(np.asarray(test, dtype=np.float32))
+    asked_rows = asked.values.astype(np.float32)
+    probabilities = np.zeros((len(asked), n_labels))
+    present = np.unique(y)
+    seeds = np.random.RandomState(seed)
+    for _ in range(trees):
+        tree_seed = seeds.randint(np.iinfo(np.int32).max)
+        drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
+        weights = np.bincount(cells.index[drawn], minlength=len(cells)).astype(np.float64)
+        tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
+        tree.fit(cell_rows, cell_labels, sample_weight=weights, check_input=False)
+        probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
+    return (probabilities / trees)[asked.index]

@@ -1,0 +1,65 @@
+"""Weighted shares and what weights cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from cuecard.stats._arrays import level_of
+
+
+@dataclass(frozen=True)
+class WeightedShare:
+    """A weighted share with its interval, and how many equally weighted answers carry as much."""
+
+    share: float
+    low: float
+    high: float
+    effective_n: float
+    n: int
+
+
+def effective_sample_size(weights: npt.ArrayLike) -> float:
+    """How many equally weighted rows vary as little as these: (Σ w)² / Σ w² (Kish).
+
+    >>> effective_sample_size([1, 1, 2])
+    2.6666666666666665
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    squares = float((w**2).sum())
+    return float(w.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: float = 0.95) -> WeightedShare:
+    """Weighted mean Σ w x / Σ w of values from 0 to 1, with an interval that knows the weights.
+
+    The error is that of a ratio, sqrt(Σ w² (x − mean)²) / Σ w; it is turned into the number of equally weighted
+    answers with the same error, and Wilson's interval is taken for those.
+
+    >>> found = weighted_share([1, 1, 0, 0], [3, 1, 1, 1])
+    >>> round(found.share, 3), round(found.low, 2), round(found.high, 2)
+    (0.667, 0.25, 0.92)
+    """
+    x = np.asarray(successes, dtype=np.float64)
+    w = np.asarray(weights, dtype=np.float64)
+    if x.shape != w.shape or x.ndim != 1:
+        raise ValueError("successes and weights must be one-dimensional and of the same length")
+    if (w < 0).any() or not np.isfinite(w).all():
+        raise ValueError("weights must be finite and not negative")
+    total = float(w.sum())
+    if total == 0:
+        return WeightedShare(float("nan"), 0.0, 1.0, 0.0, len(x))
+    share = float((w * x).sum() / total)
+    variance = float((w**2 * (x - share) ** 2).sum()) / total**2
+    # Without any spread (all right or all wrong) the weights alone say how many answers there are.
+    size = share * (1 - share) / variance if variance > 0 else effective_sample_size(w)
+    # Wilson's interval, for a size that need not be whole.
+    z = float(ndtri((1 + level_of(level)) / 2))
+    middle = share + z**2 / (2 * size)
+    half = z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
+    scale = 1 + z**2 / size
+    low, high = max((middle - half) / scale, 0.0), min((middle + half) / scale, 1.0)
+    return WeightedShare(share, float(low), float(high), size, len(x))

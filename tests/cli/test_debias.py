@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def rows():
+    """Pairs in which "not" goes with the label no; every 40th row has no label."""
+    rng = np.random.default_rng(0)
+    n = 400
+    label = rng.choice(["no", "yes"], n)
+    cue = rng.random(n) < np.where(label == "no", 0.6, 0.2)
+    return pl.DataFrame(
+        {
+            "genre": [f"g{i % 3}" for i in range(n)],
+            "premise": [f"p{a} p{b}" for a, b in rng.integers(0, 6, (n, 2))],
+            "hypothesis": [
+                f"h{a} {'not' if c else 'so'}" for a, c in zip(rng.integers(0, 6, n), cue, strict=True)
+            ],
+            "label": [None if i % 40 == 0 else str(y) for i, y in enumerate(label)],
+        }
+    )
+
+
+@pytest.fixture
+def train(rows, tmp_path):
+    path = tmp_path / "train.parquet"
+    rows.write_parquet(path)
+    return path
+
+
+def test_rows_come_back_as_they_were_with_a_weight(cuecard, rows, train, tmp_path):
+    out = tmp_path / "weighted.parquet"
+    ran = cuecard("debias", train, "--out", out, "--min-count", 20)
+    assert ran.code == 0, ran.err
+    weighted = pl.read_parquet(out)
+    assert weighted.drop("weight").equals(rows)
+    unlabelled = weighted["label"].is_null()
+    assert (weighted.filter(unlabelled)["weight"] == 0).all()
+    assert weighted.filter(~unlabelled)["weight"].mean() == pytest.approx(1.0)
+    share = (
+        weighted.filter(pl.col("hypothesis").str.contains("not"))
+        .group_by("label")
+        .agg(pl.col("weight").sum())
+    )
+    by_label = dict(share.drop_nulls().iter_rows())
+    assert by_label["no"] == pytest.approx(by_label["yes"], rel=1e-3)
+    assert "balanced features" in ran.out
+    assert "effective sample size" in ran.out
+    assert str(out) in ran.out
+
+
+def test_the_audit_of_the_weighted_rows_no_longer_finds_the_cue(cuecard, train, tmp_path):
+    out = tmp_path / "weighted.parquet"
+    cuecard("debias", train, "--out", out, "--min-count", 20, "--scope", "hypothesis", "--quiet")
+    arguments = ("--only", "cues", "--features", "word", "--json")
+    plain = json.loads(cuecard("audit", train, *arguments).out)["sections"]["cues"]["summary"]
+    weighted = json.loads(cuecard("audit", out, "--weights", "weight", *arguments).out)["sections"]["cues"]
+    assert plain["significant"] >= 2
+    assert weighted["summary"]["significant"] == 0
+    assert weighted["parameters"]["weights"] == "weight"
+
+
+def test_two_runs_write_the_same_bytes(cuecard, train, tmp_path):
+    written = []
+    for name in ("a", "b"):
+        cuecard("debias", train, "--out", tmp_path / f"{name}.parquet", "--min-count", 20, "--quiet")
+        written.append((tmp_path / f"{name}.parquet").read_bytes())
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_other_formats_are_written_and_read_back(cuecard, train, tmp_path, suffix):
+    out = tmp_path / f"weighted.{suffix}"
+    assert cuecard("debias", train, "--out", out, "--min-count", 20, "--quiet").code == 0
+    again = cuecard("audit", out, "--weights", "weight", "--only", "cues", "--features", "word", "--json")
+    assert json.loads(again.out)["sections"]["cues"]["status"] == "done"
+
+
+def test_a_report_holds_the_card_the_tables_and_the_charts(cuecard, train, tmp_path):
+    report = tmp_path / "report"
+    ran = cuecard(
+        "debias", train, "--out", tmp_path / "w.parquet", "--min-count", 20, "--report", report, "--quiet"
+    )
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    card = json.loads((report / "card.json").read_text())
+    summary = card["sections"]["lexical_weights"]["summary"]
+    assert summary["err"]["constrained"]["after"] < 1e-3 < summary["err"]["constrained"]["before"]
+    tables = {path.stem for path in (report / "tables").iterdir()}
+    assert tables == {
+        "balance", "examples", "reweighted_cues", "strongest_words", "trade_off", "unbalanced"
+    }  # fmt: skip
+    html = (report / "report.html").read_text()
+    for title in (
+        "Label balance of the strongest words",
+        "Balance against sample size",
+        "Cues before and after",
+    ):
+        assert title in html
+
+
+def test_choices_get_one_weight_per_question(cuecard, tmp_path):
+    rng = np.random.default_rng(3)
+    answers = rng.integers(0, 3, 200)
+    choices = [
+        [f"c{i % 7} never" if rng.random() < (0.6 if c == a else 0.2) else f"c{i % 5}" for c in range(3)]
+        for i, a in enumerate(answers)
+    ]
+    table = pl.DataFrame({"question": [f"q{i}" for i in range(200)], "choices": choices, "answer": answers})
+    path, out = tmp_path / "qa.parquet", tmp_path / "weighted.parquet"
+    table.write_parquet(path)
+    ran = cuecard(
+        "debias", path, "--out", out, "--min-count", 20, "--features", "word,position,length", "--quiet"
+    )
+    assert ran.code == 0, ran.err
+    weighted = pl.read_parquet(out)
+    assert weighted.drop("weight").equals(table)
+    assert weighted["weight"].mean() == pytest.approx(1.0)
+    has = np.array([["never" in choice for choice in row] for row in choices])
+    surplus = has[np.arange(200), answers] - has.mean(axis=1)
+    assert abs(weighted["weight"].to_numpy() @ surplus) < 0.05 < abs(surplus.sum())
+    ran = cuecard("debias", path, "--out", tmp_path / "w.csv", "--min-count", 20)
+    assert ran.code == 2
+    assert "holds lists" in ran.err
+    assert not (tmp_path / "w.csv").exists()
+
+
+def test_bad_rows_that_are_skipped_keep_their_place_with_weight_zero(cuecard, rows, tmp_path):
+    path, out = tmp_path / "ids.parquet", tmp_path / "w.parquet"
+    ids = [f"id{i}" for i in range(rows.height)]
+    ids[7] = ids[6]
+    rows.with_columns(id=pl.Series(ids)).write_parquet(path)
+    assert cuecard("debias", path, "--out", out, "--min-count", 20).code == 2
+    ran = cuecard("debias", path, "--out", out, "--min-count", 20, "--on-error", "skip", "--quiet")
+    assert ran.code == 0, ran.err
+    weighted = pl.read_parquet(out)
+    assert weighted["id"].to_list() == ids
+    assert weighted["weight"][7] == 0
+    assert weighted["weight"][6] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--out", "weights.xlsx"], ".parquet, .csv, .tsv or .jsonl"),
+        (["--out", "nowhere/weights.parquet"], "there is no folder"),
+        (["--out", "train.parquet"], "is the file that is read"),
+        (["--out", "folder.parquet"], "is a folder"),
+        (["--out", "w.parquet", "--min-count", "5000"], "lower --min-count"),
+        (["--out", "w.parquet", "--method", "lexicla"], "Did you mean 'lexical'"),
+        (["--out", "w.parquet", "--features", "wrod"], "Did you mean 'word'"),
+        (
+            ["--out", "w.parquet", "--min-count", "20", "--weight-column", "genre"],
+            "already have a column 'genre'",
+        ),
+        (["--out", "w.parquet", "--min-count", "20", "--solver", "softmax", "--ridge", "1"], "softmax"),
+        (["--out", "w.parquet", "--min-count", "20", "--max-weight", "0.5"], "above 1"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_and_writes_nothing(
+    cuecard, train, tmp_path, monkeypatch, arguments, complaint
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.parquet").mkdir()
+    before = train.read_bytes()
+    ran = cuecard("debias", "train.parquet", *arguments)
+    assert ran.code == 2
+    assert complaint in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.parquet", "train.parquet"]
+    assert train.read_bytes() == before
+
+
+def test_a_set_of_one_label_is_one_sentence(cuecard, rows, tmp_path):
+    path = tmp_path / "one.parquet"
+    rows.filter(pl.col("label") == "yes").write_parquet(path)
+    ran = cuecard("debias", path, "--out", tmp_path / "w.parquet")
+    assert ran.code == 2
+    assert "one class only, 'yes'" in ran.err
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_debris(cuecard, train, tmp_path, monkeypatch):
+    out = tmp_path / "w.parquet"
+    out.write_bytes(b"old")
+
+    def full_disk(self, path, **options):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full_disk)
+    ran = cuecard("debias", train, "--out", out, "--min-count", 20)
+    assert ran.code == 2
+    assert "No space left" in ran.err
+    assert out.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.parquet", "w.parquet"]

@@ -1,0 +1,161 @@
+"""Leakage-neutral weights: Theorem 1 by simulation, the prior by bisection, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.remedies.neutral_weights import (
+    NeutralWeighting,
+    leakage_neutral_weights,
+    weights_from_probabilities,
+)
+from cuecard.stats.weighted import weighted_share
+
+
+def neutral_world(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw labels and leakage independently; a model is right more often where leakage and label agree."""
+    label = (rng.random(n) < 0.5).astype(int)
+    leak = rng.integers(1, 5, n)
+    guess_high = leak > 2
+    right = rng.random(n) < np.where(guess_high == (label == 1), 0.9, 0.6)
+    return label, leak, right
+
+
+#: P(S = 1 | l) for leak 1, 2, 3, 4.
+INTENTION = np.array([0.15, 0.3, 0.7, 0.85])
+
+
+def selected(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Select by the intention rule: a draw is kept if the wanted label S equals Y."""
+    label, leak, right = neutral_world(n, rng)
+    intention = INTENTION[leak - 1]
+    kept = (rng.random(n) < intention) == (label == 1)
+    return label[kept], leak[kept], right[kept], intention[kept]
+
+
+def test_weighted_accuracy_covers_the_neutral_one_and_unweighted_accuracy_does_not() -> None:
+    """Theorem 1 with known P(S | l): the 95 % interval covers the truth in about 95 % of repetitions."""
+    rng = np.random.default_rng(7)
+    truth = 0.75
+    covered = np.zeros(2)
+    repetitions = 600
+    for _ in range(repetitions):
+        label, _, right, intention = selected(1200, rng)
+        weights = 1 / np.where(label == 1, intention, 1 - intention)
+        for i, used in enumerate((weights, np.ones(len(weights)))):
+            found = weighted_share(right, used)
+            covered[i] += found.low <= truth <= found.high
+    assert 0.925 < covered[0] / repetitions < 0.975
+    assert covered[1] / repetitions < 0.05
+
+
+def test_estimated_weights_recover_the_neutral_accuracy() -> None:
+    label, leak, right, intention = selected(40_000, np.random.default_rng(3))
+    found = leakage_neutral_weights(label, leak, folds=5, trees=30)
+    assert right.mean() > 0.80
+    assert np.average(right, weights=found.weights) == pytest.approx(0.75, abs=0.015)
+    known = 1 / np.where(label == 1, intention, 1 - intention)
+    np.testing.assert_allclose(found.weights, known / known.mean(), rtol=0.15)
+    assert found.prior == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_the_prior_is_the_one_that_bisection_of_equation_1_finds() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 500)
+    codes = (rng.random(500) < p**2).astype(int)
+
+    def weights_at(prior: float) -> np.ndarray:
+        intention = (1 - prior) * p / ((1 - prior) * p + prior * (1 - p))
+        return 1 / np.where(codes == 1, intention, 1 - intention)
+
+    low, high = 0.0001, 0.9999
+    for _ in range(60):
+        middle = (low + high) / 2
+        w = weights_at(middle)
+        low, high = (middle, high) if w[codes == 1].sum() / w.sum() < codes.mean() else (low, middle)
+    weights, prior = weights_from_probabilities(codes, np.column_stack([1 - p, p]))
+    assert prior[1] == pytest.approx(middle, abs=1e-9)
+    np.testing.assert_allclose(weights, weights_at(middle) / weights_at(middle).mean(), rtol=1e-8)
+
+
+def test_three_labels_keep_their_share_of_weight_and_become_independent_of_the_leak() -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.choice(["a", "b", "c"], 20_000, p=[0.5, 0.3, 0.2])
+    # Bounded, so that every label occurs at every value: beyond common support nothing can be balanced.
+    leak = np.minimum(rng.poisson(1 + 2 * (labels == "c") + (labels == "b")), 4)
+    found = leakage_neutral_weights(labels, leak, folds=5, trees=30, depth=6)
+    assert found.labels == ("a", "b", "c")
+    assert found.weights.mean() == pytest.approx(1)
+    for label in "abc":
+        mine = labels == label
+        assert found.weights[mine].sum() / found.weights.sum() == pytest.approx(mine.mean())
+        before = leak[mine].mean() - leak.mean()
+        after = np.average(leak[mine], weights=found.weights[mine]) - np.average(leak, weights=found.weights)
+        assert abs(after) < 0.05 * abs(before)
+
+
+def test_an_impossible_label_is_counted_and_gets_a_finite_weight() -> None:
+    labels = np.array([0] * 300 + [1] * 300 + [1])
+    leak = np.array([1] * 300 + [9] * 300 + [1])
+    with pytest.warns(UserWarning, match=r"1 of 601 weights would be infinite"):
+        found = leakage_neutral_weights(labels, leak, folds=601, trees=20)
+    assert found.infinite == 1
+    assert np.isfinite(found.weights).all()
+    assert found.weights.argmax() == 600
+
+
+def test_a_limit_on_weights_keeps_the_classes_shares() -> None:
+    label, leak, _, _ = selected(8000, np.random.default_rng(1))
+    free = leakage_neutral_weights(label, leak, folds=4, trees=20)
+    limited = leakage_neutral_weights(label, leak, folds=4, trees=20, max_weight=2.0)
+    assert free.weights.max() > 2
+    assert limited.weights.max() <= 2.0 + 1e-9
+    assert limited.clipped == (free.weights > 2).sum()
+    assert limited.effective_sample_size > free.effective_sample_size
+    for y in (0, 1):
+        assert limited.weights[label == y].sum() == pytest.approx((label == y).sum(), rel=1e-6)
+
+
+def test_labels_that_nothing_gives_away_get_nearly_equal_weights() -> None:
+    rng = np.random.default_rng(2)
+    found = leakage_neutral_weights(rng.integers(0, 2, 20_000), rng.integers(1, 4, 20_000), folds=5, trees=20)
+    assert found.effective_sample_size > 0.998 * 20_000
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(InputError, match="same one"):
+        leakage_neutral_weights([1, 1, 1], [1, 2, 3], folds=2)
+    with pytest.raises(InputError, match="as many"):
+        leakage_neutral_weights([0, 1, 1], [1, 2], folds=2)
+    with pytest.raises(InputError, match="missing or infinite"):
+        leakage_neutral_weights([0, 1, 1], [1, 2, np.nan], folds=2)
+    with pytest.raises(UsageError, match="folds"):
+        leakage_neutral_weights([0, 1, 1], [1, 2, 3], folds=4)
+    with pytest.raises(UsageError, match="max_weight"):
+        leakage_neutral_weights([0, 1, 1], [1, 2, 3], folds=2, max_weight=0.5)
+
+
+def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
+    rng = np.random.default_rng(0)
+    n = 3000
+    label = rng.integers(0, 2, n)
+    popular = rng.integers(0, 40, n)
+    second = np.where(rng.random(n) < np.where(label == 1, 0.6, 0.2), popular, 1000 + np.arange(n))
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)], "position": 0, "split": ["train"] * 2000 + ["test"] * 1000,
+            "premise": [f"p{i}" for i in range(n)], "hypothesis": [f"h{i}" for i in second],
+            "label": pl.Series(np.where(label == 1, "yes", "no")).cast(pl.Enum(["yes", "no"])),
+        }
+    )  # fmt: skip
+    result = NeutralWeighting(folds=10, trees=40, max_weight=50).run(Instances(table, "pair", ("yes", "no")))
+    accuracy = result.summary["leakage_accuracy"]
+    assert accuracy["unweighted"]["accuracy"] > 0.65
+    assert accuracy["weighted"]["accuracy"] < 0.57
+    assert result.examples is not None
+    assert result.examples["weight"].mean() == pytest.approx(1)
+    assert "instead of" in result.findings[0].text

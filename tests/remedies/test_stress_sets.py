@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.audits import PartialInput
+from cuecard.data import Instances
+from cuecard.data.demo import demo_choice, demo_nli
+from cuecard.errors import UsageError
+from cuecard.remedies import stress_set, write_stress_set
+from small_sets import choice_instances, pair_instances
+
+PAIRS = pair_instances([("train", f"p{i}", f"h{i}", "aab"[i % 3]) for i in range(9)])
+SOLVED = pl.DataFrame(
+    {
+        "example_id": [str(i) for i in range(9)],
+        "split": ["train"] * 9,
+        "solved_hypothesis_only": [1.0, 0, 0, 1, 0, 0, 0, 0, 0.5],
+        "solved_premise_only": [0.0, 0, 0, 0, 1, 0, 0, 0, 0],
+    }
+)
+
+
+def test_hard_is_what_no_partial_input_solves_and_easy_the_rest():
+    found = stress_set(PAIRS, SOLVED)
+    assert found.solvers == ("hypothesis_only", "premise_only")
+    assert found.part("hard").table["example_id"].to_list() == ["1", "2", "5", "6", "7", "8"]
+    assert found.part("easy").table["example_id"].to_list() == ["0", "3", "4"]
+
+
+def test_only_the_named_solvers_count():
+    found = stress_set(PAIRS, SOLVED, solvers=["hypothesis_only"])
+    assert found.part("easy").table["example_id"].to_list() == ["0", "3"]
+
+
+def test_an_example_nobody_scored_is_in_neither_part():
+    found = stress_set(PAIRS, SOLVED.filter(pl.col("example_id") != "1"))
+    assert "1" not in found.part("hard").table["example_id"].to_list()
+    assert found.summary()["examples"] == {"train/easy": 3, "train/hard": 5}
+
+
+def test_the_label_balance_of_both_parts_is_reported():
+    balance = stress_set(PAIRS, SOLVED).balance
+    hard = balance.filter(pl.col("part") == "hard")
+    assert dict(hard.select("answer", "count").iter_rows()) == {"a": 3, "b": 3}
+    assert balance.filter(pl.col("part") == "easy").select("answer", "share").rows() == [("a", 1.0)]
+
+
+def test_a_balanced_hard_part_has_as_many_of_every_label():
+    data = demo_nli(900, seed=0).instances
+    examples = PartialInput(learning_curve=False).run(data).examples
+    assert examples is not None
+    found = stress_set(data, examples, balanced=True, seed=1)
+    counts = found.balance.filter(pl.col("part") == "hard").group_by("split").agg(pl.col("count").unique())
+    assert counts["count"].list.len().to_list() == [1, 1]
+    assert found.part("easy").n_examples == stress_set(data, examples).part("easy").n_examples
+
+
+def test_partial_input_fails_on_the_hard_part_and_succeeds_on_the_easy_one():
+    data = demo_choice(400, seed=0).instances
+    examples = PartialInput(learning_curve=False).run(data).examples
+    assert examples is not None
+    divided = stress_set(data, examples).examples
+    means = dict(divided.group_by("part").agg(pl.col("solved_choices_only").mean()).iter_rows())
+    assert means["hard"] < 0.05
+    assert means["easy"] == 1
+
+
+def test_without_scores_the_audit_to_run_is_named():
+    with pytest.raises(UsageError, match="partial_input"):
+        stress_set(PAIRS, SOLVED.select("example_id", "split"))
+    with pytest.raises(UsageError, match="nothing_only"):
+        stress_set(PAIRS, SOLVED, solvers=["nothing_only"])
+
+
+def preference_instances() -> Instances:
+    table = choice_instances([("train", f"q{i}", [f"good {i}", f"bad {i}"], 0) for i in range(4)]).table
+    labels = ("chosen", "rejected")
+    renamed = (
+        table["label"].cast(pl.String).replace({"right": "chosen", "wrong": "rejected"}).cast(pl.Enum(labels))
+    )
+    return Instances(table.with_columns(label=renamed), "preference", labels, "preferences")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PAIRS.with_columns(genre=pl.lit("letters")),
+        choice_instances([("train", f"q{i}", [f"a{i}", f"b{i}", f"c{i}"], i % 3) for i in range(4)]),
+        preference_instances(),
+        Instances(PAIRS.table.with_columns(premise=pl.lit("")), "text", PAIRS.labels, "texts"),
+    ],
+    ids=["pair", "choice", "preference", "text"],
+)
+def test_written_parts_are_read_back_as_the_same_examples(data, tmp_path):
+    ids = data.table["example_id"].unique(maintain_order=True)
+    solved = pl.DataFrame(
+        {"example_id": ids, "split": "train", "solved_x": [float(i == 0) for i in range(len(ids))]}
+    )
+    paths = write_stress_set(stress_set(data, solved), tmp_path / "stress")
+    again = cc.load(paths["hard"])
+    assert again.task == data.task
+    hard = data.table.filter(pl.col("example_id") != ids[0])
+    for column in ("example_id", "premise", "hypothesis"):
+        assert again.table[column].to_list() == hard[column].to_list()
+    assert again.table["label"].cast(pl.String).to_list() == hard["label"].cast(pl.String).to_list()
+    assert pl.read_parquet(tmp_path / "stress" / "balance.parquet").height

@@ -1,0 +1,114 @@
+"""The cluster section of the report: what it says, what it draws, what it lets in."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.card import Card, audit
+from cuecard.report import write_report
+from cuecard.report.charts.comparison import maps_side_by_side
+from cuecard.report.charts.drawing import specification
+from cuecard.report.sections import section_view
+from small_sets import pair_instances
+
+BROWSER = next(
+    (p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None
+)
+EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+
+
+def made_card(
+    folder: Path, *, leak: bool, decoration: str = "", labels: tuple[str, str] = ("no", "yes")
+) -> Card:
+    """A card of texts about five topics, the first of which has one label if it leaks."""
+    rng = np.random.default_rng(0)
+    topics = ["sleep bed nap", "song stage guitar", "soup stove cook", "snow ski cold", "boat river net"]
+    rows = []
+    for i in range(300):
+        topic = i % len(topics)
+        label = labels[1] if leak and topic == 0 else labels[int(rng.integers(2))]
+        words = " ".join(rng.permutation(topics[topic].split()))
+        rows.append(("train", f"premise {i}", f"{words} {decoration} x{rng.integers(200)}", label))
+    data = pair_instances(rows, name=f"made {decoration}")
+    folder.mkdir(exist_ok=True)
+    dynamics = folder / "dynamics.csv"
+    pl.DataFrame({"example_id": data.table["example_id"], "confidence": rng.random(300)}).write_csv(dynamics)
+    return audit(
+        data,
+        only=["clusters"],
+        k=6,
+        map="pca",
+        transformations=("shuffled_words",),
+        dynamics=str(dynamics),
+    )
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory: pytest.TempPathFactory) -> Card:
+    return made_card(tmp_path_factory.mktemp("made"), leak=True)
+
+
+def test_a_leaking_set_is_said_to_differ_and_shows_everything(leaking: Card) -> None:
+    view = section_view(leaking, "clusters")
+    assert "Here they differ" in view.lead[1]
+    assert [chart.title for chart in view.charts] == [
+        "Map of meaning",
+        "Clusters that lean most",
+        "PECO curve",
+        "Does it depend on the settings?",
+        "What the score rests on",
+        "Confidence in training",
+    ]
+    for chart in view.charts:
+        assert json.dumps(chart.draw().to_dict(), allow_nan=False)
+    assert view.tables[0].rows[0][2] == "yes"
+    assert "sleep" in view.tables[0].rows[0][0]
+
+
+def test_a_clean_set_is_said_to_hold(tmp_path: Path) -> None:
+    view = section_view(made_card(tmp_path, leak=False), "clusters")
+    assert "That holds here" in view.lead[1]
+
+
+def test_the_map_grows_biased_clusters_by_a_slider_on_a_canvas(leaking: Card) -> None:
+    spec = specification(section_view(leaking, "clusters").charts[0].draw)
+    slider = next(p for p in spec["params"] if p["name"] == "threshold")
+    assert slider["bind"]["input"] == "range"
+    assert spec["usermeta"]["embedOptions"]["renderer"] == "canvas"
+    drawn = [row for data in spec["datasets"].values() for row in data] if "datasets" in spec else []
+    layers = [row for layer in spec["layer"] for row in layer.get("data", {}).get("values", [])]
+    assert sum("text" in row for row in [*drawn, *layers]) in (300, 600)
+
+
+def test_maps_stand_side_by_side_under_one_slider(leaking: Card) -> None:
+    entry = (leaking.dataset.name, leaking.tables, leaking.dataset.labels)
+    spec = maps_side_by_side([entry, ("other", *entry[1:])]).to_dict()
+    assert len(spec["hconcat"]) == 2
+    assert [p["name"] for p in spec["params"]].count("threshold") == 1
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_a_browser_draws_every_chart_and_hostile_texts_never_run(tmp_path: Path) -> None:
+    card = made_card(tmp_path / "made", leak=True, decoration=EVIL, labels=("a.b[0]", EVIL))
+    file = write_report(card, tmp_path / "report.html")
+    assert BROWSER is not None
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=15000",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", file.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    dom = re.sub(r"<script.*?</script>", "", done.stdout.decode("utf-8"), flags=re.DOTALL)
+    title = re.search(r"<title>(.*?)</title>", dom, re.DOTALL)
+    assert title is not None
+    assert title[1].endswith("· CueCard")
+    assert dom.count('data-chart="') == dom.count('data-state="drawn"') == 6
+    assert "<canvas" in dom
+    assert 'type="range"' in dom

@@ -1,0 +1,53 @@
+"""The pair graph in a report: what is said and that every chart is a valid specification."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.card import audit
+from cuecard.card.card import Card
+from cuecard.data import Instances
+from cuecard.report.sections import section_view
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def leaky_card(request: pytest.FixtureRequest) -> Card:
+    rng = np.random.default_rng(0)
+    n, k = 600, request.param
+    label = rng.integers(0, k, n)
+    repeats = rng.random(n) < np.where(label == 0, 0.9, 0.2)
+    second = [f"s{rng.integers(0, 9)}" if again else f"new {i}" for i, again in enumerate(repeats)]
+    labels = [f"<b>label {i}</b>" for i in range(k)]
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)], "position": 0, "split": ["train"] * 400 + ["test"] * 200,
+            "premise": [f"p{i // 2}" for i in range(n)], "hypothesis": second,
+            "label": pl.Series([labels[y] for y in label]).cast(pl.Enum(labels)),
+        }
+    )  # fmt: skip
+    data = Instances(table, "pair", tuple(labels))
+    return audit(data, only=["pair_graph"], forest="fast", advanced=False, unlexicalized=False)
+
+
+def test_the_lead_says_accuracy_majority_and_what_train_alone_gives(leaky_card: Card) -> None:
+    summary = leaky_card["pair_graph"].summary
+    words = " ".join(section_view(leaky_card, "pair_graph").lead).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"right on {100 * summary['accuracy']['leakage']:.1f} % of 200 examples" in words
+    assert "With the graph of train alone it is" in words
+
+
+def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> None:
+    charts = section_view(leaky_card, "pair_graph").charts
+    assert len(charts) == 4
+    for chart in charts:
+        spec = chart.draw().to_dict()
+        assert "<b>" not in chart.title
+        assert spec["datasets"] if "datasets" in spec else "values" in str(spec)
+
+
+def test_the_table_lists_every_set_of_features(leaky_card: Card) -> None:
+    (table,) = section_view(leaky_card, "pair_graph").tables
+    assert table.total == 7
+    assert table.rows[0][0] == "all three"

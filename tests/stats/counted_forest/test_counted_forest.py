@@ -1,0 +1,119 @@
+"""Forests on distinct points against scikit-learn's forests on all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+from scipy.stats import poisson as poisson_law
+from sklearn.ensemble import RandomForestClassifier
+
+from cuecard.stats.counted_forest import (
+    _kernels,
+    cross_fitted,
+    distinct_points,
+    fold_numbers,
+    forest_probabilities,
+)
+
+
+def leaky(n: int, seed: int, n_labels: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    rows = np.minimum(rng.geometric(0.35, (n, 3)), 12)
+    chance = 1 / (1 + np.exp(2 - 0.8 * rows[:, 0] + 0.3 * rows[:, 1]))
+    labels = (rng.random(n) < chance).astype(np.int64)
+    return rows, labels + (rng.random(n) < 0.3) * (n_labels > 2)
+
+
+def test_points_are_the_distinct_rows_and_counts_add_up() -> None:
+    rows, labels = leaky(500, 0)
+    points = distinct_points(rows)
+    np.testing.assert_array_equal(points.values, np.unique(rows, axis=0))
+    np.testing.assert_array_equal(points.values[points.index], rows)
+    assert points.counts(labels, 2).sum() == 500
+
+
+@pytest.mark.parametrize(("depth", "n_labels", "columns"), [(5, 2, 3), (30, 3, 3), (None, 2, 1)])
+def test_probabilities_are_bit_for_bit_those_of_scikit_learn(
+    depth: int | None, n_labels: int, columns: int
+) -> None:
+    rows, labels = leaky(1500, 1, n_labels)
+    rows = (rows - rows.mean(0))[:, :columns] / rows.std(0)[:columns]
+    train, test = rows[:1000], rows[1000:]
+    ours = forest_probabilities(train, labels[:1000], test, n_labels=n_labels, trees=30, depth=depth, seed=3)
+    theirs = (
+        RandomForestClassifier(30, max_depth=depth, random_state=3)
+        .fit(train, labels[:1000])
+        .predict_proba(test)
+    )
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_label_that_train_lacks_has_probability_zero() -> None:
+    rows, labels = leaky(200, 2)
+    found = forest_probabilities(rows, labels * 2, rows, n_labels=3, trees=5, depth=3)
+    assert (found[:, 1] == 0).all()
+    np.testing.assert_allclose(found.sum(1), 1)
+
+
+@pytest.mark.parametrize("mean", [1, 7, 24, 25, 300])
+def test_bootstrap_counts_follow_the_poisson_law(mean: int) -> None:
+    state = np.array([mean], dtype=np.uint64)
+    means = np.full(20_000, mean)
+    drawn = np.zeros(20_000, dtype=np.int64)
+    _kernels.draw(means, *_kernels.poisson_table(), _kernels.rejection_constants(means), state, drawn)
+    cuts = np.unique(poisson_law.ppf(np.linspace(0.05, 0.95, 10), mean))
+    observed = np.bincount(np.searchsorted(cuts, drawn), minlength=len(cuts) + 1)
+    shares = np.diff(np.concatenate([[0], poisson_law.cdf(cuts, mean), [1]]))
+    assert chisquare(observed, shares * len(drawn)).pvalue > 1e-4
+
+
+def test_what_was_never_seen_is_never_drawn() -> None:
+    means = np.zeros(1000, dtype=np.int64)
+    drawn = np.ones(1000, dtype=np.int64)
+    state = np.array([1], dtype=np.uint64)
+    _kernels.draw(means, *_kernels.poisson_table(), _kernels.rejection_constants(means), state, drawn)
+    assert (drawn == 0).all()
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_cross_fitted_probabilities_agree_with_scikit_learn_forests_per_fold(n_labels: int) -> None:
+    rows, labels = leaky(2000, 4, n_labels)
+    folds = fold_numbers(2000, 2, seed=1)
+    ours = cross_fitted(rows, labels, n_labels=n_labels, folds=folds, trees=150, depth=6)
+    theirs = np.empty_like(ours)
+    again = np.empty_like(ours)
+    for fold in range(2):
+        held = folds == fold
+        for seed, into in ((0, theirs), (1, again)):
+            model = RandomForestClassifier(150, max_depth=6, random_state=seed).fit(
+                rows[~held], labels[~held]
+            )
+            into[held] = model.predict_proba(rows[held])
+    noise = np.sqrt(((theirs - again) ** 2).mean())  # two forests of scikit-learn differ by this much
+    assert np.sqrt(((ours - theirs) ** 2).mean()) < 1.3 * noise
+
+
+def test_a_row_has_no_say_in_its_own_probability() -> None:
+    rows, labels = leaky(400, 5)
+    folds = fold_numbers(400, 5, seed=0)
+    before = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=20)
+    flipped = np.where(folds == 2, 1 - labels, labels)
+    after = cross_fitted(rows, flipped, n_labels=2, folds=folds, trees=20)
+    np.testing.assert_array_equal(before[folds == 2], after[folds == 2])
+    assert (before[folds != 2] != after[folds != 2]).any()
+
+
+def test_threads_do_not_change_the_result() -> None:
+    rows, labels = leaky(300, 6)
+    folds = fold_numbers(300, 7)
+    one = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=10, threads=1)
+    four = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=10, threads=4)
+    np.testing.assert_array_equal(one, four)
+
+
+def test_rows_of_a_group_share_their_fold_and_folds_are_of_equal_size() -> None:
+    groups = np.repeat(np.arange(50), 4)
+    folds = fold_numbers(200, 5, groups=groups)
+    assert all(len(set(folds[groups == g])) == 1 for g in range(50))
+    assert np.bincount(folds).tolist() == [40] * 5

@@ -1,0 +1,47 @@
+"""Weighted shares: reduce to Wilson's interval, and cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cuecard.stats import wilson
+from cuecard.stats.weighted import effective_sample_size, weighted_share
+
+
+def test_equal_weights_give_wilsons_interval() -> None:
+    right = np.arange(200) < 130
+    found = weighted_share(right, np.full(200, 3.0))
+    low, high = wilson(130, 200)
+    assert (found.share, found.low, found.high) == pytest.approx((0.65, float(low), float(high)))
+    assert found.effective_n == pytest.approx(200)
+
+
+def test_the_interval_covers_the_weighted_mean_in_about_95_percent() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.lognormal(0, 1, 100_000)
+    chance = np.clip(0.4 + 0.1 * np.log(weights), 0.05, 0.95)
+    truth = np.average(chance, weights=weights)
+    hits = 0
+    for _ in range(1000):
+        rows = rng.integers(0, len(weights), 800)
+        found = weighted_share(rng.random(800) < chance[rows], weights[rows])
+        hits += found.low <= truth <= found.high
+    assert 0.92 < hits / 1000 < 0.975
+
+
+def test_all_right_still_has_an_interval() -> None:
+    found = weighted_share(np.ones(50), np.ones(50))
+    assert found.high == 1
+    assert 0.9 < found.low < 1
+
+
+def test_one_heavy_row_is_worth_about_one_row() -> None:
+    assert effective_sample_size([1000, 1, 1]) == pytest.approx(1.004, abs=1e-3)
+    assert effective_sample_size([]) == 0
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.inf]])
+def test_weights_that_cannot_be_are_refused(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match="weights"):
+        weighted_share([1, 0], weights)
