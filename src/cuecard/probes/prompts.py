@@ -124,7 +124,9 @@ def prompted_predictions(
     return [_read(prompt, part, examples, endpoint) for prompt, part in zip(prompts, parts, strict=True)]
 
 
-def _read(prompt: Prompt, replies: Sequence[Reply], examples: TestExamples, endpoint: Endpoint) -> Predictions:
+def _read(
+    prompt: Prompt, replies: Sequence[Reply], examples: TestExamples, endpoint: Endpoint
+) -> Predictions:
     """Return the answers that the replies to one prompt hold."""
     answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
     by_probability = 0
