@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cuecard.data.demo import demo_choice, demo_nli, write_demo
+from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,7 +21,9 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 def files(tmp_path_factory) -> Path:
     """The files that the pages speak of."""
     folder = tmp_path_factory.mktemp("docs")
-    written = write_demo(demo_nli(1_500, seed=0), folder)
+    demo = demo_nli(1_500, seed=0)
+    written = write_demo(demo, folder)
+    demo_predictions(demo, follow=0.5).filter(pl.col("split") == "test").write_csv(folder / "bert.csv")
     pairs = pl.read_parquet(written["train"]).head(400)
     pairs.rename({"premise": "first", "hypothesis": "second", "label": "gold"}).write_csv(
         folder / "pairs.csv"

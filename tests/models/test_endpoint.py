@@ -106,3 +106,7 @@ def test_log_probabilities_are_kept(script):
 def test_an_address_that_is_none_is_refused():
     with pytest.raises(UsageError, match=r"127\.0\.0\.1"):
         check_endpoint("localhost:8080")
+    for secret in ("https://me:sk-secret@host/v1", "https://host/v1?key=sk-secret"):
+        with pytest.raises(UsageError, match="--key-variable") as refused:
+            Endpoint(secret, "tiny")
+        assert "sk-secret" not in str(refused.value)

@@ -135,7 +135,7 @@ def test_the_command_asks_keeps_answers_and_goes_on(cuecard, demo, tmp_path, mon
         call += ["--answers", tmp_path / "answers.jsonl", "--out", tmp_path / "out"]
         ran = cuecard(*call, "--max-requests", 25, "--quiet")
         assert ran.code == 2
-        assert "25 of 30 questions are answered and kept" in ran.err
+        assert "25 of 60 questions are answered and kept" in ran.err
         ran = cuecard(*call)
         assert ran.code == 0
         assert sum(script.answered.values()) == 60

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
 from cuecard.models.answer_cache import AnswerCache, content_key
@@ -68,6 +69,10 @@ class Endpoint:
     pause: float = 1.0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse an address with a secret in it: addresses stand on cards and in errors."""
+        check_endpoint(self.url)
+
     def ask(
         self,
         questions: Sequence[Question],
@@ -81,7 +86,7 @@ class Endpoint:
         so the next call goes on from there.
         """
         cache = cache if cache is not None else AnswerCache()
-        keys = [content_key(self._body(question)) for question in questions]
+        keys = [content_key({"url": self.url, **self._body(question)}) for question in questions]
         missing = {key: q for key, q in zip(keys, questions, strict=True) if cache.get(key) is None}
         if missing:
             _Run(self, cache).all(missing, progress)
@@ -227,9 +232,15 @@ def _httpx() -> Any:
 
 
 def check_endpoint(url: str) -> None:
-    """Raise if an address is not one that can be asked."""
-    if not url.startswith(("http://", "https://")):
+    """Raise if an address is not one that can be asked, or may hold a secret."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
         raise UsageError(f"--endpoint takes an address such as http://127.0.0.1:8080/v1, not {url!r}.")
+    if "@" in parts.netloc or parts.query:
+        raise UsageError(
+            f"The address of {parts.hostname} has a user, a password or a query in it; "
+            "give the plain address, and the key in an environment variable (--key-variable)."
+        )
 
 
 __all__ = ["Endpoint", "EndpointError", "Question", "Reply", "check_endpoint"]

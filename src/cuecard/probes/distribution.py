@@ -98,7 +98,7 @@ class DistributionTest:
         counts = np.bincount(gold, minlength=len(labels))
         flat = 1 / len(labels)
         if counts.min() < self.min_per_label:
-            return _untested(int(counts.sum()), labels, train, flat, counts)
+            return _untested(int(counts.sum()), labels, train, np.full(len(labels), flat), counts, usual)
         found = flattened_distribution(
             predicted, gold, label_count=len(labels), draws=self.draws, seed=self.seed
         )
@@ -151,7 +151,7 @@ class DistributionTest:
             found = flattened_choice(picked, right, m, sizes, draws=self.draws, seed=self.seed)
         if found is None:
             flat = float((m / sizes).sum() / m.sum()) if len(m) else float("nan")
-            return _untested(len(right), labels, train, flat, counts)
+            return _untested(len(right), labels, train, np.array([flat, 1 - flat]), counts, usual)
         flats = np.array([found.flat, 1 - found.flat])
         ends = {0: (found.share, found.low, found.high)}
         ends[1] = (1 - found.share, 1 - found.high, 1 - found.low)
@@ -216,14 +216,26 @@ def _members(cues: CueSet, i: int) -> Bools:
     return column
 
 
-def _untested(n: int, labels: Sequence[str], train: Any, flat: float, counts: Any) -> dict[str, Any]:
-    """Return what is known of a cue too few test examples have, with one of the labels at least."""
-    flats = [flat] * len(labels) if len(labels) != 2 else [flat, 1 - flat]
+def _untested(
+    n: int, labels: Sequence[str], train: Any, flat: Any, counts: Any, usual: int
+) -> dict[str, Any]:
+    """Return what is known of a cue that too few test examples of some label have."""
     shares = [
-        {"answer": label, "train_share": float(train[c]), "flat": flats[c], "test_count": int(counts[c])}
-        for c, label in enumerate(labels)
+        {
+            "answer": label,
+            "train_share": float(train[code]),
+            "flat": float(flat[code]),
+            "test_count": int(counts[code]),
+        }
+        for code, label in enumerate(labels)
     ]
-    return {"shares": shares, "test": {"n": n, "per_label": int(counts.min())}}
+    known = {
+        "n": n,
+        "per_label": int(counts.min()),
+        "train_share": float(train[usual]),
+        "flat": float(flat[usual]),
+    }
+    return {"shares": shares, "test": known}
 
 
 def _findings(tests: pl.DataFrame) -> list[Finding]:

@@ -17,7 +17,7 @@ from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError
 from cuecard.models.answer_cache import AnswerCache
-from cuecard.models.endpoint import Endpoint, Question
+from cuecard.models.endpoint import Endpoint, Question, Reply
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.answer_parsing import likeliest_answer, parsed_answer
 from cuecard.probes.cue_set import CueSet
@@ -109,39 +109,43 @@ def prompted_predictions(
     else the text is read. Answers that cannot be read are counted, never guessed.
     """
     examples = check_test(data)
-    cache = cache if cache is not None else AnswerCache()
-    found = []
-    for prompt in prompts:
-        questions = [
-            Question(
-                prompt.render(examples, i),
-                max_tokens=LONG_ANSWER if prompt.steps else SHORT_ANSWER,
-                logprobs=not prompt.steps,
-            )
-            for i in range(len(examples))
-        ]
-        replies = endpoint.ask(questions, cache, progress=progress)
-        answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
-        by_probability = 0
-        for i, reply in enumerate(replies):
-            possible = possible_answers(examples, i)
-            shares = {} if prompt.steps else likeliest_answer(reply.first_tokens, possible)
-            picked = max(shares, key=lambda answer: shares[answer]) if shares else None
-            by_probability += picked is not None
-            if picked is None:
-                texts = examples.choices[i].to_list() if examples.instances.grouped else ()
-                picked = parsed_answer(reply.text, possible, texts)
-            if picked is not None:
-                answers[i] = possible.index(picked)
-        unread = int((answers == UNANSWERED).sum())
-        notes = (
-            f"{by_probability:,} answers by log-probability, {len(answers) - by_probability - unread:,} by text, "
-            f"{unread:,} could not be read and count as wrong.",
+    questions = [
+        Question(
+            prompt.render(examples, i),
+            max_tokens=LONG_ANSWER if prompt.steps else SHORT_ANSWER,
+            logprobs=not prompt.steps,
         )
-        found.append(
-            Predictions(f"{endpoint.model} · {prompt.name}", answers, None, endpoint.url, notes, prompt.name)
-        )
-    return found
+        for prompt in prompts
+        for i in range(len(examples))
+    ]
+    # Asked in one go, so that a budget is one for all prompts.
+    replies = endpoint.ask(questions, cache, progress=progress)
+    parts = [replies[k * len(examples) : (k + 1) * len(examples)] for k in range(len(prompts))]
+    return [_read(prompt, part, examples, endpoint) for prompt, part in zip(prompts, parts, strict=True)]
+
+
+def _read(
+    prompt: Prompt, replies: Sequence[Reply], examples: TestExamples, endpoint: Endpoint
+) -> Predictions:
+    """Return the answers that the replies to one prompt hold."""
+    answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
+    by_probability = 0
+    for i, reply in enumerate(replies):
+        possible = possible_answers(examples, i)
+        shares = {} if prompt.steps else likeliest_answer(reply.first_tokens, possible)
+        picked = max(shares, key=shares.__getitem__) if shares else None
+        by_probability += picked is not None
+        if picked is None:
+            texts = examples.choices[i].to_list() if examples.instances.grouped else ()
+            picked = parsed_answer(reply.text, possible, texts)
+        if picked is not None:
+            answers[i] = possible.index(picked)
+    unread = int((answers == UNANSWERED).sum())
+    note = (
+        f"{by_probability:,} answers by log-probability, {len(answers) - by_probability - unread:,} by text, "
+        f"{unread:,} could not be read and count as wrong."
+    )
+    return Predictions(f"{endpoint.model} · {prompt.name}", answers, None, endpoint.url, (note,), prompt.name)
 
 
 @dataclass(frozen=True)
