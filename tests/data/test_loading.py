@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cuecard.data import COLUMNS, load
+from cuecard.errors import InputError
 
 PAIRS = pl.DataFrame(
     {
@@ -67,6 +68,30 @@ def test_choices_in_columns_may_be_fewer_in_some_rows():
     data = load(frame)
     assert data.table["hypothesis"].to_list() == ["a", "b", "c", "d", "e"]
     assert data.table["label"].to_list() == ["wrong", "wrong", "right", "wrong", "right"]
+
+
+def test_a_gap_among_the_columns_of_choices_moves_no_answer():
+    frame = pl.DataFrame(
+        {"question": ["p", "q"], "A": ["a", "e"], "B": [None, "f"], "C": ["c", "g"], "D": ["d", "h"]}
+    ).with_columns(answer=pl.Series(["C", "D"]))
+    right = load(frame).table.filter(pl.col("label") == "right")
+    assert right.select("position", "hypothesis").rows() == [(1, "c"), (3, "h")]
+
+
+def test_nulls_that_pad_a_list_are_no_choices_but_an_empty_text_is_one():
+    lists = [["a", "b", None, None], ["c", None, "e", "f"], ["g", "", "i", None]]
+    frame = pl.DataFrame({"question": list("pqr"), "choices": lists, "answer": [1, 3, 1]})
+    padded = frame.with_columns(pl.col("choices").cast(pl.Array(pl.String, 4)))
+    for source in (frame, padded):
+        table = load(source).table
+        assert table["hypothesis"].to_list() == ["a", "b", "c", "e", "f", "g", "", "i"]
+        assert table.filter(pl.col("label") == "right")["hypothesis"].to_list() == ["b", "f", ""]
+
+
+def test_an_answer_that_names_a_missing_choice_is_an_error():
+    frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", None, "c"], ["d", "e", "f"]]})
+    with pytest.raises(InputError, match="Row 1 of the given table has the answer 'B'.*none of its 2 choices"):
+        load(frame.with_columns(answer=pl.Series(["B", "C"])))
 
 
 def test_choices_inside_a_question_object_are_found(tmp_path):

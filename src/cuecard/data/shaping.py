@@ -122,7 +122,7 @@ def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
         problems.append(
             _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
         )
-    return _Parts(premise, table.choices, right, tuple(problems))
+    return _Parts(premise, table.present, right, tuple(problems))
 
 
 def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
@@ -180,7 +180,7 @@ def _grouped(frame: pl.DataFrame, parts: _Parts, scheme: Scheme) -> pl.DataFrame
         .cast(scheme.labels.dtype)
     )
     long = frame.with_columns(position=at, _right=pl.Series(parts.right)).explode("hypothesis", "position")
-    return long.with_columns(label=label, hypothesis=pl.col("hypothesis").fill_null(""))
+    return long.with_columns(label=label)
 
 
 def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
