@@ -46,6 +46,15 @@ def test_a_value_mapped_to_nothing_is_a_missing_label():
 
 def test_unlabelled_rows_can_be_a_class_of_their_own():
     assert learn(["b", "a", "-"], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    assert learn(["b", "a", None], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    mapped = {"mapping": {"a": "x", "b": "y", "c": None}, "keep_unlabelled": True}
+    assert learn(["b", "a", "c"], **mapped).names == ("x", "y", "unlabelled")
+    assert learn(["b", "a", "unknown"], **mapped).names == ("x", "y", "unlabelled")
+
+
+def test_without_unlabelled_rows_there_is_no_class_for_them():
+    assert learn(["b", "a"], keep_unlabelled=True).names == ("a", "b")
+    assert learn(["0", "1"], mapping={"0": "x", "1": "y"}, keep_unlabelled=True).names == ("x", "y")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cuecard.data import COLUMNS, load
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 
 PAIRS = pl.DataFrame(
     {
@@ -165,12 +165,22 @@ def test_rows_without_a_label_are_dropped_and_counted_or_kept_as_a_class():
     assert kept.table["label"].to_list() == ["x", "unlabelled", "unlabelled", "y"]
 
 
-def test_examples_without_an_answer_are_dropped_whole_or_kept_as_a_class():
+def test_examples_without_an_answer_are_dropped_whole():
     frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", "b"], ["c", "d"]], "answer": ["A", ""]})
     data = load(frame)
     assert (data.n_examples, data.report.dropped) == (1, {"missing answer": 1})
-    kept = load(frame, keep_unlabelled=True)
-    assert kept.table["label"].to_list() == ["right", "wrong", "unlabelled", "unlabelled"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"question": ["p", "q"], "choices": [["a", "b"], ["c", "d"]], "answer": ["A", ""]},
+        {"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"]},
+    ],
+)
+def test_choices_have_no_class_for_unlabelled_examples(columns):
+    with pytest.raises(UsageError, match="--keep-unlabelled is for pairs and texts"):
+        load(pl.DataFrame(columns), keep_unlabelled=True)
 
 
 def test_labels_outside_a_given_mapping_are_counted_as_unknown():

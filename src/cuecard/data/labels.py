@@ -64,8 +64,10 @@ def learn_labels(
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
     already are one of its names stay. Any other counts as unknown, or keeps its own name if not `strict`.
+    Where rows have no label, `keep_unlabelled` adds a class for them.
     """
     mapping = {str(raw): name for raw, name in mapping.items()} if mapping else None
+    values = set(values)
     seen = {v for v in values if v is not None}
     missing = {v for v in seen if v.strip() in MISSING and v not in (mapping or {})}
     rest = seen - missing
@@ -102,8 +104,8 @@ def learn_labels(
             "give rows of at least two classes, or name another column with --columns label=…"
         )
     ordered = {raw: known[raw] for raw in sorted(known)}
-    if keep_unlabelled:
-        names = [*names, *([] if UNLABELLED in names else [UNLABELLED])]
+    if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
+        names.append(UNLABELLED)
     return LabelScheme(tuple(names), ordered, unmapped)
 
 

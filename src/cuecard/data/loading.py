@@ -43,8 +43,9 @@ def load(
 
     `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), and
     `labels` names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless
-    `keep_unlabelled` makes them a class. `holdout` moves a share of train that has no sentence in common with
-    the rest to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the
+    `keep_unlabelled` makes them a class; questions without an answer always are, and the option is refused
+    for choices and preferences. `holdout` moves a share of train that has no sentence in common with the rest
+    to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the
     first rows of each split.
 
     Examples are called by the user's id column or by their row number, counted from 1. The position of a

@@ -128,6 +128,8 @@ def _label_values(paths: list[Path], columns: Columns, rows: int, on_error: OnEr
         for raw in parts_of(path, rows=rows, on_error=on_error, columns=wanted):
             if column in raw.frame.columns:
                 values |= set(label_texts(raw.frame[column]).unique().to_list())
+            elif raw.frame.height:
+                values.add(None)
     return values
 
 
