@@ -39,18 +39,19 @@ class Scan:
 
     def __iter__(self) -> Iterator[Instances]:
         for split, paths in self.paths.items():
-            before = 0
+            in_earlier_files = 0
             for path in paths:
                 scheme = self.schemes[split]
+                n_read = 0
                 for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error):
+                    n_read += raw.n_read
                     if raw.frame.height == 0:
-                        before += raw.n_read
                         continue
                     complete = _complete(raw, scheme.columns)
-                    shaped = shape(complete, split, scheme, start=before)
-                    before += raw.n_read
+                    shaped = shape(complete, split, scheme, start=in_earlier_files)
                     report = load_report([raw], scheme.columns, [shaped])
                     yield Instances(shaped.table, self.task, self.labels, self.name, report)
+                in_earlier_files += n_read
 
 
 def scan(

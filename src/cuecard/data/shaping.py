@@ -44,7 +44,7 @@ class _Parts:
 
 
 def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
-    """Return a raw table as rows of instances; `start` is how many rows of the split came before."""
+    """Return a raw table as rows of instances; `start` is how many rows of the split earlier files have."""
     columns = scheme.columns
     ids = ids_of(raw, _id_column(columns), explicit="id" in columns.explicit, start=start)
     parts = _parts(raw, scheme)
