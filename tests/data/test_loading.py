@@ -221,6 +221,22 @@ def test_extra_columns_with_names_that_instances_need_get_a_prefix():
     assert data.table["split"].unique().to_list() == ["train"]
 
 
+def test_no_extra_column_is_lost_to_another_of_its_name():
+    frame = PAIRS.with_columns(gold_label=pl.col("label"), original_label=pl.Series(["p", "q", "r"]))
+    data = load(frame)
+    assert data.table["original_label"].to_list() == ["p", "q", "r"]
+    assert data.table["original_original_label"].to_list() == PAIRS["label"].to_list()
+
+
+def test_extra_columns_of_questions_may_have_any_name():
+    frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", "b"], ["c", "d", "e"]], "answer": [0, 1]})
+    extras = {"_right": ["x", "y"], "right": [5, 6], "row": [7, 8]}
+    table = load(frame.with_columns(**{name: pl.Series(values) for name, values in extras.items()})).table
+    for name, (first, second) in extras.items():
+        assert table[name].to_list() == [first] * 2 + [second] * 3
+    assert table["label"].to_list() == ["right", "wrong", "wrong", "right", "wrong"]
+
+
 def test_limit_takes_the_first_rows_of_each_split(tmp_path):
     PAIRS.write_parquet(tmp_path / "x.parquet")
     PAIRS.write_csv(tmp_path / "x.csv")
