@@ -190,6 +190,13 @@ def test_labels_outside_a_given_mapping_are_counted_as_unknown():
     assert data.report.dropped == {"missing label": 1, "unknown label": 1}
 
 
+def test_labels_that_look_alike_are_noted_once():
+    frame = pl.DataFrame({"text": list("abc"), "label": ["Yes", "yes", "no"]})
+    data = load(frame, test=frame)
+    assert len(data.report.notes) == 1
+    assert "'Yes', 'yes' differ only in case" in data.report.notes[0]
+
+
 def test_missing_texts_are_empty_and_noted():
     data = load(pl.DataFrame({"text": ["a", None], "label": ["x", "y"]}))
     assert data.table["hypothesis"].to_list() == ["a", ""]

@@ -90,7 +90,7 @@ def scan(
         roles["train"].task,
         schemes["train"].labels.names,
         name or dataset_name(train, preset),
-        LoadReport(files, report.recognised),
+        LoadReport(files, report.recognised, notes=schemes["train"].labels.notes),
         rows,
         paths,
         schemes,

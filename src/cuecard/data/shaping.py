@@ -56,7 +56,7 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         problems.append(_repeated(columns, ids.values, ids.repeated))
     if problems:
         return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
-    notes = raw.notes + _empty_notes(raw, columns)
+    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns)
     if ids.group:
         notes += (
             f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
