@@ -89,7 +89,11 @@ def test_a_choice_that_only_differs_in_the_separator_is_no_duplicate():
 
 def test_an_answer_written_in_another_way_is_the_same_answer():
     data = choice_instances(
-        [("train", "Well?", ["Yes.", "No."], 0), ("train", "well", ["yes", "no"], 0), ("train", "?", ["a", "b"], 0)]
+        [
+            ("train", "Well?", ["Yes.", "No."], 0),
+            ("train", "well", ["yes", "no"], 0),
+            ("train", "?", ["a", "b"], 0),
+        ]
     )
     result = Overview().run(data)
     assert result.summary["conflicting_labels"] == 0
@@ -123,7 +127,12 @@ def test_a_test_question_overlaps_as_soon_as_one_of_its_choices_does():
 
 def test_empty_texts_are_in_no_overlap():
     data = pair_instances(
-        [("train", "", "", "yes"), ("train", "a", " ", "no"), ("test", "", "", "no"), ("test", "b", "", "yes")]
+        [
+            ("train", "", "", "yes"),
+            ("train", "a", " ", "no"),
+            ("test", "", "", "no"),
+            ("test", "b", "", "yes"),
+        ]
     )
     overlap = Overview().run(data).summary["overlap"]
     assert overlap == {"pair": 0, "hypothesis": 0, "premise": 0, "sentence": 0, "test_examples": 2}

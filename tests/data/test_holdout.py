@@ -82,5 +82,7 @@ def test_the_seed_decides_and_examples_stay_whole():
 
 
 def test_sentences_are_the_same_up_to_case_and_punctuation():
-    data = pairs([("A dog.", "b"), ("c", "a dog"), ("d", "e"), ("C!", "f"), ("?", "g"), ("!", "h"), (" ", "i")])
+    data = pairs(
+        [("A dog.", "b"), ("c", "a dog"), ("d", "e"), ("C!", "f"), ("?", "g"), ("!", "h"), (" ", "i")]
+    )
     assert sentence_components(data).tolist() == [0, 0, 1, 0, 2, 3, 4]

@@ -71,7 +71,7 @@ def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_the
 
 def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renames_it():
     values = ["count", "measure", "name"]
-    with pytest.raises(InputError, match="x.csv has a label called 'count'") as caught:
+    with pytest.raises(InputError, match=r"x\.csv has a label called 'count'") as caught:
         learn(values)
     option = str(caught.value).rpartition("--labels ")[2].removesuffix(".").replace("NAME", "number")
     renamed = learn(values, mapping=parse_labels(option))

@@ -90,7 +90,9 @@ def test_nulls_that_pad_a_list_are_no_choices_but_an_empty_text_is_one():
 
 def test_an_answer_that_names_a_missing_choice_is_an_error():
     frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", None, "c"], ["d", "e", "f"]]})
-    with pytest.raises(InputError, match="Row 1 of the given table has the answer 'B'.*none of its 2 choices"):
+    with pytest.raises(
+        InputError, match=r"Row 1 of the given table has the answer 'B'.*none of its 2 choices"
+    ):
         load(frame.with_columns(answer=pl.Series(["B", "C"])))
 
 

@@ -45,12 +45,14 @@ class RawTable:
         if self.rows is not None:
             return self.rows
         sizes = np.asarray(self.sizes)
-        return np.arange(1, self.frame.height + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        starts: npt.NDArray[np.int64] = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.arange(1, self.frame.height + 1, dtype=np.int64) - starts
 
     @property
     def numbers_throughout(self) -> npt.NDArray[np.int64]:
         """The rows' numbers counted on from file to file; a row left out keeps its number to itself."""
-        return self.numbers + self.first_row + np.repeat(self.rows_before, self.sizes)
+        before: npt.NDArray[np.int64] = np.repeat(self.rows_before, self.sizes)
+        return self.numbers + before + self.first_row
 
     @property
     def where(self) -> str:

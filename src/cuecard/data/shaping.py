@@ -220,10 +220,7 @@ def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> pl.DataFrame:
             while list(names.values()).count(names[name]) > 1:
                 names[name] = f"original_{names[name]}"
     return pl.DataFrame(
-        [
-            (_typed(raw.frame[name]) if raw.untyped else raw.frame[name]).alias(names[name])
-            for name in kept
-        ]
+        [(_typed(raw.frame[name]) if raw.untyped else raw.frame[name]).alias(names[name]) for name in kept]
     )
 
 
