@@ -26,9 +26,9 @@ def test_a_broken_plugin_is_named_and_the_others_work(tmp_path, monkeypatch):
     for _ in range(2):  # the answer is the same at every look-up
         assert things.names() == ["good"]
         assert things.get("good").__name__ == "Good"
-        with pytest.raises(UsageError, match="'bad'.*broken_plugin.*no_such_package"):
+        with pytest.raises(UsageError, match=r"'bad'.*broken_plugin.*no_such_package"):
             things.get("bad")
-        with pytest.raises(UsageError, match="'odd'.*odd_plugin.*no phrase"):
+        with pytest.raises(UsageError, match=r"'odd'.*odd_plugin.*no phrase"):
             things.get("odd")
         assert set(things.broken) == {"bad", "odd"}
 

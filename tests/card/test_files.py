@@ -99,22 +99,21 @@ def test_a_failure_at_any_move_leaves_the_folder_as_it_was(small_card, tmp_path,
     before = content(tmp_path)
     small_card.provenance.command = "another run"
     card = with_table(small_card, "fresh")
-    move, moves = os.replace, 0
+    move, left = os.replace, 0
 
     def failing(source, target):
-        nonlocal moves
-        moves += 1
-        if moves == failing_move:
+        nonlocal left
+        left -= 1
+        if left == 0:
             raise stop
         move(source, target)
 
     monkeypatch.setattr(os, "replace", failing)
-    for failing_move in range(1, 2 * len(card.tables) + 3):
-        moves = 0
+    for nth in range(1, 2 * len(card.tables) + 3):
+        left = nth
         with pytest.raises(type(stop)):
             save_card(card, tmp_path)
         assert content(tmp_path) == before
-    moves = failing_move = 0
     save_card(card, tmp_path)
     assert load_card(tmp_path).provenance.command == "another run"
     assert not (tmp_path / "tables" / "stale.parquet").exists()
