@@ -19,7 +19,7 @@ def test_a_finding_stands_alone_in_an_issue(card: Card) -> None:
         "| Measured | 81.4 % |",
         "| 95 % interval | 78.8 % to 83.7 % |",
         "| Chance | 33.3 % |",
-        "| Examples | 992 |",
+        "| Instances | 992 |",
         "| Data | tiny, 3,000 train, 300 test |",
         "| Fingerprint | `b2:0123abcd` |",
         "scope = hypothesis; min\\_count = 5; null = binomial",

@@ -21,6 +21,7 @@ from cuecard.stats import lmi, wilson
 from cuecard.text import Encoded, presence_counts, tokenise
 from cuecard.wording import listed
 
+FAMILY_OF_LENGTH = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
 COMPANIONS = 10
 MIN_TOGETHER = 5
 FEW = 50
@@ -93,10 +94,9 @@ def named_feature(cue: str, tokeniser: str, families: Sequence[Family]) -> tuple
         if prefix == Regexes.name:
             raise UsageError(f"{cue!r} needs its pattern: --regex {rest.strip() or 'NAME'}=PATTERN.")
     tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
-    families = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
-    if len(tokens) not in families:
+    if len(tokens) not in FAMILY_OF_LENGTH:
         raise UsageError(f"{cue!r} is not a cue: give one to four words, or family:feature.")
-    return FAMILIES.get(families[len(tokens)])(), " ".join(tokens)
+    return FAMILIES.get(FAMILY_OF_LENGTH[len(tokens)])(), " ".join(tokens)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:
