@@ -94,6 +94,30 @@ def calibration(repeats: int) -> list[dict[str, Any]]:
     return rows
 
 
+def draw(rows: list[dict[str, Any]], path: str) -> None:
+    """Write a chart: raw scores of label-free sets depend on n and k, the excess does not."""
+    import altair as alt
+
+    from cuecard.report.charts.drawing import inline, themed
+
+    panels = []
+    for column, title in (("raw_score", "PECO of shuffled labels"), ("excess", "excess over the null mean")):
+        base = alt.Chart(inline(row | {"clusters": str(row["k"])} for row in rows)).encode(
+            x=alt.X(
+                "n:Q",
+                title="sentences",
+                scale=alt.Scale(type="log", domain=[450, 11_000], nice=False),
+                axis=alt.Axis(values=[500, 1_000, 2_000, 5_000, 10_000]),
+            ),
+            y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(domain=[-1, 20])),
+            color=alt.Color("clusters:N", sort=["10", "25", "50", "100"], title="clusters"),
+        )
+        panels.append(
+            (base.mark_line(strokeWidth=2) + base.mark_circle(size=45)).properties(width=300, height=220)
+        )
+    themed(alt.hconcat(*panels)).save(path)
+
+
 def _uniformity(p: npt.NDArray[np.float64]) -> float:
     """Return the p-value of a Kolmogorov–Smirnov test that p is uniform."""
     from scipy.stats import kstest
@@ -106,6 +130,7 @@ def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.clusters")
     parser.add_argument("--calibration", action="store_true", help="simulate the null instead")
     parser.add_argument("--repeats", type=int, default=200, help="shuffled sets per cell of the calibration")
+    parser.add_argument("--chart", help="also draw the calibration into this file (.svg, .png)")
     arguments = parser.parse_args(argv)
     if arguments.calibration:
         rows = calibration(arguments.repeats)
@@ -116,6 +141,8 @@ def main(argv: list[str]) -> None:
                 f"{row['mean_p']:7.3f} {row['rejected_at_5_percent']:8.3f}"
             )
         print(f"written to {write_json('clusters_calibration', {'rows': rows})}")
+        if arguments.chart:
+            draw(rows, arguments.chart)
         return
     figures = speed()
     print(f"scikit-learn KMeans, {POINTS:,} × {DIMENSIONS}, k = {K}: {figures['kmeans_seconds']:.2f} s")

@@ -7,9 +7,9 @@ silently missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from cuecard.data import Instances, Task
 
 Severity = Literal["high", "medium", "low", "info"]
 Status = Literal["done", "skipped", "failed"]
+#: From the most to the least serious.
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,23 @@ class Finding:
     n: int | None = None
     evidence: tuple[Evidence, ...] = ()
     cue: str = ""  # as `cuecard explain` takes it
+
+
+class Graded(Protocol):
+    """Anything with a severity: a finding, here or on a card."""
+
+    @property
+    def severity(self) -> Severity:
+        """How serious it is."""
+        ...
+
+
+G = TypeVar("G", bound=Graded)
+
+
+def most_serious_first(findings: Iterable[G]) -> list[G]:
+    """Return the findings by severity, otherwise in the order they came in."""
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cuecard.errors import UsageError
 
@@ -19,17 +19,32 @@ def unknown_name(kind: str, name: str, known: list[str]) -> UsageError:
     return UsageError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(sorted(known))}.")
 
 
+def lacking(*members: str) -> Callable[[Any], str]:
+    """Return a check for classes: what it returns is empty, or says which of the members a class lacks."""
+
+    def check(item: Any) -> str:
+        if not isinstance(item, type):
+            return "it is not a class"
+        missing = [member for member in members if not hasattr(item, member)]
+        return f"the class {item.__name__} has no {' and no '.join(missing)}" if missing else ""
+
+    return check
+
+
 class Registry(Generic[T]):
     """A mapping from names to things of one kind, in the order they were registered.
 
     Things from other packages come through the entry-point group ``cuecard.<plural>``; they are loaded at the
-    first look-up, and one whose name is taken is known as ``package/name``.
+    first look-up, and one whose name is taken is known as ``package/name``. One that cannot be loaded is listed
+    in `broken` and does not keep the others from working. `check` returns what is wrong with a thing, or "".
     """
 
-    def __init__(self, kind: str, *, group: str) -> None:
+    def __init__(self, kind: str, *, group: str, check: Callable[[Any], str] | None = None) -> None:
         self.kind = kind
         self.group = group
+        self._check = check
         self._items: dict[str, T] = {}
+        self._broken: dict[str, str] = {}
         self._plugins_loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -45,11 +60,15 @@ class Registry(Generic[T]):
         """Register a thing under a name that is not taken."""
         if name in self._items:
             raise UsageError(f"A {self.kind} named {name!r} is already registered.")
+        if wrong := self._check(item) if self._check else "":
+            raise UsageError(f"{name!r} cannot be registered as a {self.kind}: {wrong}.")
         self._items[name] = item
 
     def get(self, name: str) -> T:
         """Return the thing of that name, or raise an error that lists the nearest ones."""
         self._load_plugins()
+        if name in self._broken:
+            raise UsageError(f"The {self.kind} {name!r} cannot be used: {self._broken[name]}.")
         if name not in self._items:
             raise unknown_name(self.kind, name, list(self._items))
         return self._items[name]
@@ -58,6 +77,12 @@ class Registry(Generic[T]):
         """Return all names, built-in ones first."""
         self._load_plugins()
         return list(self._items)
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Names of other packages' things that cannot be used, with the package and the reason."""
+        self._load_plugins()
+        return dict(self._broken)
 
     def __iter__(self) -> Iterator[T]:
         self._load_plugins()
@@ -68,7 +93,16 @@ class Registry(Generic[T]):
             return
         self._plugins_loaded = True
         for entry in entry_points(group=self.group):
-            item: T = entry.load()
             package = entry.dist.name if entry.dist is not None else "plugin"
-            name = entry.name if entry.name not in self._items else f"{package}/{entry.name}"
-            self._items.setdefault(name, item)
+            try:
+                item: T = entry.load()
+            except Exception as error:  # whatever another package does when it is imported
+                wrong = f"{type(error).__name__}: {error}"
+            else:
+                wrong = self._check(item) if self._check else ""
+            taken = entry.name in self._items or entry.name in self._broken
+            name = f"{package}/{entry.name}" if taken else entry.name
+            if wrong:
+                self._broken[name] = f"the package {package} is broken ({wrong})"
+            else:
+                self._items.setdefault(name, item)

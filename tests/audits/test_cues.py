@@ -9,8 +9,10 @@ import pytest
 from cuecard.audits import Cues
 from cuecard.data import Instances, load, scan
 from cuecard.data.demo import demo_choice, demo_corpus, demo_nli
+from cuecard.errors import UsageError
 from cuecard.features import FAMILIES, Function
-from small_sets import pair_instances
+from cuecard.text import tokenise
+from small_sets import choice_instances, pair_instances
 
 
 def shuffled(data: Instances, seed: int) -> Instances:
@@ -120,6 +122,60 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     assert result.summary["significant"] == 1
     assert [f.title for f in result.findings] == ["Surface features predict the label"]
     assert "none by 10 points" in result.findings[0].text
+
+
+def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data):
+    data = load(real_data("mnli/train_partial.parquet"), test=real_data("mnli/dev_matched.parquet"))
+    findings = [f for f in Cues(features=("word", "bigram")).run(data).findings if f.cue]
+    assert len(findings) >= 6
+    for finding in findings:
+        words = finding.cue.removeprefix("bigram:")
+        assert finding.evidence
+        for shown in finding.evidence:
+            assert words in " ".join(tokenise(pl.Series([shown.hypothesis])).words(0))
+            assert f"points to {shown.label}" in finding.title
+
+
+def test_a_label_that_train_does_not_have_changes_nothing():
+    rows = [("train", "p", f"word{i % 2} text", "no" if i % 2 else "yes") for i in range(80)]
+    table = (
+        Cues(features=("word",)).run(pair_instances([*rows, ("test", "p", "text", "other")])).tables["cues"]
+    )
+    assert table.filter("significant")["feature"].to_list() == ["word0", "word1"]
+
+
+def test_chance_follows_the_number_of_choices_of_the_questions_that_have_the_feature():
+    questions = [("train", "q", ["foo a", "b"], i % 2) for i in range(100)]
+    questions += [("train", "q", ["a", "b", "c", "d", "e", "f"], i % 6) for i in range(100)]
+    table = Cues(features=("word",)).run(choice_instances(questions)).tables["cues"]
+    row = table.filter(pl.col("feature") == "foo").row(0, named=True)
+    assert (row["chance"], row["lift"]) == (0.5, 1.0)
+    mixed = table.filter(pl.col("feature") == "b").row(0, named=True)
+    right = mixed["chance"] if mixed["label"] == "right" else 1 - mixed["chance"]
+    assert right == pytest.approx((100 / 2 + 100 / 6) / 200)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"features": ("word", "word")}, "given twice"),
+        ({"regex": (("x", "a"), ("x", "b"))}, "given twice"),
+        ({"prior": "Train"}, "Did you mean 'train'"),
+        ({"scope": "hypotheses"}, "Did you mean 'hypothesis'"),
+        ({"min_count": 0}, "at least 1"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused_at_once(options, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        Cues(**options)
+
+
+def test_a_family_with_a_bug_is_skipped_with_its_error_and_the_others_run():
+    family = Function("broken", lambda table: {"x": 1 / 0})
+    rows = [("train", "p", f"h{i}", "ab"[i % 2]) for i in range(30)]
+    families = Cues(features=("word", family)).run(pair_instances(rows)).summary["families"]
+    assert "ZeroDivisionError" in families["broken"]["skipped"]
+    assert families["word"]["skipped"] is None
 
 
 def test_a_family_that_does_not_fit_is_skipped_with_a_reason():

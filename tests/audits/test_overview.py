@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from cuecard.audits import Overview
+from cuecard.data.holdout import hold_out
 from small_sets import choice_instances, pair_instances
 
 
@@ -84,3 +85,62 @@ def test_choices_in_another_order_are_the_same_question():
 def test_a_choice_that_only_differs_in_the_separator_is_no_duplicate():
     data = choice_instances([("train", "?", ["a b", "c"], 0), ("train", "?", ["a", "b c"], 0)])
     assert Overview().run(data).summary["duplicates"]["normalised"] == 0
+
+
+def test_an_answer_written_in_another_way_is_the_same_answer():
+    data = choice_instances(
+        [
+            ("train", "Well?", ["Yes.", "No."], 0),
+            ("train", "well", ["yes", "no"], 0),
+            ("train", "?", ["a", "b"], 0),
+        ]
+    )
+    result = Overview().run(data)
+    assert result.summary["conflicting_labels"] == 0
+    assert result.summary["duplicates"]["normalised"] == 1
+    changed = choice_instances([("train", "Well?", ["Yes.", "No."], 0), ("train", "well", ["yes", "no"], 1)])
+    assert Overview().run(changed).summary["conflicting_labels"] == 2
+
+
+def test_inputs_that_differ_in_a_sign_are_different():
+    rows = [("1 < 2", "yes"), ("1 > 2", "no"), ("C", "yes"), ("C++", "no"), ("5", "yes"), ("-5", "no")]
+    summary = Overview().run(pair_instances([("train", "", text, label) for text, label in rows])).summary
+    assert summary["conflicting_labels"] == 0
+    assert summary["duplicates"]["normalised"] == 0
+
+
+def test_a_test_question_overlaps_as_soon_as_one_of_its_choices_does():
+    data = choice_instances(
+        [
+            ("train", "p", ["a", "b"], 0),
+            ("train", "q", ["c", "d"], 0),
+            ("test", "r", ["A!", "x", "b"], 0),  # two choices, in one question
+            ("test", "s", ["y", "q"], 0),  # a train question as choice
+            ("test", "P", ["u", "v"], 0),  # the question
+            ("test", "p", ["b", "a"], 1),  # all of it
+            ("test", "w", ["e", "f"], 1),
+        ]
+    )
+    overlap = Overview().run(data).summary["overlap"]
+    assert overlap == {"pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5}
+
+
+def test_empty_texts_are_in_no_overlap():
+    data = pair_instances(
+        [
+            ("train", "", "", "yes"),
+            ("train", "a", " ", "no"),
+            ("test", "", "", "no"),
+            ("test", "b", "", "yes"),
+        ]
+    )
+    overlap = Overview().run(data).summary["overlap"]
+    assert overlap == {"pair": 0, "hypothesis": 0, "premise": 0, "sentence": 0, "test_examples": 2}
+
+
+def test_a_held_out_split_has_no_sentence_in_train():
+    rows = [("train", f"Text {i // 2}{'.!'[i % 2]}", f"other {i}", "yn"[i % 2]) for i in range(60)]
+    data = hold_out(pair_instances(rows), 0.3)
+    overlap = Overview().run(data).summary["overlap"]
+    assert overlap["sentence"] == 0
+    assert overlap["test_examples"] == 18

@@ -223,6 +223,7 @@ def test_an_unknown_forest_is_answered_with_the_known_ones() -> None:
 
 
 def test_advanced_and_unlexicalized_features_are_scored_on_small_sets() -> None:
-    accuracy = PairGraphAudit(forest="fast").run(planted(300)).summary["accuracy"]
+    asked = PairGraphAudit(advanced=True, unlexicalized=True)
+    accuracy = asked.run(planted(300)).summary["accuracy"]
     assert accuracy["advanced"] > 0.7
     assert 0.3 < accuracy["unlexicalized"] < 0.95

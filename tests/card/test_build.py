@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import pytest
 
-from cuecard.analysis import Result, Skip
+from cuecard.analysis import Finding, Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.card import audit
-from cuecard.card.build import run_section
+from cuecard.card.build import repeating, run_section
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
 from small_sets import pair_instances
@@ -86,3 +86,22 @@ def test_findings_come_worst_first():
     order = ["high", "medium", "low", "info"]
     severities = [order.index(finding.severity) for finding in audit(DATA).findings]
     assert severities == sorted(severities)
+
+
+@pytest.mark.parametrize(
+    ("typed", "again"),
+    [
+        (
+            "cuecard audit a.csv --test b.csv --out x --json --features word --regex 'hedge=maybe|perhaps' -q",
+            "cuecard explain nobody a.csv --test b.csv --regex 'hedge=maybe|perhaps'",
+        ),
+        (
+            "cuecard audit --columns=label=gold a.csv --no-stop-words --min-count 9",
+            "cuecard explain nobody --columns=label=gold a.csv --no-stop-words",
+        ),
+        ("cuecard demo", "cuecard demo"),
+    ],
+)
+def test_the_command_of_a_cue_explains_it_with_the_same_data_and_tokens(typed, again):
+    finding = Finding("cues", "high", "t", "x", cue="nobody")
+    assert repeating(typed, finding) == again

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from cuecard.card import Card, audit, load_card, save_card
+from cuecard.card.card import DatasetInfo, Section
 from cuecard.errors import InputError
 from small_sets import pair_instances
 
@@ -17,6 +20,29 @@ def card() -> Card:
     return audit(pair_instances(ROWS))
 
 
+@pytest.fixture
+def small_card() -> Card:
+    """A card written by hand: what is saved does not depend on what the audits say."""
+    dataset = DatasetInfo(name="small", task="pair", labels=["no", "yes"], splits={}, fingerprint="0")
+    section = Section(title="Cues", status="done", tables=["cues"])
+    card = Card(dataset=dataset, sections={"cues": section})
+    card.attach({"cues": pl.DataFrame({"x": [1]}), "examples": pl.DataFrame({"y": [2]})})
+    return card
+
+
+def with_table(card: Card, name: str) -> Card:
+    """Return the card with one more table in its section of cues."""
+    more = card.model_copy(deep=True)
+    more.sections["cues"].tables.append(name)
+    more.attach({**card.tables, name: pl.DataFrame({"x": [1]})})
+    return more
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
 def test_a_saved_card_reads_back_equal_with_its_tables(card, tmp_path):
     file = save_card(card, tmp_path / "out")
     again = load_card(file.parent)
@@ -26,13 +52,11 @@ def test_a_saved_card_reads_back_equal_with_its_tables(card, tmp_path):
     assert again.tables["examples"].height == len(ROWS)
 
 
-def test_saving_again_leaves_no_stale_table_and_no_temporary_files(card, tmp_path):
-    save_card(card, tmp_path)
-    card.attach({**card.tables, "stale": pl.DataFrame({"x": [1]})})
-    save_card(card, tmp_path)
+def test_saving_again_leaves_no_stale_table_and_no_temporary_files(small_card, tmp_path):
+    save_card(small_card, tmp_path)
+    save_card(with_table(small_card, "stale"), tmp_path)
     assert (tmp_path / "tables" / "stale.parquet").exists()
-    card.attach({name: table for name, table in card.tables.items() if name != "stale"})
-    save_card(card, tmp_path)
+    save_card(small_card, tmp_path)
     assert not (tmp_path / "tables" / "stale.parquet").exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["card.json", "tables"]
 
@@ -45,6 +69,54 @@ def test_a_failed_write_keeps_the_old_card(card, tmp_path, monkeypatch):
         save_card(card, tmp_path)
     assert (tmp_path / "card.json").read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["card.json", "tables"]
+
+
+def test_files_that_are_not_of_a_card_stay(small_card, tmp_path):
+    (tmp_path / "tables").mkdir()
+    for name in ("mine.csv", "mine.parquet"):
+        (tmp_path / "tables" / name).write_text("precious")
+    save_card(small_card, tmp_path)
+    save_card(small_card, tmp_path)
+    assert (tmp_path / "tables" / "mine.csv").read_text() == "precious"
+    assert (tmp_path / "tables" / "mine.parquet").read_text() == "precious"
+
+
+def test_an_old_card_cannot_name_a_file_outside_its_folder_as_stale(small_card, tmp_path):
+    folder = tmp_path / "out"
+    (tmp_path / "precious.parquet").write_text("precious")
+    file = save_card(small_card, folder)
+    document = json.loads(file.read_text())
+    document["sections"]["cues"]["tables"].append("../../precious")
+    file.write_text(json.dumps(document))
+    save_card(small_card, folder)
+    assert (tmp_path / "precious.parquet").exists()
+
+
+@pytest.mark.parametrize("stop", [OSError("the disk is gone"), KeyboardInterrupt()])
+def test_a_failure_at_any_move_leaves_the_folder_as_it_was(small_card, tmp_path, monkeypatch, stop):
+    save_card(with_table(small_card, "stale"), tmp_path)
+    (tmp_path / "tables" / "mine.csv").write_text("precious")
+    before = content(tmp_path)
+    small_card.provenance.command = "another run"
+    card = with_table(small_card, "fresh")
+    move, left = os.replace, 0
+
+    def failing(source, target):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise stop
+        move(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    for nth in range(1, 2 * len(card.tables) + 3):
+        left = nth
+        with pytest.raises(type(stop)):
+            save_card(card, tmp_path)
+        assert content(tmp_path) == before
+    save_card(card, tmp_path)
+    assert load_card(tmp_path).provenance.command == "another run"
+    assert not (tmp_path / "tables" / "stale.parquet").exists()
 
 
 def _disk_full(self, path):

@@ -197,3 +197,29 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(cuecard, train, tmp_pa
     assert "No space left" in ran.err
     assert out.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.parquet", "w.parquet"]
+
+
+def test_the_pair_graph_can_be_balanced_instead(cuecard, tmp_path):
+    rng = np.random.default_rng(4)
+    label = rng.choice(["no", "yes"], 300)
+    often = rng.random(300) < np.where(label == "yes", 0.7, 0.3)
+    table = pl.DataFrame(
+        {
+            "premise": [f"s{i % 4}" if o else f"t{i}" for i, o in enumerate(often)],
+            "hypothesis": [f"u{i}" for i in range(300)],
+            "label": label.tolist(),
+        }
+    )
+    path, out = tmp_path / "pairs.parquet", tmp_path / "w.parquet"
+    table.write_parquet(path)
+    ran = cuecard("debias", path, "--method", "leakage", "--max-weight", 20, "--out", out)
+    assert ran.code == 0, ran.err
+    weighted = pl.read_parquet(out)
+    assert weighted.drop("weight").equals(table)
+    assert weighted["weight"].mean() == pytest.approx(1.0)
+    frequent = weighted.filter(pl.Series(often))
+    share = frequent.filter(label="yes")["weight"].sum() / frequent["weight"].sum()
+    assert share < (label[often] == "yes").mean() - 0.1
+    ran = cuecard("debias", path, "--method", "leakage", "--ngrams", 2, "--out", out)
+    assert ran.code == 2
+    assert "ngrams" in ran.err

@@ -74,3 +74,14 @@ def test_rows_may_have_different_numbers_of_choices():
     given = table(["2", "1"], [["a", "b", "c"], ["a", "b"]])
     assert given.counts.tolist() == [3, 2]
     assert given.positions("from 0").tolist() == [2, 1]
+
+
+def test_a_place_without_a_choice_counts_for_the_answer_but_is_no_choice():
+    given = table(["C", "A", "B", "D"], [["a", None, "c", "d"]] * 4)
+    assert given.counts.tolist() == [3] * 4
+    assert given.positions("letter").tolist() == [1, 0, -1, 2]
+    assert given.present.to_list() == [["a", "c", "d"]] * 4
+    numbered = table(["3", "0", None], [["a", None, None, "d"]] * 3)
+    assert numbered.positions("from 0").tolist() == [1, 0, -1]
+    keyed = table(["y"], [[None, "c", "d"]], [["x", "y", "z"]])
+    assert keyed.positions("key").tolist() == [0]

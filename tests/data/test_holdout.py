@@ -79,3 +79,10 @@ def test_the_seed_decides_and_examples_stay_whole():
     assert first.test is not None
     assert first.test.n_examples == 20
     assert first.test.table.group_by("example_id").len()["len"].unique().to_list() == [3]
+
+
+def test_sentences_are_the_same_up_to_case_and_punctuation():
+    data = pairs(
+        [("A dog.", "b"), ("c", "a dog"), ("d", "e"), ("C!", "f"), ("?", "g"), ("!", "h"), (" ", "i")]
+    )
+    assert sentence_components(data).tolist() == [0, 0, 1, 0, 2, 3, 4]

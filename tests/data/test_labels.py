@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from cuecard.data.columns import parse_labels
 from cuecard.data.labels import label_texts, learn_labels
 from cuecard.errors import InputError
 
@@ -46,6 +47,35 @@ def test_a_value_mapped_to_nothing_is_a_missing_label():
 
 def test_unlabelled_rows_can_be_a_class_of_their_own():
     assert learn(["b", "a", "-"], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    assert learn(["b", "a", None], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    mapped = {"mapping": {"a": "x", "b": "y", "c": None}, "keep_unlabelled": True}
+    assert learn(["b", "a", "c"], **mapped).names == ("x", "y", "unlabelled")
+    assert learn(["b", "a", "unknown"], **mapped).names == ("x", "y", "unlabelled")
+
+
+def test_without_unlabelled_rows_there_is_no_class_for_them():
+    assert learn(["b", "a"], keep_unlabelled=True).names == ("a", "b")
+    assert learn(["0", "1"], mapping={"0": "x", "1": "y"}, keep_unlabelled=True).names == ("x", "y")
+
+
+def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_them():
+    values = ["Yes", "yes", "no"]
+    (note,) = learn(values).notes
+    assert "The labels 'Yes', 'yes' differ only in case or spaces" in note
+    option = note.rpartition("--labels ")[2].removesuffix(".")
+    joined = learn(values, mapping=parse_labels(option))
+    assert (joined.names, joined.unmapped, joined.notes) == (("yes", "no"), (), ())
+    assert "write them alike in the file" in learn(["a", "a ", "b"]).notes[0]
+    assert learn(["a", "b", "ab"]).notes == ()
+
+
+def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renames_it():
+    values = ["count", "measure", "name"]
+    with pytest.raises(InputError, match=r"x\.csv has a label called 'count'") as caught:
+        learn(values)
+    option = str(caught.value).rpartition("--labels ")[2].removesuffix(".").replace("NAME", "number")
+    renamed = learn(values, mapping=parse_labels(option))
+    assert (renamed.names, renamed.unmapped) == (("number", "measure", "name"), ())
 
 
 @pytest.mark.parametrize(

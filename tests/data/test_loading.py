@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cuecard.data import COLUMNS, load
+from cuecard.errors import InputError, UsageError
 
 PAIRS = pl.DataFrame(
     {
@@ -67,6 +68,32 @@ def test_choices_in_columns_may_be_fewer_in_some_rows():
     data = load(frame)
     assert data.table["hypothesis"].to_list() == ["a", "b", "c", "d", "e"]
     assert data.table["label"].to_list() == ["wrong", "wrong", "right", "wrong", "right"]
+
+
+def test_a_gap_among_the_columns_of_choices_moves_no_answer():
+    frame = pl.DataFrame(
+        {"question": ["p", "q"], "A": ["a", "e"], "B": [None, "f"], "C": ["c", "g"], "D": ["d", "h"]}
+    ).with_columns(answer=pl.Series(["C", "D"]))
+    right = load(frame).table.filter(pl.col("label") == "right")
+    assert right.select("position", "hypothesis").rows() == [(1, "c"), (3, "h")]
+
+
+def test_nulls_that_pad_a_list_are_no_choices_but_an_empty_text_is_one():
+    lists = [["a", "b", None, None], ["c", None, "e", "f"], ["g", "", "i", None]]
+    frame = pl.DataFrame({"question": list("pqr"), "choices": lists, "answer": [1, 3, 1]})
+    padded = frame.with_columns(pl.col("choices").cast(pl.Array(pl.String, 4)))
+    for source in (frame, padded):
+        table = load(source).table
+        assert table["hypothesis"].to_list() == ["a", "b", "c", "e", "f", "g", "", "i"]
+        assert table.filter(pl.col("label") == "right")["hypothesis"].to_list() == ["b", "f", ""]
+
+
+def test_an_answer_that_names_a_missing_choice_is_an_error():
+    frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", None, "c"], ["d", "e", "f"]]})
+    with pytest.raises(
+        InputError, match=r"Row 1 of the given table has the answer 'B'.*none of its 2 choices"
+    ):
+        load(frame.with_columns(answer=pl.Series(["B", "C"])))
 
 
 def test_choices_inside_a_question_object_are_found(tmp_path):
@@ -140,12 +167,22 @@ def test_rows_without_a_label_are_dropped_and_counted_or_kept_as_a_class():
     assert kept.table["label"].to_list() == ["x", "unlabelled", "unlabelled", "y"]
 
 
-def test_examples_without_an_answer_are_dropped_whole_or_kept_as_a_class():
+def test_examples_without_an_answer_are_dropped_whole():
     frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", "b"], ["c", "d"]], "answer": ["A", ""]})
     data = load(frame)
     assert (data.n_examples, data.report.dropped) == (1, {"missing answer": 1})
-    kept = load(frame, keep_unlabelled=True)
-    assert kept.table["label"].to_list() == ["right", "wrong", "unlabelled", "unlabelled"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"question": ["p", "q"], "choices": [["a", "b"], ["c", "d"]], "answer": ["A", ""]},
+        {"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"]},
+    ],
+)
+def test_choices_have_no_class_for_unlabelled_examples(columns):
+    with pytest.raises(UsageError, match="--keep-unlabelled is for pairs and texts"):
+        load(pl.DataFrame(columns), keep_unlabelled=True)
 
 
 def test_labels_outside_a_given_mapping_are_counted_as_unknown():
@@ -153,6 +190,13 @@ def test_labels_outside_a_given_mapping_are_counted_as_unknown():
     data = load(frame, labels={"0": "no", "1": "yes"})
     assert data.labels == ("no", "yes")
     assert data.report.dropped == {"missing label": 1, "unknown label": 1}
+
+
+def test_labels_that_look_alike_are_noted_once():
+    frame = pl.DataFrame({"text": list("abc"), "label": ["Yes", "yes", "no"]})
+    data = load(frame, test=frame)
+    assert len(data.report.notes) == 1
+    assert "'Yes', 'yes' differ only in case" in data.report.notes[0]
 
 
 def test_missing_texts_are_empty_and_noted():
@@ -184,6 +228,22 @@ def test_extra_columns_with_names_that_instances_need_get_a_prefix():
         "original_label",
     }
     assert data.table["split"].unique().to_list() == ["train"]
+
+
+def test_no_extra_column_is_lost_to_another_of_its_name():
+    frame = PAIRS.with_columns(gold_label=pl.col("label"), original_label=pl.Series(["p", "q", "r"]))
+    data = load(frame)
+    assert data.table["original_label"].to_list() == ["p", "q", "r"]
+    assert data.table["original_original_label"].to_list() == PAIRS["label"].to_list()
+
+
+def test_extra_columns_of_questions_may_have_any_name():
+    frame = pl.DataFrame({"question": ["p", "q"], "choices": [["a", "b"], ["c", "d", "e"]], "answer": [0, 1]})
+    extras = {"_right": ["x", "y"], "right": [5, 6], "row": [7, 8]}
+    table = load(frame.with_columns(**{name: pl.Series(values) for name, values in extras.items()})).table
+    for name, (first, second) in extras.items():
+        assert table[name].to_list() == [first] * 2 + [second] * 3
+    assert table["label"].to_list() == ["right", "wrong", "wrong", "right", "wrong"]
 
 
 def test_limit_takes_the_first_rows_of_each_split(tmp_path):

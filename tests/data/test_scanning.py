@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuecard.data import load, partitions, scan
+from cuecard.data import COLUMNS, load, partitions, scan
 from cuecard.data.partitions import _last_record_end
 from cuecard.errors import InputError, UsageError
 
@@ -148,3 +148,20 @@ def test_a_block_ends_where_no_quote_is_open(text):
     assert cut == 0 or block[cut - 1 : cut] == b"\n"
     later = [i + 1 for i in range(cut, len(block)) if block[i : i + 1] == b"\n"]
     assert all(block[:end].count(b'"') % 2 for end in later)
+
+
+@pytest.mark.parametrize("rows", [3, 7, 1000])
+@pytest.mark.parametrize("block", [150, 16_000_000])
+def test_rows_left_out_keep_their_numbers_in_parts_as_in_the_whole(tmp_path, monkeypatch, rows, block):
+    monkeypatch.setattr(partitions, "BLOCK", block)
+    for name in ("a", "b"):
+        lines = [f"question {i},x,y,{'7' if i % 9 == 4 else i % 2}\n" for i in range(40)]
+        lines[5] = lines[6] = lines[20] = "too,many,fields,in,this\n"
+        (tmp_path / f"{name}.csv").write_text("question,A,B,answer\n" + "".join(lines))
+    for source in (tmp_path / "a.csv", tmp_path):
+        whole = load(source, on_error="skip")
+        parts = [part.table for part in scan(source, rows=rows, on_error="skip")]
+        assert pl.concat(parts).select(COLUMNS).equals(whole.table.select(COLUMNS))
+    ids = whole.table["example_id"].unique(maintain_order=True).cast(pl.Int64).to_list()
+    left_out = {i for i in range(40) if i % 9 == 4} | {5, 6, 20}
+    assert ids == [40 * file + i + 1 for file in range(2) for i in range(40) if i not in left_out]

@@ -145,3 +145,15 @@ def test_a_function_of_the_wrong_shape_is_refused_in_one_sentence():
     family = Function("tone", lambda table: {"shouts": pl.Series([1, 2])})
     with pytest.raises(UsageError, match="one boolean per instance"):
         family.presence(encode(PAIRS, language="en"))
+
+
+@pytest.mark.parametrize(
+    ("edges", "names"),
+    [
+        ((0, 1, 3), ["no tokens", "1 token", "2 to 3 tokens", "4 or more tokens"]),
+        ((1, 2), ["up to 1 token", "2 tokens", "3 or more tokens"]),
+    ],
+)
+def test_length_bins_have_names_in_plain_english(edges, names):
+    presence = Lengths(edges=edges).presence(encode(PAIRS, language="en"))
+    assert presence.names.to_list() == names

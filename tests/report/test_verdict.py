@@ -61,4 +61,9 @@ def test_only_a_rate_with_a_chance_level_is_drawn_on_a_line() -> None:
 
 
 def test_counts_are_not_written_as_percentages() -> None:
-    assert facts(finding("low", value=37.0, n=1200)) == [("Measured", "37"), ("Examples", "1,200")]
+    assert facts(finding("low", value=37.0, n=1200)) == [("Measured", "37"), ("Instances", "1,200")]
+
+
+def test_cues_are_counted_over_instances_and_the_rest_over_examples() -> None:
+    assert facts(finding("low", "cues", n=1200)) == [("Instances", "1,200")]
+    assert facts(finding("low", "overview", n=1200)) == [("Examples", "1,200")]

@@ -30,7 +30,6 @@ def cue_findings(
     sample: Instances,
     families: Sequence[Family],
     *,
-    prior: dict[str, float],
     total: int,
     alpha: float,
 ) -> list[Finding]:
@@ -38,18 +37,20 @@ def cue_findings(
 
     The rows of `redundancy` and the columns of `matrix` are the first significant rows of `cues`.
     """
-    gain = pl.col("share_low") - pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
-    notable = cues.with_row_index("column").filter(pl.col("significant") & (gain >= NOTABLE_GAIN))
+    gain = pl.col("share_low") - pl.col("chance")
+    notable = cues.with_row_index("column").filter(
+        pl.col("significant") & pl.col("is_cue") & (gain >= NOTABLE_GAIN)
+    )
     new = notable.filter(pl.col("column").is_in(_not_told_before(redundancy).implode()))
     shown = pl.concat(
-        [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in prior]
+        [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in sample.labels]
     ).sort("column")
     phrases = {family.name: family.phrase for family in families}
     findings = [_verdict(cues, notable, phrases, total, alpha)]
     for row in shown.iter_rows(named=True):
         name = phrases[row["family"]].format(row["feature"])
         evidence = _evidence(row, matrix, sample)
-        findings.append(_cue(row, name, prior[row["label"]], total, evidence))
+        findings.append(_cue(row, name, total, evidence))
     return findings
 
 
@@ -86,19 +87,19 @@ def _verdict(
     return Finding("cues", severity, "Surface features predict the label", text, value=share, n=total)
 
 
-def _cue(row: dict[str, Any], name: str, prior: float, total: int, evidence: tuple[Evidence, ...]) -> Finding:
+def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, ...]) -> Finding:
     n, share, low, high = round(row["train_count"]), row["share"], row["share_low"], row["share_high"]
-    label = row["label"]
+    label, chance = row["label"], row["chance"]
     severity: Severity = (
-        "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= prior + 0.2 else "low"
+        "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= chance + 0.2 else "low"
     )
     text = (
         f"{percent(share)} of the {count(n, 'train instance')} with {name} are {label} "
-        f"(95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
+        f"(95 % interval {percent(low)} to {percent(high)}), where {percent(chance)} would be expected."
     )
     title = f"{name[0].upper()}{name[1:]} points to {label}"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
-    return Finding("cues", severity, title, text, share, low, high, prior, n, evidence, cue)
+    return Finding("cues", severity, title, text, share, low, high, chance, n, evidence, cue)
 
 
 def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:

@@ -78,8 +78,9 @@ def cue_tables(
     if counts.within is None:
         z = np.nan_to_num(artifact_z(tested, tested_n[:, None], p0))
         log_p = binomial_log_p(tested, tested_n[:, None], p0)
+        chance = np.broadcast_to(p0, z.shape)
     else:
-        z, log_p = _within_example(counts.within, features)
+        z, log_p, chance = _within_example(counts.within, features)
     q = q_values(log_p.ravel(), method=correction).reshape(log_p.shape)
 
     best = z.argmax(axis=1)
@@ -100,7 +101,8 @@ def cue_tables(
         share=k / n,
         share_low=low,
         share_high=high,
-        lift=k / n / p0[best],
+        chance=chance[rows, best],
+        lift=k / n / chance[rows, best],
         z=z[rows, best],
         p_value=np.exp(log_p[rows, best]),
         log10_p=log_p[rows, best] / LN10,
@@ -133,8 +135,11 @@ def _frequent(counts: Sums, min_count: int, per_label: bool) -> npt.NDArray[np.b
 
 def _within_example(
     within: pl.DataFrame, features: pl.DataFrame
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return z and log p for right and wrong; the two are one test, seen from both sides."""
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return z, log p and the chance of right and wrong; the two are one test, seen from both sides.
+
+    The chance that an instance with the feature is right is the mean of 1/k over those instances.
+    """
     keys = ["family", "feature"]
     numbered = features.select(keys).with_row_index("code")
     rows = within.join(numbered, on=keys, how="inner", maintain_order="left")
@@ -148,7 +153,17 @@ def _within_example(
     )
     z = np.nan_to_num(test.z)  # a feature that every choice has, or none, says nothing: not a number of σ
     log_p = test.log_p()
-    return np.column_stack([z, -z]), np.column_stack([log_p, log_p])
+    chance = np.full(features.height, np.nan)
+    by_feature = (
+        rows.group_by("code")
+        .agg(
+            instances=(pl.col("examples") * pl.col("m")).sum(),
+            right=(pl.col("examples") * pl.col("m") / pl.col("k")).sum(),
+        )
+        .filter(pl.col("instances") > 0)
+    )
+    chance[by_feature["code"].to_numpy()] = (by_feature["right"] / by_feature["instances"]).to_numpy()
+    return np.column_stack([z, -z]), np.column_stack([log_p, log_p]), np.column_stack([chance, 1 - chance])
 
 
 def _associations(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import polars as pl
 from scipy import sparse
@@ -28,7 +28,8 @@ from cuecard.features import (
     count_cues,
     learned,
 )
-from cuecard.text import TOKENISERS, Encoded, Scope, encode, stop_words
+from cuecard.registry import unknown_name
+from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
 
 
@@ -73,9 +74,24 @@ class Cues:
 
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
-        self.families()
+        names = [family.name for family in self.families()]
+        for kind, given in (
+            ("feature family", names),
+            ("regular expression", [name for name, _ in self.regex]),
+        ):
+            if repeated := [name for name, n in Counter(given).items() if n > 1]:
+                raise UsageError(f"The {kind} {repeated[0]!r} is given twice.")
         if self.tokens is not None:
             TOKENISERS.get(self.tokens)
+        for option, value, known in (
+            ("scope", self.scope, SCOPES),
+            ("correction", self.correction, get_args(Correction)),
+            ("prior", self.prior, get_args(Prior)),
+        ):
+            if value not in known:
+                raise unknown_name(option, str(value), list(known))
+        if self.min_count < 1 or not 0 < self.alpha < 1:
+            raise UsageError("min_count is at least 1, and alpha lies between 0 and 1.")
 
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
@@ -90,13 +106,14 @@ class Cues:
         return encoded, [learned(family, [encoded]) for family in self.families()]
 
     def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
-        """Return what `run` would return for the parts together, holding only a few of them in memory.
+        """Return the tables of `run` for the parts together, holding only a few of them in memory.
 
-        `parts` are gone through more than once, so they must not be an iterator.
+        `parts` are gone through more than once, so they must not be an iterator. The language is guessed, groups of
+        redundant cues are formed and examples are taken from the first part that has rows.
         """
         if self.weights:
             raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
-        first = self.encode(next(iter(parts)))
+        first = self.encode(next(part for part in parts if len(part)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
         families = [learned(family, map(settled.encode, parts)) for family in self.families()]
         counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
@@ -113,9 +130,12 @@ class Cues:
         if not set(data.splits) <= set(COUNTED_SPLITS):
             counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
             data = replace(data, table=counted)
-        return encode(
+        encoded = encode(
             data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
         )
+        if not self.stop_words:
+            stop_words(encoded.language)  # raises where there is no list, before anything is counted
+        return encoded
 
     def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
         """Return the statistics of the counts, with examples for the findings from the sample."""
@@ -142,7 +162,6 @@ class Cues:
             matrix,
             sample.instances,
             families,
-            prior=dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
             total=int(counts.totals[0].sum()),
             alpha=self.alpha,
         )
@@ -184,6 +203,11 @@ class Cues:
 
 def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
     n_train = len(sample.train)  # train rows stand first
-    return redundancy_table(
+    table = redundancy_table(
         cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
     )
+    if sample.grouped:  # the test takes instances as independent, which the choices of an example are not
+        table = table.with_columns(
+            pl.lit(None, pl.Float64).alias(name) for name in ("z_given", "log10_p_given")
+        )
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -14,7 +15,7 @@ from cuecard.audits.cue_statistics import cue_tables
 from cuecard.audits.cues import Cues
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.features import FAMILIES, CueCounts, Family, Presence, count_cues
+from cuecard.features import FAMILIES, CueCounts, Family, Presence, Regexes, count_cues
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import Encoded, presence_counts, tokenise
@@ -23,6 +24,9 @@ from cuecard.wording import listed
 COMPANIONS = 10
 MIN_TOGETHER = 5
 FEW = 50
+#: Similar names are looked for among this many of the most frequent ones of about the same length.
+COMPARED_NAMES = 5_000
+LENGTH_WINDOW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +35,14 @@ class Explanation:
 
     `shares` has a row per split and label: how many instances with the feature have the label, their share with
     a Wilson interval, and the label's prior. `association` is the feature's row of the table of cues, without
-    q-value: it was asked for by name, so there is one test. `companions` are words that occur with the feature
-    more often than elsewhere.
+    q-value: it was asked for by name, so there is one test; it is None for a feature that no train instance
+    has. `companions` are words that occur with the feature more often than elsewhere.
     """
 
     family: str
     feature: str
     shares: pl.DataFrame
-    association: dict[str, object]
+    association: dict[str, object] | None
     touched: dict[str, float]
     companions: pl.DataFrame
     examples: dict[str, tuple[Evidence, ...]]
@@ -51,33 +55,43 @@ def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None 
         data: what `cuecard.load` returned.
         cue: a word, several words, or `family:feature`.
         examples: how many examples to show per label.
-        audit: the cue audit whose tokens and scope to use.
+        audit: the cue audit whose tokens, scope and own features to use.
     """
     audit = audit or Cues()
     encoded = audit.encode(data)
-    family, feature = named_feature(cue, encoded.tokeniser)
+    family, feature = named_feature(cue, encoded.tokeniser, audit.families())
+    counts = count_cues(encoded, [family])
+    if family.name in counts.skipped:
+        raise UsageError(f"{cue!r} cannot be looked for: {counts.skipped[family.name]}.")
     presence_of = family.presence(encoded)
     column = _column(presence_of, family, feature)
     has = np.zeros(len(encoded.instances), dtype=np.bool_)
     has[presence_of.rows()[presence_of.indices == column]] = True
-    counts = _only(count_cues(encoded, [family]), feature)
-    row = cue_tables(counts, min_count=1, prior=audit.prior).cues.row(0, named=True)
+    if not has.any():
+        raise UsageError(f"No instance has the {family.name} {feature!r}.")
+    counts = _only(counts, feature)
     return Explanation(
         family=family.name,
         feature=feature,
         shares=_shares(counts),
-        association={key: row[key] for key in ("label", "share", "lift", "z", "log10_p", "cueness")},
+        association=_association(counts, audit),
         touched=_touched(encoded.instances, has),
         companions=_companions(encoded, has, feature),
         examples=_examples(encoded.instances, has, feature, examples),
     )
 
 
-def named_feature(cue: str, tokeniser: str) -> tuple[Family, str]:
-    """Return the family and the feature that a user's name for a cue means."""
+def named_feature(cue: str, tokeniser: str, families: Sequence[Family]) -> tuple[Family, str]:
+    """Return the family, one of these if possible, and the feature that a user's name for a cue means."""
     prefix, colon, rest = cue.partition(":")
-    if colon and prefix in FAMILIES.names():
-        return FAMILIES.get(prefix)(), rest.strip()
+    if colon:
+        for family in families:
+            if family.name == prefix:
+                return family, rest.strip()
+        if prefix in FAMILIES.names() or prefix in FAMILIES.broken:
+            return FAMILIES.get(prefix)(), rest.strip()
+        if prefix == Regexes.name:
+            raise UsageError(f"{cue!r} needs its pattern: --regex {rest.strip() or 'NAME'}=PATTERN.")
     tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
     families = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
     if len(tokens) not in families:
@@ -90,10 +104,29 @@ def _column(presence_of: Presence, family: Family, feature: str) -> int:
     if found is None:
         if len(presence_of.names) <= FEW:
             raise unknown_name(f"feature of the family {family.name!r}", feature, presence_of.names.to_list())
-        near = get_close_matches(feature, presence_of.names.to_list(), n=3)
+        near = get_close_matches(feature, _compared_names(presence_of, len(feature)), n=3)
         hint = f" Similar ones are {listed([repr(name) for name in near])}." if near else ""
         raise UsageError(f"No instance has the {family.name} {feature!r}.{hint}")
     return int(found)
+
+
+def _compared_names(presence_of: Presence, length: int) -> list[str]:
+    """Return the frequent names of about this length: comparing with all bigrams would take seconds."""
+    counts = np.bincount(presence_of.indices, minlength=len(presence_of.names))
+    names = pl.DataFrame({"name": presence_of.names, "count": counts}).filter(
+        pl.col("name")
+        .str.len_chars()
+        .cast(pl.Int64)
+        .is_between(length - LENGTH_WINDOW, length + LENGTH_WINDOW)
+    )
+    return names.sort("count", descending=True, maintain_order=True)["name"].head(COMPARED_NAMES).to_list()
+
+
+def _association(counts: CueCounts, audit: Cues) -> dict[str, object] | None:
+    cues = cue_tables(counts, min_count=1, prior=audit.prior).cues
+    if cues.is_empty():
+        return None
+    return cues.select("label", "share", "lift", "z", "log10_p", "cueness").row(0, named=True)
 
 
 def _only(counts: CueCounts, feature: str) -> CueCounts:

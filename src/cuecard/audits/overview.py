@@ -9,6 +9,7 @@ import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Result
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.sentences import normalised
 from cuecard.wording import percent
 
 #: Tokens beyond this many share the last bin of the length histogram.
@@ -32,6 +33,9 @@ class Overview:
             hypothesis_tokens=_tokens("hypothesis"),
             split=pl.col("split").cast(pl.String),
             label=pl.col("label").cast(pl.String),
+            premise_key=normalised(data.table["premise"]),
+            hypothesis_key=normalised(data.table["hypothesis"]),
+            example=pl.Series(data.example_codes),
         )
         examples = _examples(table, data)
         repeated = _repeated(examples)
@@ -61,30 +65,26 @@ def _tokens(column: str) -> pl.Expr:
     return pl.col(column).str.count_matches(r"\S+").cast(pl.Int32)
 
 
-def _normalised(column: str) -> pl.Expr:
-    """The text without case, punctuation and doubled spaces: what still counts as the same sentence."""
-    words = pl.col(column).str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]+", " ")
-    return words.str.strip_chars().alias(f"{column}_key")
-
-
 def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
-    """One row per example: its premise, and its hypotheses in an order that does not depend on position."""
-    table = table.with_columns(_normalised("premise"), _normalised("hypothesis"))
+    """One row per example: its premise, and its hypotheses in an order that does not depend on position.
+
+    The label of a question is its right choice, which is the same one up to case and punctuation.
+    """
+    empty = (pl.col("premise_key") == "") & (pl.col("hypothesis_key") == "")
     if not data.grouped:
         columns = ["example_id", "split", "premise", "hypothesis", "label", "premise_key", "hypothesis_key"]
-        return table.select(columns)
-    return (
-        table.with_columns(example=pl.Series(data.example_codes))
-        .group_by("example", maintain_order=True)
-        .agg(
-            pl.col("example_id").first(),
-            pl.col("split").first(),
-            pl.col("premise").first(),
-            pl.col("premise_key").first(),
-            pl.col("hypothesis").sort().str.join(" ⏐ "),
-            pl.col("hypothesis_key").sort().str.join(" ⏐ "),
-            pl.col("hypothesis").filter(pl.col("label") == data.labels[0]).first().alias("label"),
-        )
+        return table.select(*columns, label_key="label", empty=empty)
+    right = pl.col("label") == data.labels[0]
+    return table.group_by("example", maintain_order=True).agg(
+        pl.col("example_id").first(),
+        pl.col("split").first(),
+        pl.col("premise").first(),
+        pl.col("premise_key").first(),
+        pl.col("hypothesis").sort().str.join(" ⏐ "),
+        pl.col("hypothesis_key").sort().str.join(" ⏐ "),
+        pl.col("hypothesis").filter(right).first().alias("label"),
+        pl.col("hypothesis_key").filter(right).first().alias("label_key"),
+        empty.all().alias("empty"),
     )
 
 
@@ -100,7 +100,7 @@ def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("premise").first(),
             pl.col("hypothesis").first(),
-            pl.col("label").unique().sort().alias("labels"),
+            pl.col("label").filter(pl.col("label_key").is_first_distinct()).sort().alias("labels"),
             pl.len().alias("count"),
             pl.col("split").unique(maintain_order=True).alias("splits"),
         )
@@ -111,21 +111,30 @@ def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _overlap(examples: pl.DataFrame, table: pl.DataFrame) -> dict[str, int]:
-    """Return how many test examples have their input, hypothesis, premise or any sentence in train."""
-    train = examples.filter(pl.col("split") == "train")
-    test = examples.filter(pl.col("split") == "test")
-    seen = pl.concat([train["premise_key"], train["hypothesis_key"]]).unique()
-    seen = seen.filter(seen != "")
+    """Return how many test examples have their input, a hypothesis, their premise or any sentence in train.
+
+    A question counts as soon as one of its choices does. Empty texts are in no overlap.
+    """
+    premise, hypothesis = pl.col("premise_key"), pl.col("hypothesis_key")
+    train, test = (table.filter(pl.col("split") == name) for name in ("train", "test"))
+    premises, hypotheses = (train[key].unique() for key in ("premise_key", "hypothesis_key"))
+    sentences = pl.concat([premises, hypotheses]).unique()
+
+    def count(*found: pl.Expr) -> int:
+        return test.filter(pl.any_horizontal(*found))["example"].n_unique()
+
+    def stands_in(key: pl.Expr, seen: pl.Series) -> pl.Expr:
+        return (key != "") & key.is_in(seen.implode())
+
     pair = ["premise_key", "hypothesis_key"]
-    hypothesis = test["hypothesis_key"].is_in(train["hypothesis_key"].implode())
-    premise = test["premise_key"].is_in(train["premise_key"].implode()) & (test["premise_key"] != "")
-    sentence = test["premise_key"].is_in(seen.implode()) | test["hypothesis_key"].is_in(seen.implode())
+    filled = examples.filter(~pl.col("empty"))
+    known, asked = (filled.filter(pl.col("split") == name).select(pair) for name in ("train", "test"))
     return {
-        "pair": test.join(train.select(pair).unique(), on=pair, how="semi").height,
-        "hypothesis": int(hypothesis.sum()),
-        "premise": int(premise.sum()),
-        "sentence": int(sentence.sum()),
-        "test_examples": test.height,
+        "pair": asked.join(known.unique(), on=pair, how="semi").height,
+        "hypothesis": count(stands_in(hypothesis, hypotheses)),
+        "premise": count(stands_in(premise, premises)),
+        "sentence": count(stands_in(premise, sentences), stands_in(hypothesis, sentences)),
+        "test_examples": test["example"].n_unique(),
     }
 
 
@@ -190,8 +199,9 @@ def _findings(
                 section="overview",
                 severity="medium" if conflicting >= 0.01 * examples.height else "low",
                 title="The same input has two labels",
-                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) repeat an input that "
-                "also carries another label; no model can get all of them right.",
+                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) repeat an input, up to "
+                "case and punctuation, that also carries another label; no model that reads them alike can get "
+                "all of them right.",
                 value=conflicting / examples.height,
                 n=conflicting,
                 evidence=tuple(

@@ -14,11 +14,11 @@ from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, wilson
-from cuecard.stats.counted_forest import fold_numbers, forest_probabilities
+from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-ForestName = Literal["auto", "paper-small", "paper-large", "fast"]
+ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
 
 #: Trees and depth of the named forests; the first two are the Selection paper's.
 FORESTS: dict[str, tuple[int, int]] = {"paper-small": (500, 5), "paper-large": (200, 30), "fast": (100, 10)}
@@ -70,7 +70,7 @@ class Trial:
         """Share of the most frequent label among the scored pairs; for choices, of a blind guess."""
         if self.data.grouped:
             examples = self.data.example_codes[self.scored]
-            return float(1 / np.bincount(examples)[np.unique(examples)].mean()) if examples.size else 0.0
+            return float((1 / np.bincount(examples)[np.unique(examples)]).mean()) if examples.size else 0.0
         counts = np.bincount(self.data.label_codes[self.scored], minlength=1)
         return float(counts.max() / counts.sum())
 
@@ -101,6 +101,21 @@ class Trial:
         n_labels: int,
         distinct: bool,
     ) -> FloatArray:
+        if distinct and self.forest == "fast":
+            rows = np.concatenate([test, train])
+            unseen = np.zeros(
+                len(test), dtype=labels.dtype
+            )  # the labels of the fold that is scored are not used
+            found = cross_fitted(
+                rows,
+                np.concatenate([unseen, labels]),
+                n_labels=n_labels,
+                folds=np.repeat([0, 1], [len(test), len(train)]),
+                trees=self.trees,
+                depth=self.depth,
+                seed=self.seed,
+            )
+            return found[: len(test)]
         if distinct:
             return forest_probabilities(
                 train, labels, test, n_labels=n_labels, trees=self.trees, depth=self.depth, seed=self.seed
@@ -148,10 +163,12 @@ def trial(data: Instances, *, forest: str, folds: int, seed: int) -> Trial:
         scored = np.ones(len(data), dtype=bool)
         number = fold_numbers(len(data), folds, groups=data.example_codes, seed=seed)
         rounds = [(number != fold, number == fold) for fold in range(folds)]
-    rows = max((int(fit.sum()) for fit, _ in rounds), default=0)
-    name = forest if forest != "auto" else "paper-small" if rows <= SMALL_ROWS else "paper-large"
+    if forest == "paper":
+        rows = max((int(fit.sum()) for fit, _ in rounds), default=0)
+        forest = "paper-small" if rows <= SMALL_ROWS else "paper-large"
+    name = forest
     if name not in FORESTS:
-        raise unknown_name("forest", name, ["auto", *FORESTS])
+        raise unknown_name("forest", name, ["paper", *FORESTS])
     trees, depth = FORESTS[name]
     return Trial(data, tuple(rounds), scored, trees, depth, name, seed)
 

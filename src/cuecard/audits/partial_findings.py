@@ -53,7 +53,7 @@ def partial_findings(
 
 def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Finding:
     subject = _SUBJECT[baseline.name, task]
-    plain = subject.strip(",")
+    plain = subject.split(",")[0]
     text = f"{subject} {_verb(baseline, task)} {_score(baseline, task)}"
     if baseline.direction == "below":
         text += (
@@ -77,12 +77,12 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
-    subject = _SUBJECT[baseline.name, task].strip(",")
+    subject = _SUBJECT[baseline.name, task]
     text = (
         f"{subject} {_verb(baseline, task)} {_score(baseline, task)}: not different from chance "
         f"(p = {format_p(baseline.log10_p * math.log(10))}; {baseline.q_value:.2g} allowing for all baselines tested)."
     )
-    return _finding(baseline, "info", f"{subject}: not different from chance", text)
+    return _finding(baseline, "info", f"{subject.split(',')[0]}: not different from chance", text)
 
 
 def _relation(baseline: Baseline, task: Task) -> Finding:

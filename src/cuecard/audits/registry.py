@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cuecard.analysis import Analysis
-from cuecard.registry import Registry
+from cuecard.registry import Registry, lacking
 
-AUDITS: Registry[type[Analysis]] = Registry("audit", group="cuecard.audits")
+AUDITS: Registry[type[Analysis]] = Registry(
+    "audit", group="cuecard.audits", check=lacking("name", "title", "tasks", "run", "__dataclass_fields__")
+)

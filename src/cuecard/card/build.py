@@ -20,15 +20,20 @@ from cuecard.analysis import Analysis, Finding, Question, Result, Skip, paramete
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.data import Instances
-from cuecard.errors import CueCardError, InputError, MissingExtraError
+from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError
 from cuecard.registry import unknown_name
 
 #: Called with an audit's title; the audit runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
 
 SEVERITIES = {"high": 0, "medium": 1, "low": 2, "info": 3}
-#: Options of `cuecard audit` with a value that `cuecard explain` has not.
-NOT_OF_EXPLAIN = {"--out", "-o", "--only", "--skip", "--features", "--min-count", "--seed", "--holdout"}
+#: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
+OPTIONS_OF_EXPLAIN = frozenset(
+    {"--test", "--task", "--columns", "--labels", "--tokens", "--scope", "--language", "--regex"}
+    | {"--holdout", "--seed", "--on-error"}
+)
+FLAGS_OF_EXPLAIN = frozenset({"--keep-unlabelled", "--stop-words", "--no-stop-words"})
+FLAGS_OF_AUDIT = frozenset({"--json", "--quiet", "-q"})
 REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
 
 
@@ -72,6 +77,8 @@ def assemble(
         seconds[analysis.name] = round(time.perf_counter() - started, 3)
         sections[analysis.name] = section
         if result is not None:
+            if taken := sorted(result.tables.keys() & tables.keys()):
+                raise UsageError(f"Two audits write a table named {taken[0]!r}; skip one of them (--skip).")
             tables.update(result.tables)
             findings.extend(result.findings)
             if result.examples is not None:
@@ -154,10 +161,13 @@ def repeating(command: str, finding: Finding) -> str:
     kept = []
     rest = iter(words[2:])
     for word in rest:
-        if word in NOT_OF_EXPLAIN:
-            next(rest, None)
-        elif word.partition("=")[0] not in {*NOT_OF_EXPLAIN, "--json", "--quiet", "-q"}:
+        name, equals, _ = word.partition("=")
+        if not word.startswith("-") or name in FLAGS_OF_EXPLAIN:
             kept.append(word)
+            continue
+        value = [] if equals or name in FLAGS_OF_AUDIT else [next(rest, "")]
+        if name in OPTIONS_OF_EXPLAIN:
+            kept += [word, *value]
     return shlex.join(["cuecard", "explain", finding.cue, *kept])
 
 

@@ -47,7 +47,8 @@ def debias(
 
     Args:
         data: what `cuecard.load` returned.
-        method: "lexical" makes label shares equal with every feature (`cuecard.remedies.LexicalWeights`).
+        method: "lexical" makes label shares equal with every feature (`cuecard.remedies.LexicalWeights`), "leakage"
+            makes the pair graph say nothing about the label (`cuecard.remedies.NeutralWeighting`).
         progress: called with the remedy's title; returns a context manager it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
@@ -60,5 +61,6 @@ def debias(
         raise UsageError(f"The method {method!r} cannot be used here: {section.reason}.")
     if section.status == "failed":
         raise RuntimeError(f"The method {method!r} failed: {section.reason}.")
-    examples = card.tables["examples"].filter(split="train")
-    return Debiased(examples["weight"].to_numpy(), card)
+    weights = card.tables["examples"].filter(split="train")["weight"].to_numpy()
+    # A remedy may weigh all splits; the mean over train, which is what gets written, is then near one only.
+    return Debiased(weights / weights.mean(), card)

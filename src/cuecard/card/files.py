@@ -21,28 +21,64 @@ TABLES_FOLDER = "tables"
 def save_card(card: Card, folder: str | Path) -> Path:
     """Write the card and its tables into a folder and return the path of `card.json`.
 
-    Everything is written beside the folder's old content first and then moved into place, so an interrupted
-    run leaves the old card as it was.
+    Everything is written beside the folder's old content first and then moved into place file by file,
+    `card.json` last; a run that fails or is interrupted puts the old files back. Tables that only the old card
+    had are removed, and files that are not a card's stay.
     """
     folder = Path(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        (folder / TABLES_FOLDER).mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
     except OSError as error:
         raise InputError(f"{folder}: cannot write there ({error.strerror}); choose another --out.") from None
     try:
-        tables = staging / TABLES_FOLDER
-        tables.mkdir()
+        new, old = staging / "new", staging / "old"
+        for place in (new, old):
+            (place / TABLES_FOLDER).mkdir(parents=True)
         for name, table in card.tables.items():
-            table.write_parquet(tables / f"{name}.parquet")
-        (staging / CARD_FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        if (folder / TABLES_FOLDER).exists():
-            (folder / TABLES_FOLDER).rename(staging / "previous")
-        tables.rename(folder / TABLES_FOLDER)
-        os.replace(staging / CARD_FILE, folder / CARD_FILE)
+            table.write_parquet(new / _table_file(name))
+        (new / CARD_FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        files = [*map(_table_file, card.tables), Path(CARD_FILE)]
+        stale = [file for file in _listed_tables(folder / CARD_FILE) if file not in files]
+        _exchange(folder, new, old, files, stale)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return folder / CARD_FILE
+
+
+def _exchange(folder: Path, new: Path, old: Path, files: list[Path], stale: list[Path]) -> None:
+    """Move the old files out and the new ones in, in this order; or, if anything stops it, none of them."""
+    try:
+        for file in [*stale, *files]:
+            if (folder / file).is_file():
+                os.replace(folder / file, old / file)
+            if file in files:
+                os.replace(new / file, folder / file)
+    except BaseException:  # an interrupt, too, must not cost the user the old card
+        for file in [*stale, *files]:
+            if (old / file).exists():
+                os.replace(old / file, folder / file)
+            elif file in files and not (new / file).exists():
+                (folder / file).unlink()
+        raise
+
+
+def _listed_tables(file: Path) -> list[Path]:
+    """Return the table files that an earlier card names; none if there is no card that can be read."""
+    try:
+        card = Card.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return []
+    # A name with a path in it would reach outside the folder.
+    return [_table_file(name) for name in _table_names(card) if Path(name).name == name]
+
+
+def _table_names(card: Card) -> list[str]:
+    return sorted({name for section in card.sections.values() for name in section.tables} | {"examples"})
+
+
+def _table_file(name: str) -> Path:
+    return Path(TABLES_FOLDER, f"{name}.parquet")
 
 
 def load_card(path: str | Path) -> Card:
@@ -70,17 +106,12 @@ def load_card(path: str | Path) -> Card:
         raise InputError(
             f"{file}: the card is damaged at {where} ({first['msg']}); audit the data again."
         ) from None
-    names = {name for section in card.sections.values() for name in section.tables} | {"examples"}
-    card.attach({name: _table(file.parent, name) for name in sorted(names) if _exists(file.parent, name)})
+    paths = {name: file.parent / _table_file(name) for name in _table_names(card)}
+    card.attach({name: _table(path) for name, path in paths.items() if path.exists()})
     return card
 
 
-def _exists(folder: Path, name: str) -> bool:
-    return (folder / TABLES_FOLDER / f"{name}.parquet").exists()
-
-
-def _table(folder: Path, name: str) -> pl.DataFrame:
-    path = folder / TABLES_FOLDER / f"{name}.parquet"
+def _table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:

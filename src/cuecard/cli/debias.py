@@ -35,6 +35,8 @@ Examples:
 
 `cuecard debias train.parquet --features significant --min-ess 0.6 --out weighted.parquet`
 
+`cuecard debias pairs.parquet --method leakage --max-weight 50 --out weighted.parquet`
+
 `cuecard audit weighted.parquet --weights weight` (look again, under the weights)
 """
 
@@ -55,7 +57,11 @@ def debias(
         ),
     ],
     method: Annotated[
-        str, typer.Option("--method", help="lexical: no feature tells the label; or another remedy's name.")
+        str,
+        typer.Option(
+            "--method",
+            help="lexical: no feature tells the label; leakage: the pair graph does not; or a plug-in's name.",
+        ),
     ] = "lexical",
     ngrams: Annotated[
         int | None, typer.Option("--ngrams", metavar="N", help="Balance words and n-grams up to N words.")

@@ -28,6 +28,7 @@ def report(
     from rich.console import Console
 
     from cuecard.card import load_card
+    from cuecard.cli.show import print_place
     from cuecard.report import render_terminal, write_report
 
     loaded = load_card(card)
@@ -36,4 +37,4 @@ def report(
     if not quiet:
         console = Console()
         render_terminal(loaded, console)
-        console.print(f"\nReport: [bold]{written}[/bold]", soft_wrap=True, highlight=False)
+        print_place(written, console)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from cuecard.card import Card, save_card
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
@@ -22,7 +26,16 @@ def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
         console = Console()
         render_terminal(card, console)
         if report is not None:
-            console.print(f"\nReport: [bold]{report}[/bold]", soft_wrap=True, highlight=False)
+            print_place(report, console)
+
+
+def print_place(report: Path, console: Console) -> None:
+    """Print where the report is, in one line that can be copied."""
+    from rich.text import Text
+
+    # Text and no markup: a path may have brackets; and bytes that are no UTF-8 cannot be printed.
+    shown = str(report).encode("utf-8", "replace").decode("utf-8")
+    console.print(Text.assemble("\nReport: ", (shown, "bold")), soft_wrap=True, highlight=False)
 
 
 def write_card(card: Card, folder: Path) -> Path:

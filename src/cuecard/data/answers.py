@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,10 @@ _ENOUGH_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The choices of a table's rows and their answers as text, null where no answer is given."""
+    """The choices of a table's rows and their answers as text, null where no answer is given.
+
+    A null among the choices holds a place that letters and numbers count, but is no choice.
+    """
 
     answers: pl.Series
     choices: pl.Series
@@ -38,12 +42,29 @@ class Answered:
     @property
     def counts(self) -> npt.NDArray[np.int64]:
         """Number of choices of every row."""
-        return self.choices.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+        return _sizes(self.present)
+
+    @cached_property
+    def present(self) -> pl.Series:
+        """The choices of every row without the places that hold none."""
+        return self.choices.list.drop_nulls()
 
     def positions(self, rule: AnswerRule) -> Positions:
-        """Return the right choice of every row, counted from 0; -1 where the rule finds none."""
+        """Return where in `present` the right choice of every row stands; -1 where the rule finds none."""
+        places = _sizes(self.choices)
         found = _RULES[rule](self)
-        return np.where((found >= 0) & (found < self.counts), found, -1)
+        found = np.where((found >= 0) & (found < places), found, -1)
+        if (places == self.counts).all():
+            return found
+        frame = pl.DataFrame({"choices": self.choices, "at": found})
+        before = pl.col("choices").list.head(pl.col("at").clip(0)).list.drop_nulls().list.len()
+        chosen = pl.col("choices").list.get(pl.col("at").clip(0), null_on_oob=True)
+        given = (pl.col("at") >= 0) & chosen.is_not_null()
+        return frame.select(pl.when(given).then(before.cast(pl.Int64)).otherwise(-1)).to_series().to_numpy()
+
+
+def _sizes(lists: pl.Series) -> Positions:
+    return lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRule:

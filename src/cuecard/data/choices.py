@@ -19,12 +19,13 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
     """Return each row's choices as a list of texts, and the keys that came with them where they did.
 
     Accepted: one column of lists, a struct of two lists (`{text: […], label: […]}`), a list of structs, or
-    several columns with one choice each; a null among several columns is a choice the row does not have.
+    several columns with one choice each. A null among them is a choice the row does not have; it stays here,
+    because answers count its place.
     """
     names = columns.roles["choices"]
     if len(names) > 1:
         present = [pl.Series(n, raw.frame[n].cast(pl.String)) for n in names]
-        lists = pl.select(pl.concat_list(present).list.drop_nulls()).to_series()
+        lists = pl.select(pl.concat_list(present)).to_series()
         return lists, None
     values = raw.frame[names[0]]
     if values.dtype == pl.String:

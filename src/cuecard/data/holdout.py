@@ -11,6 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from cuecard.data.instances import Instances
+from cuecard.data.sentences import normalised
 from cuecard.errors import UsageError
 
 #: A share that misses the wanted one by more than this is worth a note.
@@ -21,7 +22,8 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     """Return the instances with about `share` of the train examples moved to a test split.
 
     Examples that share a sentence, directly or through others, stay together: the graph of examples and their
-    sentences falls into components, and whole components are drawn. Empty texts connect nothing.
+    sentences falls into components, and whole components are drawn. Sentences are the same up to case and
+    punctuation; empty texts connect nothing.
     """
     if not 0 < share < 1:
         raise UsageError(f"holdout is a share between 0 and 1 such as 0.2, not {share}.")
@@ -53,7 +55,7 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
 def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
     """Return a number for every example that all examples connected to it by shared sentences have too."""
     n = data.n_examples
-    texts = pl.concat([data.table["premise"], data.table["hypothesis"]])
+    texts = normalised(pl.concat([data.table["premise"], data.table["hypothesis"]]))
     examples = np.concatenate([data.example_codes, data.example_codes])
     filled = (texts != "").to_numpy()
     _, sentence = np.unique(texts.hash().to_numpy()[filled], return_inverse=True)

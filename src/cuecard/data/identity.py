@@ -25,12 +25,8 @@ class Ids:
 
 
 def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
-    """Return the rows' numbers, counted from 1, as text."""
-    if raw.rows is not None and len(raw.files) == 1:
-        return pl.Series("example_id", raw.rows + start).cast(pl.String)
-    return (
-        pl.int_range(start + 1, start + raw.frame.height + 1, eager=True).cast(pl.String).alias("example_id")
-    )
+    """Return the rows' numbers, counted from 1 after the `start` rows of earlier files, as text."""
+    return pl.Series("example_id", raw.numbers_throughout + start).cast(pl.String)
 
 
 def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0) -> Ids:

@@ -115,8 +115,11 @@ class Instances:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content: the same texts, labels and splits in the same order give the same one."""
-        return fingerprint(self.table.select(COLUMNS), task=self.task)
+        """A hash of the content: the same texts, labels and splits in the same order give the same one.
+
+        Neither ids nor extra columns are part of it.
+        """
+        return fingerprint(self.table, task=self.task, examples=self.example_codes)
 
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,6 +12,8 @@ from cuecard.errors import InputError
 #: Values that mean nobody gave a label. "-1" is one only where all other labels are whole numbers.
 MISSING = ("", "-")
 UNLABELLED = "unlabelled"
+#: Names that tables of counts per label (`train_NAME`, `test_NAME`) need for the count over all labels.
+RESERVED = ("count",)
 #: More classes than this are a sign that the column holds texts or scores.
 MAX_CLASSES = 1000
 
@@ -24,6 +26,7 @@ class LabelScheme:
     mapping: Mapping[str, str]
     #: Values left out because a mapping was given that does not have them.
     unmapped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> pl.Enum:
@@ -64,8 +67,10 @@ def learn_labels(
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
     already are one of its names stay. Any other counts as unknown, or keeps its own name if not `strict`.
+    Where rows have no label, `keep_unlabelled` adds a class for them.
     """
     mapping = {str(raw): name for raw, name in mapping.items()} if mapping else None
+    values = set(values)
     seen = {v for v in values if v is not None}
     missing = {v for v in seen if v.strip() in MISSING and v not in (mapping or {})}
     rest = seen - missing
@@ -101,10 +106,40 @@ def learn_labels(
             f"Column {column!r} of {where} has one class only, {names[0]!r}, so nothing can predict it: "
             "give rows of at least two classes, or name another column with --columns label=…"
         )
+    for name in RESERVED:
+        if name in names:
+            raise InputError(
+                f"Column {column!r} of {where} has a label called {name!r}, a name that the tables of a card "
+                f"need for themselves: give it another with --labels {_renaming(known, {name: 'NAME'})}."
+            )
     ordered = {raw: known[raw] for raw in sorted(known)}
-    if keep_unlabelled:
-        names = [*names, *([] if UNLABELLED in names else [UNLABELLED])]
-    return LabelScheme(tuple(names), ordered, unmapped)
+    if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
+        names.append(UNLABELLED)
+    return LabelScheme(tuple(names), ordered, unmapped, tuple(_alike_notes(names, known)))
+
+
+def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note for labels that a reader would take for one."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            renaming = _renaming(known, dict.fromkeys(group, group[-1].strip()))
+            # On the command line, spaces around a value are lost.
+            typed = all(raw == raw.strip() for raw in known)
+            yield (
+                f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are classes of "
+                "their own; if they mean the same, "
+                + (f"join them with --labels {renaming}." if typed else "write them alike in the file.")
+            )
+
+
+def _renaming(known: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return what to type for --labels so that some names change and no other value is left out."""
+    pairs = {raw: new.get(name, name) for raw, name in sorted(known.items())}
+    first = sorted(pairs, key=lambda raw: known[raw] not in new)
+    return ",".join(f"{raw}={pairs[raw]}" for raw in first[:10]) + (",…" if len(pairs) > 10 else "")
 
 
 def _whole(value: str) -> bool:

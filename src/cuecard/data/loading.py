@@ -37,20 +37,21 @@ def load(
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
-    `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson; plain, .gz or .zst), a
-    folder or glob of files, a saved Hugging Face dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, or
-    a table in memory (polars, pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names
-    its splits fills those not given.
+        `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson; plain, .gz or .zst), a
+        folder or glob of files, a saved Hugging Face dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, or
+        a table in memory (polars, pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names
+        its splits fills those not given.
 
-    `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), and
-    `labels` names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless
-    `keep_unlabelled` makes them a class. `holdout` moves a share of train that has no sentence in common with
-    the rest to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the
-    first rows of each split. `row_column` names an extra column with the number of the row, counted from 0, that
-    each instance comes from.
+        `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), and
+        `labels` names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless
+        `keep_unlabelled` makes them a class; questions without an answer always are, and the option is refused
+    for choices and preferences. `holdout` moves a share of train that has no sentence in common with the rest
+    to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the first rows of
+    each split. `row_column` names an extra column with the number of the row, counted from 0, that each instance
+    comes from.
 
-    Examples are called by the user's id column or by their row number, counted from 1. The position of a
-    preference's answers says which one was chosen, so it is no feature there.
+        Examples are called by the user's id column or by their row number, counted from 1. The position of a
+        preference's answers says which one was chosen, so it is no feature there.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit is a number of rows of at least 1, not {limit}.")

@@ -31,11 +31,28 @@ class RawTable:
     first_row: int = 0
     #: Whether the format knows no types, so that numbers came as text.
     untyped: bool = False
+    #: For each file, the rows of the files before it, those left out included.
+    rows_before: tuple[int, ...] = (0,)
 
     @property
     def n_read(self) -> int:
         """Number of rows read, those left out included."""
         return self.frame.height + sum(self.dropped.values())
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The rows' numbers in their files, or in this part of the file, counted from 1."""
+        if self.rows is not None:
+            return self.rows
+        sizes = np.asarray(self.sizes)
+        starts: npt.NDArray[np.int64] = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.arange(1, self.frame.height + 1, dtype=np.int64) - starts
+
+    @property
+    def numbers_throughout(self) -> npt.NDArray[np.int64]:
+        """The rows' numbers counted on from file to file; a row left out keeps its number to itself."""
+        before: npt.NDArray[np.int64] = np.repeat(self.rows_before, self.sizes)
+        return self.numbers + before + self.first_row
 
     @property
     def where(self) -> str:
@@ -79,15 +96,10 @@ class RawTable:
     def keep(self, mask: pl.Series, dropped: Mapping[str, int]) -> RawTable:
         """Return the rows where the mask holds, under their old numbers, with the reasons why others went."""
         kept = mask.to_numpy()
-        ends = np.cumsum(self.sizes)
-        numbers = self.rows
-        if numbers is None:
-            starts = np.repeat(ends - np.asarray(self.sizes), self.sizes)
-            numbers = np.arange(1, self.frame.height + 1) - starts
-        sizes = [int(part.sum()) for part in np.split(kept, ends[:-1])]
+        sizes = [int(part.sum()) for part in np.split(kept, np.cumsum(self.sizes)[:-1])]
         counts = {r: self.dropped.get(r, 0) + dropped.get(r, 0) for r in (*self.dropped, *dropped)}
         frame = self.frame.filter(mask)
-        return replace(self, frame=frame, sizes=tuple(sizes), rows=numbers[kept], dropped=counts)
+        return replace(self, frame=frame, sizes=tuple(sizes), rows=self.numbers[kept], dropped=counts)
 
     def head(self, n: int) -> RawTable:
         """Return the first rows only."""
@@ -121,6 +133,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
         rows = np.concatenate(
             [t.rows if t.rows is not None else np.arange(1, t.frame.height + 1) for t in tables]
         )
+    before = np.cumsum([0, *(t.n_read for t in tables[:-1])])
     names: dict[str, tuple[str, ...]] = {}
     dropped: dict[str, int] = {}
     for table in tables:
@@ -136,6 +149,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
         dropped,
         notes,
         untyped=all(t.untyped for t in tables),
+        rows_before=tuple(before.tolist()),
     )
 
 

@@ -39,18 +39,19 @@ class Scan:
 
     def __iter__(self) -> Iterator[Instances]:
         for split, paths in self.paths.items():
-            before = 0
+            in_earlier_files = 0
             for path in paths:
                 scheme = self.schemes[split]
+                n_read = 0
                 for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error):
+                    n_read += raw.n_read
                     if raw.frame.height == 0:
-                        before += raw.n_read
                         continue
                     complete = _complete(raw, scheme.columns)
-                    shaped = shape(complete, split, scheme, start=before)
-                    before += raw.n_read
+                    shaped = shape(complete, split, scheme, start=in_earlier_files)
                     report = load_report([raw], scheme.columns, [shaped])
                     yield Instances(shaped.table, self.task, self.labels, self.name, report)
+                in_earlier_files += n_read
 
 
 def scan(
@@ -89,7 +90,7 @@ def scan(
         roles["train"].task,
         schemes["train"].labels.names,
         name or dataset_name(train, preset),
-        LoadReport(files, report.recognised),
+        LoadReport(files, report.recognised, notes=schemes["train"].labels.notes),
         rows,
         paths,
         schemes,
@@ -128,6 +129,8 @@ def _label_values(paths: list[Path], columns: Columns, rows: int, on_error: OnEr
         for raw in parts_of(path, rows=rows, on_error=on_error, columns=wanted):
             if column in raw.frame.columns:
                 values |= set(label_texts(raw.frame[column]).unique().to_list())
+            elif raw.frame.height:
+                values.add(None)
     return values
 
 

@@ -9,8 +9,8 @@ from typing import get_args
 from cuecard.data.answers import AnswerRule, choose_rule
 from cuecard.data.choices import answered
 from cuecard.data.columns import Columns, ColumnsArgument, recognise
-from cuecard.data.instances import Task
-from cuecard.data.labels import UNLABELLED, LabelScheme, label_texts, learn_labels
+from cuecard.data.instances import GROUPED_TASKS, Task
+from cuecard.data.labels import LabelScheme, label_texts, learn_labels
 from cuecard.data.presets import Preset
 from cuecard.data.raw import RawTable
 from cuecard.data.reading import OnError
@@ -83,11 +83,16 @@ def learn(
     """Return the scheme of every split; `label_values` replaces looking for labels in the given tables."""
     first = columns["train"]
     rule: AnswerRule | None = None
+    if wishes.keep_unlabelled and first.task in GROUPED_TASKS:
+        raise UsageError(
+            f"--keep-unlabelled is for pairs and texts: without an answer, none of the choices of a "
+            f"{first.task} is right or wrong. Leave the option out, and such rows are dropped and counted."
+        )
     if first.task == "preference":
         labels = LabelScheme(PREFERENCE_LABELS, {})
     elif first.task == "choice":
         rule = _answer_rule(raws, columns)
-        labels = LabelScheme(CHOICE_LABELS + ((UNLABELLED,) if wishes.keep_unlabelled else ()), {})
+        labels = LabelScheme(CHOICE_LABELS, {})
     else:
         if label_values is None:
             label_values = seen_labels(raws, columns)

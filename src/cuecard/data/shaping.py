@@ -12,7 +12,7 @@ from cuecard.data.answers import AnswerRule
 from cuecard.data.choices import answered, message_text, shared_prompt
 from cuecard.data.columns import Columns
 from cuecard.data.identity import ids_of
-from cuecard.data.instances import COLUMNS
+from cuecard.data.instances import COLUMNS, GROUPED_TASKS
 from cuecard.data.labels import UNLABELLED, label_texts
 from cuecard.data.raw import RawTable
 from cuecard.data.reading import OnError
@@ -44,7 +44,7 @@ class _Parts:
 
 
 def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
-    """Return a raw table as rows of instances; `start` is how many rows of the split came before."""
+    """Return a raw table as rows of instances; `start` is how many rows of the split earlier files have."""
     columns = scheme.columns
     ids = ids_of(raw, _id_column(columns), explicit="id" in columns.explicit, start=start)
     parts = _parts(raw, scheme)
@@ -56,21 +56,23 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         problems.append(_repeated(columns, ids.values, ids.repeated))
     if problems:
         return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
-    notes = raw.notes + _empty_notes(raw, columns)
+    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns)
     if ids.group:
         notes += (
             f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
             "column, and rows are numbered (name another with --columns id=OTHER).",
         )
     extras = _extras(raw, columns, keep_id=ids.group)
-    base = {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
-    frame = pl.DataFrame({**base, **extras})
-    if columns.task in ("choice", "preference"):
-        table = _grouped(frame, parts, scheme)
+    base = pl.DataFrame(
+        {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
+    ).with_columns(split=pl.lit(split, dtype=pl.String))
+    if columns.task in GROUPED_TASKS:
+        table, rows = _grouped(base, parts, scheme)
+        extras = extras.select(pl.all().gather(rows))
     else:
         raw_labels = label_texts(raw.frame[columns.one("label")])
-        table = frame.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
-    table = table.with_columns(split=pl.lit(split, dtype=pl.String)).select(*COLUMNS, *extras)
+        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
+    table = table.select(COLUMNS).hstack(extras)
     table, dropped = _labelled(table, raw, scheme)
     return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns)
 
@@ -122,7 +124,7 @@ def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
         problems.append(
             _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
         )
-    return _Parts(premise, table.choices, right, tuple(problems))
+    return _Parts(premise, table.present, right, tuple(problems))
 
 
 def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
@@ -167,20 +169,25 @@ def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTa
     return raw.keep(~bad, dropped)
 
 
-def _grouped(frame: pl.DataFrame, parts: _Parts, scheme: Scheme) -> pl.DataFrame:
-    """Return one row per choice, labelled by whether it is the right one."""
+def _grouped(base: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.DataFrame, pl.Series]:
+    """Return one row per choice, labelled by whether it is the right one, and the row of `base` it is from."""
     names = scheme.labels.names
     at = pl.int_ranges(0, pl.col("hypothesis").list.len(), dtype=pl.Int32)
     label = (
-        pl.when(pl.col("_right") < 0)
+        pl.when(pl.col("right") < 0)
         .then(None)
-        .when(pl.col("position") == pl.col("_right"))
+        .when(pl.col("position") == pl.col("right"))
         .then(pl.lit(names[0]))
         .otherwise(pl.lit(names[1]))
         .cast(scheme.labels.dtype)
     )
-    long = frame.with_columns(position=at, _right=pl.Series(parts.right)).explode("hypothesis", "position")
-    return long.with_columns(label=label, hypothesis=pl.col("hypothesis").fill_null(""))
+    long = (
+        base.with_row_index("row")
+        .with_columns(position=at, right=pl.Series(parts.right))
+        .explode("hypothesis", "position")
+        .with_columns(label=label)
+    )
+    return long, long["row"]
 
 
 def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -202,16 +209,19 @@ def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.Da
     return kept, {"missing label": missing}
 
 
-def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> dict[str, pl.Series]:
+def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> pl.DataFrame:
     """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
     used = columns.used - ({columns.one("id")} if keep_id else frozenset())
-    return {
-        (f"original_{name}" if name in COLUMNS else name): _typed(raw.frame[name])
-        if raw.untyped
-        else raw.frame[name]
-        for name in raw.frame.columns
-        if name not in used
-    }
+    kept = [name for name in raw.frame.columns if name not in used]
+    names = {name: name for name in kept if name not in COLUMNS}
+    for name in kept:
+        if name in COLUMNS:
+            names[name] = f"original_{name}"
+            while list(names.values()).count(names[name]) > 1:
+                names[name] = f"original_{names[name]}"
+    return pl.DataFrame(
+        [(_typed(raw.frame[name]) if raw.untyped else raw.frame[name]).alias(names[name]) for name in kept]
+    )
 
 
 def _typed(values: pl.Series) -> pl.Series:

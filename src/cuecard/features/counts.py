@@ -19,6 +19,12 @@ from cuecard.text import Encoded, within_example_counts
 COUNTED_SPLITS = ("train", "test")
 
 
+NOTHING_WITHIN = pl.DataFrame(
+    schema={"family": pl.String, "feature": pl.String}
+    | dict.fromkeys(("k", "m", "examples", "right"), pl.Int64)
+)
+
+
 @dataclass(frozen=True, eq=False)
 class CueCounts:
     """Counts of features by split and label, and for grouped tasks within examples.
@@ -85,6 +91,9 @@ def count_cues(
         except CueCardError as error:
             skipped[family.name] = str(error)
             continue
+        except Exception as error:  # a bug in a family of the user's own must not cost the other families
+            skipped[family.name] = f"it failed with {type(error).__name__}: {error}"
+            continue
         frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
             frequent |= counted.counts.sum(axis=1) > 0
@@ -112,7 +121,7 @@ def count_cues(
         totals=totals,
         examples=instances.train.n_examples,
         features=pl.concat(tables),
-        within=pl.concat(within) if within else None,
+        within=pl.concat(within) if within else (NOTHING_WITHIN if instances.grouped else None),
         skipped=skipped,
     )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.registry import Registry
+from cuecard.registry import Registry, lacking
 from cuecard.text import Encoded
 
 
@@ -138,4 +138,8 @@ def count_features(
     return family.presence(data).counts(classes, n_classes)
 
 
-FAMILIES: Registry[type[Family]] = Registry("feature family", group="cuecard.features")
+FAMILIES: Registry[type[Family]] = Registry(
+    "feature family",
+    group="cuecard.features",
+    check=lacking("name", "description", "phrase", "languages", "presence"),
+)

@@ -13,6 +13,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.features.family import Presence
 from cuecard.text import Encoded
+from cuecard.wording import count
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +70,12 @@ class Lengths:
 def _bin_names(edges: tuple[int, ...]) -> list[str]:
     if not edges:
         return ["any number of tokens"]
+    first = f"up to {count(edges[0], 'token')}" if edges[0] else "no tokens"
     between = [
-        f"{low + 1} tokens" if low + 1 == high else f"{low + 1} to {high} tokens"
+        count(high, "token") if low + 1 == high else f"{low + 1:,} to {count(high, 'token')}"
         for low, high in pairwise(edges)
     ]
-    return [f"up to {edges[0]} tokens", *between, f"{edges[-1] + 1} or more tokens"]
+    return [first, *between, f"{edges[-1] + 1:,} or more tokens"]
 
 
 def _padded(counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:

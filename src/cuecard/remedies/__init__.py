@@ -6,8 +6,8 @@ from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
 
 #: The method's name on the command line and the remedy behind it.
-for _name, _remedy in (("lexical", LexicalWeights),):
-    REMEDIES.add(_name, _remedy)
+REMEDIES.add("lexical", LexicalWeights)
+REMEDIES.add("leakage", NeutralWeighting)
 
 __all__ = [
     "REMEDIES",

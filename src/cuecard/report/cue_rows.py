@@ -15,7 +15,7 @@ MOST_ROWS = 500
 _NOT_SIGNIFICANT_POINTS = 500
 
 #: Families whose features are words of the text, so that one can repeat what another says.
-_MADE_OF_WORDS = frozenset({"word", "bigram", "trigram"})
+_MADE_OF_WORDS = frozenset({"word", "bigram", "trigram", "4-gram"})
 
 
 def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:

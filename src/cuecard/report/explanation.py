@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
+from typing import Any
 
 import polars as pl
 from rich import box
@@ -18,7 +20,7 @@ from cuecard.stats import format_p
 
 
 def explanation_json(explanation: Explanation) -> str:
-    """Return the explanation as JSON."""
+    """Return the explanation as JSON; a number that is not finite is null."""
     document = {
         "family": explanation.family,
         "feature": explanation.feature,
@@ -28,20 +30,28 @@ def explanation_json(explanation: Explanation) -> str:
         "companions": explanation.companions.to_dicts(),
         "examples": {label: [asdict(e) for e in shown] for label, shown in explanation.examples.items()},
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def render_explanation(explanation: Explanation, console: Console) -> None:
     """Print what the data says about one cue."""
     name = display_text(explanation.feature, 80)
-    console.print(Text.assemble((name, "bold"), f"  ({explanation.family})"))
+    console.print(Text.assemble((name, "bold"), f"  ({display_text(explanation.family, 40)})"))
     console.print(_lead(explanation))
     console.print(_shares(explanation.shares))
     if not explanation.companions.is_empty():
         console.print(_companions(explanation.companions))
     for label, shown in explanation.examples.items():
         if shown:
-            console.print(Text(f"{label}", style="bold"))
+            console.print(Text(display_text(label, 80), style="bold"))
         for evidence in shown:
             line = Text("  ")
             if evidence.premise:
@@ -51,15 +61,20 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
 
 
 def _lead(explanation: Explanation) -> Text:
-    a = explanation.association
-    p = format_p(float(str(a["log10_p"])) * 2.302585092994046)
     touched = ", ".join(
         f"{numbers.percent(share)} of {split}" for split, share in explanation.touched.items()
     )
+    a = explanation.association
+    if a is None:
+        return Text(f"No train instance has it, so it points to no label. It touches {touched}.")
+    share, lift, z, log10_p, cueness = (
+        float(str(a[key])) for key in ("share", "lift", "z", "log10_p", "cueness")
+    )
     return Text(
-        f"It points to {a['label']}: {numbers.percent(float(str(a['share'])))} of its train instances, "
-        f"{float(str(a['lift'])):.2f} times the expected share (z = {float(str(a['z'])):.1f}, exact p = {p}). "
-        f"It touches {touched}. Cueness {float(str(a['cueness'])):.2f}."
+        f"It points to {display_text(a['label'], 80)}: {numbers.percent(share)} of its train instances, "
+        f"{numbers.decimal(lift)} times the expected share (z = {numbers.decimal(z)}, "
+        f"exact p = {format_p(log10_p * math.log(10))}). "
+        f"It touches {touched}. Cueness {numbers.decimal(cueness)}."
     )
 
 
@@ -75,9 +90,9 @@ def _shares(shares: pl.DataFrame) -> Table:
         else:
             share = numbers.percent(row["share"])
             interval = f"{numbers.percent(row['share_low'])} to {numbers.percent(row['share_high'])}"
-        table.add_row(
-            row["split"], row["label"], f"{row['count']:,}", share, interval, numbers.percent(row["prior"])
-        )
+        label, prior = display_text(row["label"], 80), numbers.percent(row["prior"])
+        cells = (row["split"], label, f"{row['count']:,}", share, interval, prior)
+        table.add_row(*map(Text, cells))  # a string would be read as markup
     return table
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cuecard.analysis import Severity
+from cuecard.analysis import SEVERITIES, most_serious_first
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
 
-SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low", "info")
+__all__ = ["SEVERITIES", "Meter", "facts", "is_rate", "looked_at", "meter", "ordered_findings"]
 
 
 def ordered_findings(card: Card) -> list[FindingModel]:
     """Return the findings, most serious first, otherwise in the card's order."""
-    return sorted(card.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    return most_serious_first(card.findings)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def is_rate(finding: FindingModel) -> bool:
 
 
 def facts(finding: FindingModel) -> list[tuple[str, str]]:
-    """Return a finding's numbers with what each is: measured (with interval), chance, examples."""
+    """Return a finding's numbers with what each is: measured (with interval), chance, how many."""
     rate = is_rate(finding)
     shown = []
     if finding.value is not None:
@@ -57,7 +57,8 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     if finding.chance is not None:
         shown.append(("Chance", numbers.measured(finding.chance, rate=rate)))
     if finding.n is not None:
-        shown.append(("Examples", numbers.count(finding.n)))
+        # Cues are counted over instances, of which a question has several; everything else over examples.
+        shown.append(("Instances" if finding.section == "cues" else "Examples", numbers.count(finding.n)))
     return shown
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cuecard.wording import MISSING, percent
+from cuecard.wording import count as plural
 
 __all__ = [
     "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
@@ -68,8 +69,3 @@ def power_of_ten(log10: float, *, negative: bool = False) -> str:
 def measured(value: float | None, *, rate: bool) -> str:
     """Return the number of a finding: a percentage where it is a rate, else a plain number."""
     return percent(value) if rate else number(value)
-
-
-def plural(n: float, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: "1 cue", "12 cues"."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from cuecard.analysis import Severity
-from cuecard.card.card import Card, Section
+from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
 from cuecard.report.texts import display_text
@@ -37,25 +37,27 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 )
 
 
-#: Sections of remedies: a card of nothing else is about weights, not about flaws.
-_WEIGHTS = frozenset({"lexical_weights", "neutral_weights"})
+#: Sections of remedies, and the names under which they tell effective sample size and largest weight: a card of
+#: nothing else is about weights, not about flaws.
+_WEIGHTS = {"lexical_weights": ("ess", "max_weight"), "neutral_weights": ("effective_share", "largest")}
 
 
-def weights_section(card: Card) -> Section | None:
-    """Return the section of a card that is about weights only, if it is such a card."""
-    sections = [section for name, section in card.sections.items() if name in _WEIGHTS]
-    alone = len(sections) == len(card.sections) and sections
-    return sections[0] if alone and sections[0].status == "done" and "ess" in sections[0].summary else None
+def _of_weights(card: Card) -> tuple[float, float] | None:
+    """Return the effective sample size and the largest weight on a card about weights only."""
+    names = [name for name, section in card.sections.items() if section.status == "done"]
+    if len(names) != 1 or len(card.sections) != 1 or names[0] not in _WEIGHTS:
+        return None
+    kept, largest = (card[names[0]].summary[key] for key in _WEIGHTS[names[0]])
+    return kept, largest
 
 
 def verdict(card: Card) -> Verdict:
     """Return what the card says, in a sentence."""
     name = card.dataset.name
-    weights = weights_section(card)
+    weights = _of_weights(card)
     if weights is not None:
-        kept = numbers.percent(weights.summary["ess"])
         return Verdict(
-            f"Weights for {name} keep {kept} of its examples as effective sample size.",
+            f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
         )
     done = [section for section in card.sections.values() if section.status == "done"]
@@ -86,12 +88,11 @@ def _detail(tally: Counter[Severity]) -> str:
 
 def key_figures(card: Card) -> list[KeyFigure]:
     """Return the few numbers that stand below the headline."""
-    weights = weights_section(card)
+    weights = _of_weights(card)
     if weights is not None:
-        largest = numbers.number(weights.summary.get("max_weight"))
         return [
-            KeyFigure("effective sample size", numbers.percent(weights.summary["ess"]), "of the examples"),
-            KeyFigure("largest weight", largest, "the mean is 1"),
+            KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
+            KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
     shown = []
     for severity in SEVERITIES[:2]:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import polars as pl
 
+from cuecard.data.sentences import composed
 from cuecard.registry import Registry
 from cuecard.text.alphabet import character_rule, default_rule, stubborn_rule
 from cuecard.text.bytewise import tokenise_bytes
@@ -39,9 +40,10 @@ TOKENISERS: Registry[Tokeniser] = Registry("tokeniser", group="cuecard.tokeniser
 def tokenise(texts: pl.Series, tokens: str = "default", *, threads: int | None = None) -> Tokens:
     """Return the integer tokens of every text; a missing text has none.
 
-    `tokens` names one of `TOKENISERS`; `threads` limits the cores used and never changes the result.
+    `tokens` names one of `TOKENISERS`; `threads` limits the cores used and never changes the result. Accents
+    are joined to their letters first, so a word is one token however it was typed.
     """
-    return TOKENISERS.get(tokens).run(texts.cast(pl.String), threads=threads)
+    return TOKENISERS.get(tokens).run(composed(texts.cast(pl.String)), threads=threads)
 
 
 def _tokenise_lemmas(texts: pl.Series, *, threads: int | None = None) -> Tokens:

@@ -55,3 +55,10 @@ def test_missing_texts_have_no_tokens() -> None:
 def test_tokens_of_other_texts_are_refused(other: list[str]) -> None:
     with pytest.raises(UsageError, match="default tokenisation"):
         token_flags(pl.Series(["one two"]), tokenise(pl.Series(other)))
+
+
+def test_flags_line_up_with_tokens_where_accents_were_typed_apart() -> None:
+    texts = pl.Series(["E\u0301mile =\u0338 Zoe\u0308"])
+    tokens = tokenise(texts)
+    assert tokens.words(0) == ["émile", "zoë"]
+    assert all(flag & k.CAPITAL for flag in token_flags(texts, tokens))

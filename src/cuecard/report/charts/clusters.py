@@ -268,9 +268,16 @@ def transformations(tables: Mapping[str, pl.DataFrame]) -> Any:
         }
         for row in tables["cluster_transformations"].iter_rows(named=True)
     ]
+    excesses = [row["excess"] for row in rows]
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=[row["name"] for row in rows], title=None),
-        x=alt.X("excess:Q", title="excess of PECO over shuffled labels"),
+        x=alt.X(
+            "excess:Q",
+            title="excess of PECO over shuffled labels",
+            axis=alt.Axis(tickCount=4),
+            # Room for the number behind the longest bar.
+            scale=alt.Scale(domain=[min(0.0, *excesses), 1.3 * max(0.1, *excesses)], nice=False),
+        ),
         tooltip=[
             alt.Tooltip("name:N", title="texts"),
             alt.Tooltip("excess:Q", title="excess", format=".2f"),

@@ -24,6 +24,7 @@ def forest_probabilities(
     the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
     weighted row, which leaves every count in every node, and so every split, as it was.
     """
+    from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier
 
     x = np.asarray(train, dtype=np.float32)
@@ -41,6 +42,7 @@ def forest_probabilities(
         drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
         weights = np.bincount(cells.index[drawn], minlength=len(cells)).astype(np.float64)
         tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
-        tree.fit(cell_rows, cell_labels, sample_weight=weights, check_input=False)
-        probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
+        with config_context(skip_parameter_validation=True, assume_finite=True):  # the same for all trees
+            tree.fit(cell_rows, cell_labels, sample_weight=weights, check_input=False)
+            probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
     return (probabilities / trees)[asked.index]

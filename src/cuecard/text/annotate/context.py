@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.sentences import composed
 from cuecard.errors import UsageError
 from cuecard.text._kernels import code_points_seen
 from cuecard.text.alphabet import code_point_kinds, default_rule
@@ -22,7 +23,7 @@ def token_flags(texts: pl.Series, tokens: Tokens) -> npt.NDArray[np.uint8]:
 
     The texts are read once more, byte by byte, under the tokeniser's own rule: flags and tokens line up.
     """
-    data, offsets = utf8(texts)
+    data, offsets = utf8(composed(texts))
     kinds, signs = _ascii_tables()
     if data.size and data.max() > 127:
         seen = code_points_seen(data)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import io
+import json
+
+import polars as pl
+from rich.console import Console
+
+from cuecard.analysis import Evidence
+from cuecard.audits import Explanation
+from cuecard.report import explanation_json, render_explanation
+
+LABEL = "[/b]\x1b[31mred"
+
+
+def explanation(association: dict[str, object] | None) -> Explanation:
+    """A cue of a label that would be markup and an escape sequence if it were not shown as text."""
+    share = None if association is None else 0.5
+    shares = pl.DataFrame(
+        [("train", LABEL, 1, 2, share, float("nan"), float("nan"), 0.5)],
+        schema=["split", "label", "count", "with_feature", "share", "share_low", "share_high", "prior"],
+        orient="row",
+    )
+    companions = pl.DataFrame({"word": ["[/i]"], "lift": [2.0]})
+    examples = {LABEL: (Evidence("1", "train", LABEL, "text [/b]", "premise [/b]", ("text",)),)}
+    return Explanation("word", "[/b]text", shares, association, {"train": 0.5}, companions, examples)
+
+
+def shown(told: Explanation) -> str:
+    out = io.StringIO()
+    render_explanation(told, Console(file=out, width=200, force_terminal=False))
+    return out.getvalue()
+
+
+POINTS: dict[str, object] = {
+    "label": LABEL, "share": 0.5, "lift": 1.0, "z": float("nan"), "log10_p": -1.0, "cueness": float("inf")
+}  # fmt: skip
+
+
+def test_labels_and_texts_are_shown_as_they_are_and_cannot_steer_the_terminal():
+    text = shown(explanation(POINTS))
+    assert "It points to [/b]⟨U+001B⟩[31mred" in text
+    assert "premise [/b]" in text
+    assert "\x1b" not in text
+
+
+def test_a_cue_without_train_instances_points_to_no_label():
+    assert "No train instance has it" in shown(explanation(None))
+
+
+def test_json_has_null_where_a_number_is_not_finite():
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    document = json.loads(explanation_json(explanation(POINTS)), parse_constant=refuse)
+    assert document["association"]["z"] is None
+    assert document["shares"][0]["share_low"] is None
+    assert document["examples"][LABEL][0]["highlight"] == ["text"]

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from cuecard.errors import UsageError
+from cuecard.registry import Registry, lacking
+
+METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1.0\n"
+
+
+def install(folder, package: str, code: str, entries: str) -> None:
+    """Put a package with entry points of the group `things` into a folder."""
+    (folder / f"{package}.py").write_text(code)
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA.format(package))
+    (info / "entry_points.txt").write_text(f"[things]\n{entries}\n")
+
+
+def test_a_broken_plugin_is_named_and_the_others_work(tmp_path, monkeypatch):
+    install(tmp_path, "broken_plugin", "import no_such_package", "bad = broken_plugin:Bad")
+    install(tmp_path, "working_plugin", "class Good: phrase = ''", "good = working_plugin:Good")
+    install(tmp_path, "odd_plugin", "class Odd: pass", "odd = odd_plugin:Odd")
+    monkeypatch.syspath_prepend(tmp_path)
+    things: Registry[type] = Registry("thing", group="things", check=lacking("phrase"))
+    for _ in range(2):  # the answer is the same at every look-up
+        assert things.names() == ["good"]
+        assert things.get("good").__name__ == "Good"
+        with pytest.raises(UsageError, match=r"'bad'.*broken_plugin.*no_such_package"):
+            things.get("bad")
+        with pytest.raises(UsageError, match=r"'odd'.*odd_plugin.*no phrase"):
+            things.get("odd")
+        assert set(things.broken) == {"bad", "odd"}
+
+
+def test_what_does_not_satisfy_the_contract_cannot_be_registered():
+    things: Registry[type] = Registry("thing", group="nothing", check=lacking("phrase", "presence"))
+    with pytest.raises(UsageError, match="the class int has no phrase and no presence"):
+        things.add("number", int)
+    with pytest.raises(UsageError, match="not a class"):
+        things.add("object", 1)  # type: ignore[arg-type]
+    assert things.names() == []
