@@ -15,6 +15,7 @@ from cuecard.models.endpoint import Endpoint
 from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
 from cuecard.probes.prompts import BUILT_IN
 from cuecard.probes.stress_set import sample_test, stress_set
+from cuecard.report.sections import section_view
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from scripted_server import Script, serving
@@ -95,6 +96,9 @@ def test_the_study_names_the_prompt_with_the_smallest_gap(demo):
     card = cc.probe(data, models, cues=["indeed"], features=("word",))
     assert card["prompts"].summary["smallest_gap"] == {"indeed": "tiny · alternative"}
     assert card["prompts"].table["prompt"].to_list() == ["short", "alternative"]
+    view = section_view(card, "prompts")
+    assert "alternative" in view.lead[0]
+    assert [row[1] for row in view.tables[0].rows] == ["short", "alternative"]
 
 
 def test_a_template_of_the_users_own_and_its_mistakes(small, tmp_path):

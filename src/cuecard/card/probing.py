@@ -26,7 +26,16 @@ from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features import count_cues
-from cuecard.probes import PROBES, CueSet, Predictions, Probe, choose_cues, distinctly_named, read_predictions
+from cuecard.probes import (
+    PROBES,
+    CueSet,
+    Predictions,
+    Probe,
+    PromptStudy,
+    choose_cues,
+    distinctly_named,
+    read_predictions,
+)
 from cuecard.registry import unknown_name
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
@@ -62,6 +71,8 @@ def probe(
     check_labels(data)
     audit, probes = configured_probes(only, skip, options)
     models = distinctly_named(_all_predictions(predictions, data))
+    if not only and not any(model.prompt for model in models):
+        probes = [asked for asked in probes if not isinstance(asked, PromptStudy)]
     sections: dict[str, Section] = {}
     tables: dict[str, pl.DataFrame] = {}
     findings: list[Finding] = []

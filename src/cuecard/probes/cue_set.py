@@ -125,7 +125,7 @@ def choose_cues(
     if encoded is None or families is None:
         encoded, families = audit.prepared(data)
     if names:
-        chosen = _named(cue_table, names, encoded)
+        chosen = _named(cue_table, names, encoded, families)
     else:
         chosen = cue_table.filter(pl.col("significant") & pl.col("is_cue")).head(_CANDIDATES * top)
     having, everywhere = _presence(chosen, encoded, families)
@@ -135,10 +135,12 @@ def choose_cues(
     return CueSet(examples, encoded, chosen, having)
 
 
-def _named(cue_table: pl.DataFrame, names: Sequence[str], encoded: Encoded) -> pl.DataFrame:
+def _named(
+    cue_table: pl.DataFrame, names: Sequence[str], encoded: Encoded, families: Sequence[Family]
+) -> pl.DataFrame:
     rows = []
     for name in names:
-        family, feature = named_feature(name, encoded.tokeniser)
+        family, feature = named_feature(name, encoded.tokeniser, families)
         row = cue_table.filter((pl.col("family") == family.name) & (pl.col("feature") == feature))
         if row.is_empty():
             raise UsageError(

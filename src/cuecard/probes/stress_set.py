@@ -47,7 +47,7 @@ def stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: in
     examples = check_test(data)
     audit = audit or Cues()
     encoded = audit.encode(data)
-    family, feature = named_feature(cue, encoded.tokeniser)
+    family, feature = named_feature(cue, encoded.tokeniser, audit.families())
     presence = family.presence(encoded)
     columns = feature_columns(presence, [feature])
     if columns[0] < 0:

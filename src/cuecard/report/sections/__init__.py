@@ -12,6 +12,7 @@ from cuecard.report.sections import (
     overview,
     pair_graph,
     partial_input,
+    prompts,
     reliance,
 )
 from cuecard.report.sections.general import general
@@ -26,6 +27,7 @@ __all__ = [
     "overview",
     "pair_graph",
     "partial_input",
+    "prompts",
     "reliance",
     "section_view",
 ]
