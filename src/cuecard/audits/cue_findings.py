@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,13 @@ def cue_findings(
         [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in sample.labels]
     ).sort("column")
     phrases = {family.name: family.phrase for family in families}
-    findings = [_verdict(cues, notable, phrases, total, alpha)]
+    relational = [family.name for family in families if getattr(family, "relational", False)]
+    findings = [_verdict(cues, notable.filter(~pl.col("family").is_in(relational)), phrases, total, alpha)]
     for row in shown.iter_rows(named=True):
         name = phrases[row["family"]].format(row["feature"])
         evidence = _evidence(row, matrix, sample)
-        findings.append(_cue(row, name, total, evidence))
+        finding = _cue(row, name, total, evidence)
+        findings.append(_of_the_relation(finding) if row["family"] in relational else finding)
     return findings
 
 
@@ -100,6 +103,12 @@ def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, .
     title = f"{name[0].upper()}{name[1:]} points to {label}"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
     return Finding("cues", severity, title, text, share, low, high, chance, n, evidence, cue)
+
+
+def _of_the_relation(finding: Finding) -> Finding:
+    """Return the finding as information: a relation of the two texts may be what the task asks about."""
+    text = f"{finding.text} It compares the two texts, which may be what the task is about."
+    return replace(finding, severity="info", text=text)
 
 
 def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from cuecard._version import __version__
-from cuecard.analysis import Analysis, Finding, Question, Result, Skip, parameters
+from cuecard.analysis import Analysis, Finding, Question, Result, Skip, most_serious_first, parameters
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.data import Instances
@@ -26,7 +26,6 @@ from cuecard.registry import unknown_name
 #: Called with an audit's title; the audit runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
 
-SEVERITIES = {"high": 0, "medium": 1, "low": 2, "info": 3}
 #: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
 OPTIONS_OF_EXPLAIN = frozenset(
     {"--test", "--task", "--columns", "--labels", "--tokens", "--scope", "--language", "--regex"}
@@ -84,7 +83,7 @@ def assemble(
             if result.examples is not None:
                 about_examples.append(result.examples)
     tables["examples"] = examples_table(data, about_examples)
-    findings.sort(key=lambda finding: SEVERITIES[finding.severity])
+    findings = most_serious_first(findings)
     card = Card(
         dataset=describe(data),
         findings=[FindingModel(**asdict(f), command=repeating(command, f)) for f in findings],

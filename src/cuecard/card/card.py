@@ -137,6 +137,12 @@ class Card(BaseModel):
         for section in self.sections.values():
             section._frames = self._tables
 
+    def __repr__(self) -> str:
+        states = ", ".join(f"{name} {section.status}" for name, section in self.sections.items())
+        return f"Card({self.dataset.name!r}, {len(self.findings)} findings; {states})"
+
+    __str__ = __repr__
+
     def _repr_html_(self) -> str | None:
         return NOTEBOOK_VIEW[0](self) if NOTEBOOK_VIEW else None
 

@@ -107,7 +107,9 @@ def load_card(path: str | Path) -> Card:
             f"{file}: the card is damaged at {where} ({first['msg']}); audit the data again."
         ) from None
     paths = {name: file.parent / _table_file(name) for name in _table_names(card)}
-    card.attach({name: _table(path) for name, path in paths.items() if path.exists()})
+    if missing := [path for path in paths.values() if not path.exists()]:
+        raise InputError(f"{missing[0]}: the card's table is missing; audit the data again.")
+    card.attach({name: _table(path) for name, path in paths.items()})
     return card
 
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import Finding, Result
+from cuecard.analysis import Finding, Result, most_serious_first
 from cuecard.audits import Cues
 from cuecard.card.build import (
-    SEVERITIES,
     Progress,
     answered,
     check_labels,
@@ -100,7 +99,7 @@ def probe(
             keep(asked.name, started, *answered(asked, data, run))
     keep(*of_cues)
     tables["examples"] = examples_table(data, [_about_examples(models, chosen)])
-    findings.sort(key=lambda finding: SEVERITIES[finding.severity])
+    findings = most_serious_first(findings)
     card = Card(
         dataset=describe(data),
         findings=[FindingModel(**asdict(finding), command=command) for finding in findings],

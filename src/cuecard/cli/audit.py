@@ -77,9 +77,9 @@ def audit(
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.card import audit as run_audit
     from cuecard.card import check_options
+    from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
-    from cuecard.data import load, parse_columns, parse_labels
 
     options: dict[str, object] = {
         "tokens": tokens,
@@ -97,12 +97,12 @@ def audit(
     check_options(chosen, comma_list(skip), options)
     silent = quiet or json
     with stage("Reading", silent=silent):
-        data = load(
+        data = load_from_options(
             train,
             test=test,
             task=task,
-            columns=parse_columns(columns) if columns else None,
-            labels=parse_labels(labels) if labels else None,
+            columns=columns,
+            labels=labels,
             holdout=holdout,
             keep_unlabelled=keep_unlabelled,
             on_error=on_error,
@@ -117,3 +117,8 @@ def audit(
         **options,
     )
     show_card(card, out=out, json=json, quiet=quiet)
+    failed = [name for name, section in card.sections.items() if section.status == "failed"]
+    for name in failed:
+        typer.echo(f"cuecard: the audit {name} failed: {card[name].reason}", err=True)
+    if failed:
+        raise typer.Exit(1)

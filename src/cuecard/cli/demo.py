@@ -59,16 +59,31 @@ def _compare(generated: Demo, card: Card) -> None:
     from cuecard.wording import percent
 
     if generated.clean:
-        typer.echo("\nNothing was planted: the hypotheses say nothing about the label.")
+        typer.echo(
+            "\nNothing was planted: only the relation of the two texts says something about the label."
+        )
         return
     table = card["cues"].table
-    typer.echo("\nPlanted, and found by the audit of cues:")
+    typer.echo("\nPlanted, and found by the audits:")
     for cue in generated.truth:
+        if cue.kind == "pair_graph":
+            typer.echo(f"  {cue.sentence}\n    → {_graph_leak(card)}")
+            continue
         asked = table.filter((pl.col("family") == cue.family) & (pl.col("label") == cue.label))
         named = asked.filter(pl.col("feature") == cue.feature)
         rows = (named if named.height else asked).filter("significant").head(1).to_dicts()
         found = f"{rows[0]['feature']}, {percent(rows[0]['share'])} {cue.label}" if rows else "–"
         typer.echo(f"  {cue.sentence}\n    → {found}")
+
+
+def _graph_leak(card: Card) -> str:
+    from cuecard.wording import percent
+
+    section = card["pair_graph"]
+    if section.status != "done":
+        return section.reason
+    found = section.summary["accuracy"]
+    return f"the pair graph alone predicts {percent(found['leakage'])}, where {percent(found['majority'])} is chance"
 
 
 def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:

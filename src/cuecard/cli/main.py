@@ -1,6 +1,6 @@
 """The `cuecard` command: verbs, and the exit codes that scripts rely on.
 
-0 fine, 1 policy violated, 2 bad usage or input (one clear sentence, no traceback), 130 interrupted.
+0 fine, 1 policy violated or an audit failed, 2 bad usage or input (one clear sentence, no traceback), 130 interrupted.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ class Overlap:
     name: ClassVar[str] = "overlap"
     description: ClassVar[str] = "premise and hypothesis share words that are not stop words"
     phrase: ClassVar[str] = "{}"
+    #: It compares the two texts, and their relation may be just what the label is about.
+    relational: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.report import numbers
 from cuecard.report.findings import looked_at, ordered_findings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import display_text, highlight
@@ -38,6 +39,8 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
     console.print()
     console.print(Text(display_text(judged.headline), style="bold"))
     console.print(Text(display_text(judged.detail), style="dim"))
+    for line in _what_was_read(card):
+        console.print(Text(display_text(line, 1000), style="dim"))
     console.print()
     console.print(_figures(key_figures(card)))
     findings = ordered_findings(card)
@@ -51,6 +54,15 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
         _section(card, name, console, top)
     console.print()
     console.print(Text(f"data {card.dataset.fingerprint}", style="dim"))
+
+
+def _what_was_read(card: Card) -> list[str]:
+    """Return how the data was understood, and every row that was left out."""
+    data = card.dataset
+    columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
+    lines = [f"Read as {data.task} data{f': {columns}' if columns else ''}."]
+    lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
+    return [*lines, *data.notes]
 
 
 def _figures(figures: Sequence[KeyFigure]) -> RenderableType:

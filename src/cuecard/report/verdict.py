@@ -73,6 +73,8 @@ def verdict(card: Card) -> Verdict:
         if sections:
             words = of_flaws if sections == {"overview"} else of_cues
             return Verdict(words.format(name=name), detail)
+    if "cues" not in card.sections or card.sections["cues"].status != "done":
+        return Verdict(f"Nothing was found in what was looked at of {name}.", detail)
     return Verdict(f"No cue was found in {name}.", detail)
 
 

@@ -19,7 +19,10 @@ def cues(card: Card, section: Section) -> SectionView:
     """Return the map of cues, the strongest of every label, and a table to search."""
     summary = section.summary
     families = summary.get("families", {})
-    skipped = [f"{name}: {info['skipped']}" for name, info in families.items() if info.get("skipped")]
+    skipped: dict[str, list[str]] = {}
+    for name, info in families.items():
+        if info.get("skipped"):
+            skipped.setdefault(info["skipped"].rstrip("."), []).append(name)
     return SectionView(
         lead=[_verdict(summary), *_strongest(card, section)],
         figures=[
@@ -29,12 +32,14 @@ def cues(card: Card, section: Section) -> SectionView:
                 "cues", numbers.count(summary["cues"]), f"at least {summary['min_count']} times in each split"
             ),
             KeyFigure(
-                "families", numbers.count(len(families) - len(skipped)), f"of {len(families)} asked for"
+                "families",
+                numbers.count(sum(not info.get("skipped") for info in families.values())),
+                f"of {len(families)} asked for",
             ),
         ],
         charts=_charts(card, section),
         tables=[_table(card)],
-        notes=[f"Not looked at: {reason}." for reason in skipped],
+        notes=[f"Not looked at: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
 
 
