@@ -48,7 +48,8 @@ def cue_findings(
     ).sort("column")
     phrases = {family.name: family.phrase for family in families}
     relational = [family.name for family in families if getattr(family, "relational", False)]
-    findings = [_verdict(cues, notable.filter(~pl.col("family").is_in(relational)), phrases, total, alpha)]
+    of_one_text = ~pl.col("family").is_in(relational)
+    findings = [_verdict(cues.filter(of_one_text), notable.filter(of_one_text), phrases, total, alpha)]
     for row in shown.iter_rows(named=True):
         name = phrases[row["family"]].format(row["feature"])
         evidence = _evidence(row, matrix, sample)

@@ -19,6 +19,7 @@ def cues(card: Card, section: Section) -> SectionView:
     """Return the map of cues, the strongest of every label, and a table to search."""
     summary = section.summary
     families = summary.get("families", {})
+    looked_at = sum(not info.get("skipped") for info in families.values())
     skipped: dict[str, list[str]] = {}
     for name, info in families.items():
         if info.get("skipped"):
@@ -31,11 +32,7 @@ def cues(card: Card, section: Section) -> SectionView:
             KeyFigure(
                 "cues", numbers.count(summary["cues"]), f"at least {summary['min_count']} times in each split"
             ),
-            KeyFigure(
-                "families",
-                numbers.count(sum(not info.get("skipped") for info in families.values())),
-                f"of {len(families)} asked for",
-            ),
+            KeyFigure("families", numbers.count(looked_at), f"of {len(families)} asked for"),
         ],
         charts=_charts(card, section),
         tables=[_table(card)],
