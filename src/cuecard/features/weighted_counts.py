@@ -91,11 +91,12 @@ def weighted_within(
             "right": right,
         }
     )
-    informative = entries.filter(pl.col("m") < pl.col("k"))
-    worth = informative.group_by("feature").agg(
-        worth=pl.col("weight").sum() / (pl.col("weight") ** 2).sum().clip(1e-300)
-    )
-    summed = informative.group_by("feature", "k", "m").agg(
+    # Examples in which all instances have the feature are counted too, but say nothing about its worth to a test.
+    telling = pl.col("weight").filter(pl.col("m") < pl.col("k"))
+    weight = pl.when(telling.len() > 0).then(telling.sum()).otherwise(pl.col("weight").sum())
+    squares = pl.when(telling.len() > 0).then((telling**2).sum()).otherwise((pl.col("weight") ** 2).sum())
+    worth = entries.group_by("feature").agg(worth=weight / squares.clip(1e-300))
+    summed = entries.group_by("feature", "k", "m").agg(
         examples=pl.col("weight").sum(), right=pl.col("weight").filter("right").sum()
     )
     effective = summed.join(worth, on="feature").sort("feature", "k", "m")
