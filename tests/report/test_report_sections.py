@@ -71,7 +71,7 @@ def test_the_table_of_cues_shows_at_most_500_rows_and_says_where_all_are(make_ca
 
 
 def test_families_that_were_skipped_are_named_with_the_reason(card: Card) -> None:
-    assert section_view(card, "cues").notes == ["Not looked at: tense: no parser is installed."]
+    assert section_view(card, "cues").notes == ["Not looked at: tense (no parser is installed)."]
 
 
 def test_an_unknown_section_shows_its_numbers_and_table(make_card: CardMaker) -> None:

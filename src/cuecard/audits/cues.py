@@ -103,6 +103,8 @@ class Cues:
     def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
         """Return the tokens of the data and the families, after they have seen what they must."""
         encoded = self.encode(data)
+        if not self.stop_words:
+            stop_words(encoded.language)  # raises where there is no list, before anything is counted
         return encoded, [learned(family, [encoded]) for family in self.families()]
 
     def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
@@ -133,8 +135,6 @@ class Cues:
         encoded = encode(
             data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
         )
-        if not self.stop_words:
-            stop_words(encoded.language)  # raises where there is no list, before anything is counted
         return encoded
 
     def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import SandboxedEnvironment
 
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
@@ -27,6 +25,9 @@ from cuecard.probes.naming import cue_phrase
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.wording import count
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
 
 #: Built-in prompts: their template, and whether they ask to think step by step.
 BUILT_IN = {
@@ -60,6 +61,8 @@ class Prompt:
             "answers": possible_answers(examples, i),
             "steps": self.steps,
         }
+        from jinja2 import TemplateError
+
         try:
             return _environment().from_string(self.source).render(values).strip()
         except TemplateError as error:
@@ -81,6 +84,8 @@ def find_prompt(name: str) -> Prompt:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the template cannot be read ({error}).") from None
+    from jinja2 import TemplateError
+
     try:
         _environment().parse(source)
     except TemplateError as error:
@@ -231,4 +236,7 @@ def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
 
 
 def _environment() -> SandboxedEnvironment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
     return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)

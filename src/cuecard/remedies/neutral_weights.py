@@ -204,7 +204,7 @@ class NeutralWeighting:
                 data.label_codes, features, folds=min(self.folds, len(data)), trees=self.trees, depth=self.depth,
                 max_weight=self.max_weight, seed=self.seed,
             )  # fmt: skip
-        asked = trial(data, forest="auto", folds=5, seed=self.seed)
+        asked = trial(data, forest="fast", folds=5, seed=self.seed)
         credits = asked.credits(features)
         weights = found.weights[asked.scored]
         labels = data.label_codes[asked.scored]
