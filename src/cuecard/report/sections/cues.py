@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
@@ -12,6 +14,7 @@ from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, Sec
 
 CUES_PER_LABEL = 10
 MOST_LABELS = 6
+REDUNDANT_ROWS = 100
 
 
 @SECTION_VIEWS.register("cues")
@@ -35,7 +38,7 @@ def cues(card: Card, section: Section) -> SectionView:
             KeyFigure("families", numbers.count(looked_at), f"of {len(families)} asked for"),
         ],
         charts=_charts(card, section),
-        tables=[_table(card)],
+        tables=[_table(card), *_redundant(card)],
         notes=[f"Not looked at: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
 
@@ -103,6 +106,8 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     ]
     with_cues = [label for label in labels if strongest(frame, label, 1).height]
     charts += [_label_chart(card, section, label) for label in with_cues[:MOST_LABELS]]
+    if section.summary["significant"] and "test" in card.dataset.splits:
+        charts.append(_confirmation(card))
     if len(section.summary.get("families", {})) > 1 and section.summary["significant"]:
         charts.append(
             ChartView(
@@ -113,6 +118,21 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             )
         )
     return charts
+
+
+def _confirmation(card: Card) -> ChartView:
+    def draw() -> Any:
+        from cuecard.report.charts.cue_confirmation import train_against_test
+
+        return train_against_test(card.tables, card.dataset.labels)
+
+    return ChartView(
+        "Train against test",
+        draw,
+        alt="Scatter plot of the strongest cues by their label's share in train and in test.",
+        caption="Each point is a significant cue of train, larger the more test instances have it. On the dashed line "
+        "its label's share is the same in both; cues that were luck would lie near the chance level in test.",
+    )
 
 
 def _label_chart(card: Card, section: Section, label: str) -> ChartView:
@@ -130,6 +150,37 @@ def _label_chart(card: Card, section: Section, label: str) -> ChartView:
         caption="● train, with 95 % interval · ◇ test · ┆ chance",
         wide=False,
     )
+
+
+def _redundant(card: Card) -> list[TableView]:
+    """Return the cues that travel with a stronger one, and what they add to it."""
+    frame = card.tables.get("redundancy")
+    if frame is None:
+        return []
+    told = frame.filter(pl.col("given").is_not_null())
+    if told.is_empty():
+        return []
+    columns = {
+        "feature": Column("Feature"),
+        "family": Column("Family"),
+        "label": Column("Points to", "label"),
+        "given": Column("Travels with", hint="a stronger cue that most of its instances have too"),
+        "contained": Column("Together", "percent", "share of its instances that have the stronger cue"),
+        "share_with": Column("Share", "percent", "its label's share where both are present"),
+        "base_with": Column(
+            "Stronger alone", "percent", "the label's share wherever the stronger cue is present"
+        ),
+        "z_given": Column("z given it", "decimal", "what it adds to the stronger cue, in standard errors"),
+    }
+    return [
+        TableView(
+            title="Cues that travel with a stronger one",
+            columns=list(columns.values()),
+            rows=told.select(list(columns)).head(REDUNDANT_ROWS).rows(),
+            total=told.height,
+            source="tables/redundancy.parquet",
+        )
+    ]
 
 
 def _table(card: Card) -> TableView:
