@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import chi2, chisquare
 
+import cuecard as cc
+from cuecard.data.demo import demo_choice
 from cuecard.probes import option_order
 from cuecard.probes.option_order import stuart_maxwell
+from cuecard.report.sections import section_view
 
 
 def test_counts_shares_and_accuracy_are_given_by_position():
@@ -66,3 +70,18 @@ def test_a_position_the_key_never_has_is_certain_to_be_wrong():
 def test_nothing_answered_is_refused():
     with pytest.raises(ValueError, match="no answered example"):
         option_order([-1, -1], [0, 1])
+
+
+def test_a_model_that_prefers_the_first_choice_is_told_from_one_that_does_not():
+    demo = demo_choice(600, seed=0, cues=None)
+    keys = demo.instances.test.table.filter(pl.col("label") == "right").select(
+        "example_id", prediction="position"
+    )
+    first = keys.with_columns(
+        prediction=pl.when(pl.int_range(pl.len()) % 3 == 0).then(0).otherwise(pl.col("prediction"))
+    )
+    card = cc.probe(demo.instances, {"even": keys, "first": first}, only=["option_order"], features=("word",))
+    titles = [finding.title for finding in card.findings if finding.section == "option_order"]
+    assert "first prefers choice 1" in titles
+    assert "even prefers no position" in titles
+    assert section_view(card, "option_order").tables[0].total == 8

@@ -8,7 +8,7 @@ from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
 from cuecard.probes.identical_pairs import box_statistics, identical_pairs, score_identical_pairs
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
-from cuecard.probes.option_order import OptionOrder, option_order
+from cuecard.probes.option_order import OptionOrder, OptionOrderTest, option_order
 from cuecard.probes.paired import PairedComparison
 from cuecard.probes.permutation import PermutationTest
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
@@ -19,7 +19,8 @@ from cuecard.probes.stress_set import StressSet, stress_set
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
-    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, PromptStudy,
+    Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
+    PromptStudy,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -33,6 +34,7 @@ __all__ = [
     "CueSet",
     "DistributionTest",
     "OptionOrder",
+    "OptionOrderTest",
     "PairedComparison",
     "PermutationTest",
     "PredictionSource",

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.stats import chi2
 
-from cuecard.stats import clopper_pearson, goodness_of_fit, log10_p
+from cuecard.analysis import Finding, Result, Severity
+from cuecard.data import Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.predictions import Predictions
+from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
+from cuecard.wording import percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,3 +106,40 @@ def stuart_maxwell(both: npt.NDArray[np.int64]) -> tuple[float, float]:
     degrees = int(np.linalg.matrix_rank(inside))
     statistic = float(difference[used] @ np.linalg.pinv(inside, hermitian=True) @ difference[used])
     return statistic, float(chi2.logsf(statistic, degrees))
+
+
+@dataclass(frozen=True)
+class OptionOrderTest:
+    """Whether each model answers a position more often than the key has it; for multiple choice."""
+
+    name: ClassVar[str] = "option_order"
+    title: ClassVar[str] = "Option order"
+    tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
+
+    alpha: float = 0.05
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return one row per model and position."""
+        gold = cues.examples.gold
+        models = {model.model: option_order(model.answers, gold) for model in predictions}
+        table = pl.concat(
+            found.table.select(pl.lit(name).alias("model"), pl.all()) for name, found in models.items()
+        )
+        summary = {"models": {name: found.summary() for name, found in models.items()}}
+        findings = [self._finding(name, found) for name, found in models.items()]
+        return Result(summary, {"option_order": table}, findings)
+
+    def _finding(self, model: str, found: OptionOrder) -> Finding:
+        gap = found.table.with_columns(gap=pl.col("answer_share") - pl.col("key_share"))
+        row = gap.sort("gap", descending=True).row(0, named=True)
+        prefers = 10**found.paired_log10_p <= self.alpha
+        place = f"choice {row['position'] + 1}"
+        said = (
+            f"{model} answers {place} for {percent(row['answer_share'])} of {found.n:,} examples, and the key has it "
+            f"for {percent(row['key_share'])} (Stuart–Maxwell p = {format_p(found.paired_log10_p * math.log(10))})"
+        )
+        title = f"{model} prefers {place}" if prefers else f"{model} prefers no position"
+        text = f"{said}." if prefers else f"{said}: no preference beyond chance."
+        severity: Severity = "medium" if prefers else "info"
+        share, key = float(row["answer_share"]), float(row["key_share"])
+        return Finding("option_order", severity, title, text, value=share, chance=key, n=found.n)

@@ -1,0 +1,72 @@
+"""`cuecard stress`: the examples that no partial input solves, as a set of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options import (
+    ColumnsOption,
+    JsonOption,
+    LabelsOption,
+    OnErrorOption,
+    QuietOption,
+    SeedOption,
+    SourceArgument,
+    TaskOption,
+    TestOption,
+)
+
+EXAMPLES = """
+Examples:
+
+`cuecard stress train.parquet --test test.parquet --out hard`
+
+`cuecard stress qa.jsonl --balanced --out hard`
+"""
+
+
+def stress(
+    train: SourceArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Write hard, easy and balance here.")
+    ],
+    test: TestOption = None,
+    task: TaskOption = None,
+    columns: ColumnsOption = None,
+    labels: LabelsOption = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Drop hard examples until every label has as many.")
+    ] = False,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write the examples that no partial input solves, and the rest, as two sets."""
+    from json import dumps
+
+    from cuecard.card import audit
+    from cuecard.cli.loading import load_from_options
+    from cuecard.cli.progress import progress, stage
+    from cuecard.remedies import stress_set, write_stress_set
+
+    silent = quiet or json
+    with stage("Reading", silent=silent):
+        data = load_from_options(
+            train, test=test, task=task, columns=columns, labels=labels, on_error=on_error, seed=seed
+        )
+    card = audit(data, only=["partial_input"], progress=progress(silent=silent), seed=seed)
+    found = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
+    written = write_stress_set(found, out)
+    if json:
+        typer.echo(dumps(found.summary(), indent=2, ensure_ascii=False))
+    elif not quiet:
+        for split, part, answer, count, share in found.balance.rows():
+            typer.echo(f"{split:5}  {part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %")
+        typer.echo(
+            f"Hard: no partial input ({', '.join(found.solvers)}) solves them. Read them beside the whole set."
+        )
+        typer.echo(f"Hard:   {written['hard']}\nEasy:   {written['easy']}")

@@ -1,0 +1,37 @@
+"""Whether models prefer a position among the choices."""
+
+from __future__ import annotations
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.report.view import SECTION_VIEWS, Column, SectionView, TableView
+
+
+@SECTION_VIEWS.register("option_order")
+def option_order(card: Card, section: Section) -> SectionView:
+    """Return the answers of every model by position, beside the key."""
+    lead = [
+        f"{display_text(model, 60)}: answers by position against the key, Stuart–Maxwell p = "
+        f"{numbers.probability(None, found['paired_log10_p'])} (chi-square p = "
+        f"{numbers.probability(None, found['log10_p'])})."
+        for model, found in section.summary["models"].items()
+    ]
+    columns = {
+        "model": Column("Model"),
+        "position": Column("Position", "count", "counted from 0"),
+        "answer_share": Column("Answered", "percent", "share of the model's answers at this position"),
+        "key_share": Column("Right", "percent", "share of the right answers at this position"),
+        "accuracy": Column("Accuracy", "percent", "where the right choice stands here"),
+        "low": Column("from", "percent", "lower end of the 95 % interval"),
+        "high": Column("to", "percent", "upper end of the 95 % interval"),
+    }
+    table = card.tables["option_order"]
+    view = TableView(
+        "Answers by position",
+        list(columns.values()),
+        table.select(list(columns)).rows(),
+        table.height,
+        "tables/option_order.parquet",
+    )
+    return SectionView(lead, tables=[view])
