@@ -14,6 +14,8 @@ Examples:
 
 `cuecard compare out/v1 out/v2`
 
+`cuecard compare out/snli out/anli out/ocnli --chart sets.html`
+
 `cuecard compare out/v1 out/v2 out/v3 --json | jq '.[].cues'`
 """
 
@@ -26,13 +28,28 @@ def compare(
         ),
     ],
     top: Annotated[int, typer.Option("--top", min=1, help="Rows to show of each table.")] = 15,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            "--chart",
+            metavar="FILE",
+            help="Draw all cards: saturation against bias, correlations, maps; .html, .png or .svg.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
     from cuecard.card import load_card
 
-    comparisons = compare_cards([load_card(card) for card in cards], [str(card) for card in cards])
+    loaded = [load_card(card) for card in cards]
+    if chart is not None:
+        from cuecard.report import write_comparison_charts
+
+        typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=json)
+        if len(loaded) < 2:
+            return
+    comparisons = compare_cards(loaded, [str(card) for card in cards])
     if json:
         from json import dumps
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cuecard.report.card_diff import render_comparison
+    from cuecard.report.compare_page import write_comparison_charts
     from cuecard.report.explanation import explanation_json, render_explanation
     from cuecard.report.html import render_html, write_report
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
@@ -28,12 +29,14 @@ __all__ = [
     "render_explanation",
     "render_html",
     "render_terminal",
+    "write_comparison_charts",
     "write_report",
 ]
 
 _HOME = {
     "explanation_json": "explanation",
     "render_comparison": "card_diff",
+    "write_comparison_charts": "compare_page",
     "render_explanation": "explanation",
     "preset_detail": "presets",
     "preset_list": "presets",

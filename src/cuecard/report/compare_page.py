@@ -1,0 +1,68 @@
+"""The charts of several cards on one page: who leaks, and what goes together with it (PECO, Figures 1–3 and 5–7)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from cuecard.card.card import Card
+from cuecard.errors import InputError, UsageError
+from cuecard.report.charts.comparison import FIGURES, correlation_chart, maps_side_by_side, saturation_map
+from cuecard.report.charts.drawing import themed
+from cuecard.report.comparison import comparison_table
+
+#: A correlation of fewer datasets says nothing.
+FEWEST_FOR_A_TREND = 3
+
+
+def comparison_charts(cards: Sequence[Card]) -> list[Any]:
+    """Return every chart that the cards have the numbers for; none where they have none in common."""
+    table = comparison_table(cards)
+    charts = []
+    if table.drop_nulls(["psc", "ssc"]).height:
+        charts.append(saturation_map(table).properties(width=860, title="Full input against one text"))
+    for x, y in FIGURES.values():
+        known = {x, y} <= set(table.columns)
+        if known and table.drop_nulls([x, y]).height >= FEWEST_FOR_A_TREND:
+            charts.append(correlation_chart(table, x, y, identity=x == "sota").properties(width=860))
+    mapped = [
+        (card.dataset.name, card.tables, card.dataset.labels)
+        for card in cards
+        if "cluster_map" in card.tables
+    ]
+    if mapped:
+        maps = maps_side_by_side(mapped)
+        maps.usermeta = alt.Undefined  # a wish about the renderer, which only a whole page can have
+        charts.append(maps)
+    return charts
+
+
+def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
+    """Write the charts as one page that opens offline, or as .png or .svg, and return its path."""
+    path = Path(path)
+    if path.suffix not in {".html", ".png", ".svg"}:
+        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    charts = comparison_charts(cards)
+    if not charts:
+        raise InputError(
+            "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
+        )
+    apart = {"color": "independent", "shape": "independent", "size": "independent"}
+    page = themed(alt.vconcat(*charts, spacing=40).resolve_scale(**apart))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        try:
+            page.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
+            os.replace(temporary, path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write there ({error.strerror}).") from None
+    return path

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from cuecard.card import Card, audit
+from cuecard.data.demo import demo_nli
+from cuecard.errors import InputError, UsageError
+from cuecard.report import write_comparison_charts
+
+
+@pytest.fixture(scope="module")
+def cards() -> list[Card]:
+    sets = [demo_nli(1_200, seed=seed).instances for seed in range(3)]
+    return [audit(data, only=["partial_input"]) for data in sets]
+
+
+@pytest.mark.parametrize("name", ["sets.html", "sets.svg"])
+def test_the_charts_of_several_cards_are_one_file(cards: list[Card], tmp_path, name: str) -> None:
+    path = write_comparison_charts(cards, tmp_path / "new" / name)
+    text = path.read_text(encoding="utf-8")
+    assert "accuracy with one text only" in text
+    assert "demo-nli" in text
+    assert [p.name for p in path.parent.iterdir()] == [name]
+
+
+def test_cards_without_numbers_to_draw_and_other_endings_are_refused(cards: list[Card], tmp_path) -> None:
+    bare = audit(demo_nli(300, seed=0).instances, only=["overview"])
+    with pytest.raises(InputError, match="partial_input"):
+        write_comparison_charts([bare], tmp_path / "x.html")
+    with pytest.raises(UsageError, match=r"\.png"):
+        write_comparison_charts(cards, tmp_path / "x.pdf")
+    assert not list(tmp_path.iterdir())
