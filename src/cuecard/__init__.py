@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
+    from cuecard.remedies import leakage_neutral_weights
     from cuecard.report import render_html, write_report
     from cuecard.stats import artifact_z, cueness, peco
     from cuecard.stats.entropy_balancing import entropy_balance
@@ -36,6 +37,7 @@ _PUBLIC = {
     "cueness": "cuecard.stats",
     "debias": "cuecard.card",
     "entropy_balance": "cuecard.stats.entropy_balancing",
+    "leakage_neutral_weights": "cuecard.remedies",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
     "peco": "cuecard.stats",
@@ -60,6 +62,7 @@ __all__ = [
     "cueness",
     "debias",
     "entropy_balance",
+    "leakage_neutral_weights",
     "load",
     "load_card",
     "peco",
