@@ -22,7 +22,7 @@ def scores() -> pl.DataFrame:
 def test_every_model_has_a_box_for_every_frequency_and_the_last_one_is_open(tmp_path):
     boxes = box_statistics(scores())
     chart = identical_pairs_chart(boxes)
-    rows = chart.layer[0].data.values
+    rows = chart.data.values
     assert len(rows) == boxes.height == 20
     assert {row["frequency"] for row in rows} == {*(str(i) for i in range(1, 10)), "10+"}
     medians = {(r["model"], r["frequency"]): r["median"] for r in rows}
