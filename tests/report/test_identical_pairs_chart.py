@@ -25,8 +25,11 @@ def test_every_model_has_a_box_for_every_frequency_and_the_last_one_is_open(tmp_
     rows = chart.data.values
     assert len(rows) == boxes.height == 20
     assert {row["frequency"] for row in rows} == {*(str(i) for i in range(1, 10)), "10+"}
-    medians = {(r["model"], r["frequency"]): r["median"] for r in rows}
+    medians = {(r["label"], r["frequency"]): r["median"] for r in rows}
     assert medians["leaning", "10+"] - medians["leaning", "1"] > 0.3
     assert abs(medians["level", "10+"] - medians["level", "1"]) < 0.05
     themed(chart.properties(width=600)).save(tmp_path / "boxes.svg")
-    assert "times the sentence occurs" in (tmp_path / "boxes.svg").read_text()
+    drawn = (tmp_path / "boxes.svg").read_text()
+    assert "times the sentence occurs" in drawn
+    assert drawn.count("<path") > 2 * boxes.height  # a body and a median each, beside axes and legend
+    assert "NaN" not in drawn

@@ -18,17 +18,21 @@ def identical_pairs_chart(boxes: pl.DataFrame, *, last: int = LAST_FREQUENCY) ->
     rows = [
         {
             **{key: row[key] for key in ("low", "q1", "median", "q3", "high", "n", "outliers")},
-            "model": display_text(row["model"], 60),
+            "label": display_text(row["model"], 60),
             "frequency": f"{row['frequency']}{'+' if row['frequency'] >= last else ''}",
         }
         for row in boxes.sort("frequency", maintain_order=True).iter_rows(named=True)
     ]
     order = list(dict.fromkeys(row["frequency"] for row in rows))
     x = alt.X("frequency:N", sort=order, axis=alt.Axis(title="times the sentence occurs", labelAngle=0))
-    beside = alt.XOffset("model:N", sort=models)
+    beside = alt.XOffset("label:N", sort=models)
     scale = alt.Scale(domain=[0, 1.02], nice=False)
     base = alt.Chart(inline(rows)).encode(x=x, xOffset=beside, color=label_colour(models, symbolSize=90))
-    tooltip = [alt.Tooltip("model:N"), alt.Tooltip("frequency:N"), alt.Tooltip("n:Q", title="sentences")]
+    tooltip = [
+        alt.Tooltip("label:N", title="model"),
+        alt.Tooltip("frequency:N"),
+        alt.Tooltip("n:Q", title="sentences"),
+    ]
     tooltip += [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("low", "q1", "median", "q3", "high")]
     y = alt.Y("low:Q", scale=scale, axis=percent_axis("probability that the two match"))
     whiskers = base.mark_rule(aria=False).encode(y=y, y2="high:Q")
