@@ -50,7 +50,9 @@ def membership(having: sparse.csr_matrix, examples: TestExamples, usual_labels: 
     per_example = sparse.coo_matrix(group @ having)
     some_not_all = per_example.data < examples.sizes[per_example.row]
     row, column = per_example.row[some_not_all], per_example.col[some_not_all]
-    right_has = np.asarray(having[examples.right_rows[row], column]).ravel() > 0
+    # scipy answers an empty look-up with a matrix of another kind
+    looked_up = having[examples.right_rows[row], column] if len(row) else np.empty(0)
+    right_has = np.asarray(looked_up).ravel() > 0
     shape = (len(examples), having.shape[1])
     return _split(row, column, right_has == (codes[column] == 0), shape)
 
