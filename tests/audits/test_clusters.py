@@ -110,6 +110,15 @@ def test_the_summary_holds_what_other_programs_rely_on() -> None:
     assert summary["excess_low"] <= summary["excess"] <= summary["excess_high"]
 
 
+def test_every_interval_is_of_the_excess_and_not_of_the_score() -> None:
+    scores = Clusters(k=6, **QUICK).run(pairs(600, leak=0.8)).tables["cluster_scores"]
+    assert ((scores["low"] <= scores["excess"]) & (scores["excess"] <= scores["high"])).all()
+    assert (scores["high"] - scores["low"] > 0).all()
+    released = scores.filter(mode="released")
+    # The floor of the released score, 5, is no excess.
+    assert (released["high"] < released["score"]).all()
+
+
 def test_the_same_data_give_the_same_result() -> None:
     data = pairs(400, leak=0.5)
     first, second = (Clusters(k=5, map="tsne", map_size=120).run(data) for _ in range(2))

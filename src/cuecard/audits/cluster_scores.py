@@ -15,7 +15,7 @@ from cuecard.stats.peco import (
     Divergence,
     Mode,
     cluster_divergence,
-    peco_interval,
+    excess_interval,
     peco_null,
     shuffled_divergences,
 )
@@ -58,7 +58,15 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
             permutations=data.permutations,
             seed=data.seed,
         )
-        low, high = peco_interval(data.labels, clusters, divergence=divergence, mode=mode, seed=data.seed)
+        low, high = excess_interval(
+            data.labels,
+            clusters,
+            null.null_mean,
+            divergence=divergence,
+            mode=mode,
+            groups=data.groups,
+            seed=data.seed,
+        )
         rows.append(
             {
                 "divergence": divergence,
