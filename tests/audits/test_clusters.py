@@ -14,6 +14,7 @@ import pytest
 from cuecard.analysis import Skip
 from cuecard.audits import Clusters
 from cuecard.audits.cluster_confidence import confidence_histogram
+from cuecard.audits.cluster_scores import Labelled, sweep_table
 from cuecard.audits.cluster_table import characteristic_words
 from cuecard.audits.clustering import default_k, k_means, principal_components
 from cuecard.card import audit, load_card, save_card
@@ -110,6 +111,15 @@ def test_the_summary_holds_what_other_programs_rely_on() -> None:
     assert summary["excess_low"] <= summary["excess"] <= summary["excess_high"]
 
 
+def test_every_interval_is_of_the_excess_and_not_of_the_score() -> None:
+    scores = Clusters(k=6, **QUICK).run(pairs(600, leak=0.8)).tables["cluster_scores"]
+    assert ((scores["low"] <= scores["excess"]) & (scores["excess"] <= scores["high"])).all()
+    assert (scores["high"] - scores["low"] > 0).all()
+    released = scores.filter(mode="released")
+    # The floor of the released score, 5, is no excess.
+    assert (released["high"] < released["score"]).all()
+
+
 def test_the_same_data_give_the_same_result() -> None:
     data = pairs(400, leak=0.5)
     first, second = (Clusters(k=5, map="tsne", map_size=120).run(data) for _ in range(2))
@@ -144,6 +154,22 @@ def test_every_example_has_its_cluster_and_every_table_its_rows() -> None:
     sweep = result.tables["cluster_sweep"]
     assert set(sweep["k"].to_list()) == {6, 10, 25}
     assert set(sweep["components"].to_list()) >= {0, 10}
+
+
+def test_the_sweep_states_how_many_clusters_are_left_and_how_many_components_there_are() -> None:
+    rng = np.random.default_rng(0)
+    # Two crowds and a few stragglers far off, which are too few for a cluster of their own.
+    points = np.concatenate(
+        [rng.normal(0, 1, (100, 4)), rng.normal(9, 1, (100, 4)), rng.normal(60, 1, (3, 4))]
+    )
+    labels = rng.integers(0, 2, 203).astype(np.int32)
+    labelled = Labelled(labels, None, permutations=20, seed=0)
+    ones = np.ones(203, dtype=np.int64)
+    sweep = sweep_table(
+        labelled, points.astype(np.float32), ones, np.arange(203), k=(3,), components=(0, 2, 4, 50)
+    )
+    assert sweep.select("k", "clusters", "components").rows() == [(3, 2, 0), (3, 2, 2), (3, 2, 4)]
+    assert sweep["peco_exact_l2"][0] == sweep["peco_exact_l2"][2]
 
 
 def test_choices_are_shuffled_within_their_question() -> None:

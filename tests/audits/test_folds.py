@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cuecard.analysis import Skip
+from cuecard.audits import PartialInput
 from cuecard.audits.folds import assign, example_groups, make_folds
 from cuecard.data.demo import demo_choice, demo_nli
 from small_sets import choice_instances, pair_instances
@@ -91,3 +93,43 @@ def test_the_seed_decides_the_folds():
     first, again, other = (make_folds(data, strata, seed=s).fold for s in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def leaky_pairs_with_one_premise():
+    rows = [("train", "the same", f"word{i} {'never' if i % 2 else 'some'}", "ab"[i % 2]) for i in range(400)]
+    return pair_instances(rows)
+
+
+def leaky_choices_with_one_question():
+    return choice_instances(
+        [
+            ("train", "which?", [f"good w{i}", f"bad w{i}"][:: 1 if i % 3 else -1], 0 if i % 3 else 1)
+            for i in range(300)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "condition"),
+    [
+        (leaky_pairs_with_one_premise(), "hypothesis_only"),
+        (leaky_choices_with_one_question(), "choices_only"),
+    ],
+    ids=["pair", "choice"],
+)
+def test_a_leak_is_found_though_all_examples_share_their_premise(data, condition):
+    folds = make_folds(data, np.zeros(data.n_examples, dtype=np.int64))
+    assert folds.grouping == "example"
+    assert folds.count == 5
+    assert "100%" in folds.note
+    result = PartialInput(learning_curve=False).run(data)
+    assert result.examples is not None
+    assert result.examples[f"solved_{condition}"].mean() > 0.95
+
+
+def test_one_fold_is_refused_instead_of_scored_at_chance():
+    data = leaky_pairs_with_one_premise()
+    with pytest.raises(Skip, match="no two folds"):
+        make_folds(data, np.zeros(data.n_examples, dtype=np.int64), grouping="premise")
+    with pytest.raises(Skip, match="no two folds"):
+        make_folds(pair_instances([("train", "p", "h", "a")]), np.zeros(1, dtype=np.int64))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import false_discovery_control
 
 from cuecard.analysis import Analysis, Skip
 from cuecard.audits import AUDITS, PairGraphAudit
@@ -182,6 +183,19 @@ def test_tables_hold_what_the_figures_show() -> None:
     assert set(quantiles["feature"]) == {"s1_freq", "s2_freq", "s1s2_inter", "similarity"}
     sums = quantiles.group_by("feature", "label").agg(pl.col("share").sum())["share"]
     assert sums.to_numpy() == pytest.approx(1)
+
+
+def test_the_seven_ablations_have_q_values_over_each_other_only() -> None:
+    result = PairGraphAudit(unlexicalized=True).run(planted(strength=0.35))
+    table = result.tables["pair_graph"]
+    seven = table.filter(pl.col("features") != "unlexicalized")
+    assert seven.height == 7
+    np.testing.assert_allclose(seven["q_value"], false_discovery_control(seven["p_value"]))
+    assert (seven["q_value"] >= seven["p_value"]).all()
+    assert table.filter(features="unlexicalized")["q_value"].to_list() == [None]
+    intervals = result.summary["intervals"]
+    assert [intervals[name]["q_value"] for name in seven["features"]] == seven["q_value"].to_list()
+    assert intervals["unlexicalized"]["q_value"] is None
 
 
 def test_the_audit_is_registered_and_skips_what_has_no_pairs() -> None:

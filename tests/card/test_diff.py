@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -55,6 +56,54 @@ def test_models_on_two_probe_cards_are_compared():
     (changed,) = compare([before, after])
     moved = {c.what: c.difference for c in changed.numbers if c.section == "reliance"}
     assert moved["models.m.relies"] < 0
+
+
+def with_summary(card, **values):
+    section = card.sections["overview"]
+    changed = section.model_copy(update={"summary": section.summary | values})
+    return card.model_copy(update={"sections": card.sections | {"overview": changed}})
+
+
+def changed_numbers(card, before, after):
+    (found,) = compare([with_summary(card, made=before), with_summary(card, made=after)])
+    return {c.what: (c.before, c.after, c.difference) for c in found.numbers}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(math.nan, 0.5), (0.5, math.nan), (math.inf, 0.5), (0.5, -math.inf), ([math.nan], [1.0])],
+)
+def test_from_no_number_to_a_number_is_a_change(cards, before, after):
+    assert changed_numbers(cards[0], before, after)["made"][2] is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [math.nan, 1.0], None, "text"])
+def test_what_stays_as_it_is_is_no_change(cards, value):
+    again = (
+        float(str(value))
+        if isinstance(value, float)
+        else [float("nan"), 1.0]
+        if isinstance(value, list)
+        else value
+    )
+    assert changed_numbers(cards[0], value, again) == {}
+
+
+def test_entries_that_differ_in_their_third_text_only_are_told_apart(cards):
+    def entries(first):
+        texts = {"family": "word", "feature": "not"}
+        return [texts | {"label": "a", "share": first}, texts | {"label": "b", "share": 0.5}]
+
+    assert changed_numbers(cards[0], entries(0.1), entries(0.2)) == {
+        "made[word, not, a].share": (0.1, 0.2, pytest.approx(0.1))
+    }
+
+
+def test_entries_of_the_same_name_go_by_their_place(cards):
+    def entries(first):
+        return [{"name": "x", "share": first}, {"name": "x", "share": 0.5}, {"name": "y", "share": 0.5}]
+
+    assert list(changed_numbers(cards[0], entries(0.1), entries(0.2))) == ["made[x, 0].share"]
 
 
 def test_one_card_is_nothing_to_compare(cards):

@@ -62,9 +62,28 @@ def test_the_paired_test_keeps_its_level_and_sees_what_the_plain_one_misses():
     assert power[1] > 1.3 * power[0]
 
 
-def test_a_position_the_key_never_has_is_certain_to_be_wrong():
-    found = option_order([2, 0, 1, 2], [0, 0, 1, 1])
-    assert found.statistic == np.inf
+def test_one_answer_where_the_key_never_is_proves_no_preference():
+    key = np.arange(200) % 3
+    answers = np.where(np.arange(200) == 7, 3, key)
+    found = option_order(answers, key)
+    assert (found.statistic, found.log10_p) == (None, None)
+    summary = found.summary()
+    assert summary["p_value"] == summary["paired_p_value"] > 0.05
+    assert summary["p_value_of"] == "stuart-maxwell"
+    assert (summary["statistic"], summary["log10_p"]) == (None, None)
+
+
+def test_many_answers_where_the_key_never_is_are_a_preference():
+    key = np.arange(200) % 3
+    summary = option_order(np.where(np.arange(200) % 4 == 0, 3, key), key).summary()
+    assert 0 < summary["p_value"] < 1e-6
+
+
+def test_the_p_value_is_the_chi_squares_where_it_is_defined():
+    found = option_order([0, 0, 1, 2, 0, -1], [0, 1, 1, 2, 2, 2])
+    assert found.log10_p is not None
+    assert found.summary()["p_value"] == 10**found.log10_p
+    assert found.summary()["p_value_of"] == "chi-square"
 
 
 def test_nothing_answered_is_refused():

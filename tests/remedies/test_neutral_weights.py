@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.card.debias import debias
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.remedies.neutral_weights import (
@@ -139,23 +140,61 @@ def test_bad_input_is_named() -> None:
         leakage_neutral_weights([0, 1, 1], [1, 2, 3], folds=2, max_weight=0.5)
 
 
-def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
+def planted(n: int = 3000) -> Instances:
+    """Return pairs, two thirds of them train, whose second sentence is repeated if the label is "yes"."""
     rng = np.random.default_rng(0)
-    n = 3000
     label = rng.integers(0, 2, n)
     popular = rng.integers(0, 40, n)
     second = np.where(rng.random(n) < np.where(label == 1, 0.6, 0.2), popular, 1000 + np.arange(n))
     table = pl.DataFrame(
         {
-            "example_id": [str(i) for i in range(n)], "position": 0, "split": ["train"] * 2000 + ["test"] * 1000,
+            "example_id": [str(i) for i in range(n)], "position": 0,
+            "split": ["train"] * (2 * n // 3) + ["test"] * (n - 2 * n // 3),
             "premise": [f"p{i}" for i in range(n)], "hypothesis": [f"h{i}" for i in second],
             "label": pl.Series(np.where(label == 1, "yes", "no")).cast(pl.Enum(["yes", "no"])),
         }
     )  # fmt: skip
-    result = NeutralWeighting(folds=10, trees=40, max_weight=50).run(Instances(table, "pair", ("yes", "no")))
+    return Instances(table, "pair", ("yes", "no"))
+
+
+def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
+    result = NeutralWeighting(folds=10, trees=40, max_weight=50).run(planted())
     accuracy = result.summary["leakage_accuracy"]
     assert accuracy["unweighted"]["accuracy"] > 0.65
     assert accuracy["weighted"]["accuracy"] < 0.57
     assert result.examples is not None
-    assert result.examples["weight"].mean() == pytest.approx(1)
+    for split in ("train", "test"):
+        assert result.examples.filter(split=split)["weight"].mean() == pytest.approx(1)
     assert "instead of" in result.findings[0].text
+
+
+def test_train_weights_do_not_depend_on_the_labels_of_test() -> None:
+    data = planted(900)
+    flipped = data.with_columns(
+        label=pl.when(pl.col("split") == "test")
+        .then(pl.col("label").cast(pl.String).replace({"yes": "no", "no": "yes"}))
+        .otherwise(pl.col("label").cast(pl.String))
+        .cast(pl.Enum(["yes", "no"]))
+    )
+    remedy = NeutralWeighting(folds=5, trees=20)
+    first, second = (remedy.run(each).examples for each in (data, flipped))
+    assert first is not None
+    assert second is not None
+    assert first.filter(split="train").equals(second.filter(split="train"))
+    assert not first.filter(split="test").equals(second.filter(split="test"))
+
+
+def test_a_test_split_with_one_label_is_left_unweighted() -> None:
+    data = planted(900)
+    kept = data.table.filter((pl.col("split") == "train") | (pl.col("label") == "yes"))
+    result = NeutralWeighting(folds=5, trees=20).run(Instances(kept, "pair", data.labels))
+    assert result.summary["unweighted_splits"] == ["test"]
+    assert result.examples is not None
+    assert set(result.examples.filter(split="test")["weight"]) == {1.0}
+
+
+def test_no_written_weight_exceeds_the_limit() -> None:
+    found = debias(planted(900), "leakage", folds=5, trees=20, max_weight=1.2)
+    assert found.weights.max() <= 1.2
+    assert found.weights.mean() == pytest.approx(1)
+    assert len(found.weights) == 600

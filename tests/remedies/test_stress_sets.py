@@ -57,6 +57,40 @@ def test_a_balanced_hard_part_has_as_many_of_every_label():
     assert found.part("easy").n_examples == stress_set(data, examples).part("easy").n_examples
 
 
+def test_a_label_without_hard_examples_cannot_be_balanced():
+    solved = SOLVED.with_columns(solved_hypothesis_only=pl.Series([0.0, 0, 1] * 3))
+    with pytest.raises(UsageError, match="answer b"):
+        stress_set(PAIRS, solved, solvers=["hypothesis_only"], balanced=True)
+    assert stress_set(PAIRS, solved, solvers=["hypothesis_only"]).part("hard").n_examples == 6
+
+
+def nothing_solved(data: Instances) -> pl.DataFrame:
+    ids = data.table["example_id"].unique(maintain_order=True)
+    return pl.DataFrame({"example_id": ids, "split": "train", "solved_x": 0.0})
+
+
+def test_positions_are_balanced_among_questions_with_as_many_choices():
+    two = [("train", f"q{i}", ["a", "b"], int(i < 10)) for i in range(40)]
+    three = [("train", f"r{i}", ["a", "b", "c"], min(i // 20, 2)) for i in range(45)]
+    four = [("train", f"s{i}", ["a", "b", "c", "d"], i % 3) for i in range(9)]
+    data = choice_instances(two + three + four)
+    hard = stress_set(data, nothing_solved(data), balanced=True).part("hard").table
+    sizes = hard.with_columns(choices=pl.len().over("example_id")).filter(label="right")
+    counts = sizes.group_by("choices", "position").len().sort("choices", "position")
+    assert counts.rows() == [(2, 0, 10), (2, 1, 10), (3, 0, 5), (3, 1, 5), (3, 2, 5)]
+
+
+def test_a_position_that_is_never_right_cannot_be_balanced():
+    data = choice_instances([("train", f"q{i}", ["a", "b", "c"], i % 2) for i in range(8)])
+    with pytest.raises(UsageError, match="cannot be balanced"):
+        stress_set(data, nothing_solved(data), balanced=True)
+
+
+def test_preferences_with_the_chosen_answer_first_lose_nothing_by_balancing():
+    data = preference_instances()
+    assert stress_set(data, nothing_solved(data), balanced=True).part("hard").n_examples == 4
+
+
 def test_partial_input_fails_on_the_hard_part_and_succeeds_on_the_easy_one():
     data = demo_choice(400, seed=0).instances
     examples = PartialInput(learning_curve=False).run(data).examples

@@ -15,7 +15,7 @@ from cuecard.stats.peco import (
     Divergence,
     Mode,
     cluster_divergence,
-    peco_interval,
+    excess_interval,
     peco_null,
     shuffled_divergences,
 )
@@ -58,7 +58,15 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
             permutations=data.permutations,
             seed=data.seed,
         )
-        low, high = peco_interval(data.labels, clusters, divergence=divergence, mode=mode, seed=data.seed)
+        low, high = excess_interval(
+            data.labels,
+            clusters,
+            null.null_mean,
+            divergence=divergence,
+            mode=mode,
+            groups=data.groups,
+            seed=data.seed,
+        )
         rows.append(
             {
                 "divergence": divergence,
@@ -125,10 +133,14 @@ def sweep_table(
     k: Iterable[int],
     components: Iterable[int],
 ) -> pl.DataFrame:
-    """Return scores for other numbers of clusters and components, one k-means start each."""
+    """Return scores for other numbers of clusters and components, one k-means start each.
+
+    `k` is what was asked for and `clusters` what is left of it after small clusters were merged. More components
+    than the embedding has are as many as it has.
+    """
     rows = []
     wanted = [n for n in sorted(set(k)) if n <= min(len(vectors), len(codes) // LEAST_PER_CLUSTER)]
-    for dimensions in sorted({c for c in components if c < vectors.shape[1]}):
+    for dimensions in sorted({min(c, vectors.shape[1]) for c in components}):
         points = principal_components(vectors, weights, dimensions)
         for n in wanted:
             found = k_means(points, weights, n, restarts=1, seed=data.seed).clusters[codes]
@@ -138,6 +150,7 @@ def sweep_table(
             rows.append(
                 {
                     "k": n,
+                    "clusters": len(np.unique(found)),
                     "components": dimensions,
                     "peco_exact_l2": null.score,
                     "null_mean": null.null_mean,
@@ -149,6 +162,7 @@ def sweep_table(
         rows,
         schema={
             "k": pl.Int64,
+            "clusters": pl.Int64,
             "components": pl.Int64,
             "peco_exact_l2": pl.Float64,
             "null_mean": pl.Float64,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.analysis import Skip
 from cuecard.data import Instances
 from cuecard.data.holdout import sentence_components
 
@@ -51,7 +52,8 @@ def make_folds(
     """Return folds in which examples that share a sentence, however indirectly, stay together.
 
     Where common sentences tie more than half of the examples into one group (answers such as "yes" do), only
-    those that share their premise are kept together, and `note` says so. `strata` (the labels) are spread
+    those that share their premise are kept together; where one premise does the same, every example stands alone.
+    `note` says so. `strata` (the labels) are spread
     evenly: without that, a label that is rarer than usual among the examples to be guessed is commoner among
     those learned from, which pushes the score of a blind guess below chance.
     """
@@ -66,7 +68,22 @@ def make_folds(
         grouping = "premise"
         groups = example_groups(data, grouping)
         largest = _largest_share(groups)
-    return Folds(assign(groups, strata, folds=folds, seed=seed), grouping, largest, note)
+        if largest > LARGEST_GROUP:
+            what = "question" if data.grouped else "premise"
+            note = (
+                f"{largest:.0%} of the examples share one {what}, too many to keep out of training at once; every "
+                "example was held out alone, so sentences can stand in training and in what is guessed."
+            )
+            grouping = "example"
+            groups = example_groups(data, grouping)
+            largest = _largest_share(groups)
+    found = Folds(assign(groups, strata, folds=folds, seed=seed), grouping, largest, note)
+    if found.count < 2:
+        raise Skip(
+            f"the {len(groups):,} train examples make no two folds when what shares its {grouping} stays together, "
+            "so nothing can be learned from some and tried on others"
+        )
+    return found
 
 
 def assign(groups: Ints, strata: Ints, *, folds: int, seed: int = 0) -> Ints:

@@ -16,6 +16,7 @@ from cuecard.audits.pair_graph_scores import (
     ForestName,
     Score,
     Trial,
+    ablation_q_values,
     ablations,
     trial,
 )
@@ -65,6 +66,7 @@ class PairGraphAudit:
         credits = ablations(features, asked)
         left_out = self._larger_sets(data, graph, asked, credits)
         scores = {name: asked.score(marks) for name, marks in credits.items()}
+        q_values = ablation_q_values(scores)
         parts = _parts_of_the_leak(data, asked, credits["leakage"])
         summary: dict[str, Any] = {
             "accuracy": {
@@ -72,7 +74,9 @@ class PairGraphAudit:
                 **{name: score.accuracy for name, score in scores.items()},
                 **dict.fromkeys(left_out),
             },
-            "intervals": {name: _interval(score) for name, score in scores.items()},
+            "intervals": {
+                name: _interval(score) | {"q_value": q_values.get(name)} for name, score in scores.items()
+            },
             "left_out": left_out,
             "n": scores["leakage"].n,
             "evaluated": "test" if data.test is not None else f"{self.folds}-fold",
@@ -82,7 +86,7 @@ class PairGraphAudit:
         }
         by_frequency = label_by_frequency(data, features)
         tables = {
-            "pair_graph": _table(scores, asked.chance),
+            "pair_graph": _table(scores, q_values, asked.chance),
             "pair_graph_grid": frequency_grid(data, features),
             "pair_graph_by_frequency": by_frequency,
             "pair_graph_quantiles": quantile_shares(data, features, seed=self.seed),
@@ -158,9 +162,12 @@ def _describe(graph: PairGraph) -> dict[str, Any]:
     }
 
 
-def _table(scores: dict[str, Score], chance: float) -> pl.DataFrame:
-    rows = [{"features": name, **asdict(score), "chance": chance} for name, score in scores.items()]
-    return pl.DataFrame(rows)
+def _table(scores: dict[str, Score], q_values: dict[str, float], chance: float) -> pl.DataFrame:
+    rows = [
+        {"features": name, **asdict(score), "q_value": q_values.get(name), "chance": chance}
+        for name, score in scores.items()
+    ]
+    return pl.DataFrame(rows, schema_overrides={"q_value": pl.Float64})
 
 
 def _examples(data: Instances, features: np.ndarray) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.registry import unknown_name
-from cuecard.stats import accuracy_log_p, wilson
+from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
 
 FloatArray = npt.NDArray[np.float64]
@@ -190,3 +190,11 @@ def ablations(features: npt.ArrayLike, asked: Trial) -> dict[str, FloatArray]:
     columns = np.asarray(features)
     assert columns.shape[1] == len(LEAKAGE_FEATURES)
     return {name: asked.credits(columns[:, list(used)]) for name, used in ABLATIONS.items()}
+
+
+def ablation_q_values(scores: Mapping[str, Score]) -> dict[str, float]:
+    """Return the Benjamini–Hochberg q-value of every ablation among them; the larger sets are not part of it."""
+    names = [name for name in ABLATIONS if name in scores]
+    with np.errstate(divide="ignore"):  # a p-value too small for a float is 0, and so is its q-value
+        log_p = np.log([min(scores[name].p_value, 1.0) for name in names])
+    return dict(zip(names, q_values(log_p).tolist(), strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -28,8 +30,8 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """After minus before, where both are numbers."""
-        if _is_number(self.before) and _is_number(self.after):
+        """After minus before, where both are finite numbers."""
+        if _is_finite(self.before) and _is_finite(self.after):
             return float(self.after) - float(self.before)
         return None
 
@@ -154,10 +156,8 @@ def _numbers(before: Card, after: Card) -> list[Change]:
         new = dict(_leaves(after.sections[name].summary))
         for what in dict.fromkeys([*old, *new]):
             a, b = old.get(what), new.get(what)
-            change = Change(name, what, a, b)
-            moved = change.difference
-            if a != b and (moved is None or abs(moved) > ROUNDING * max(1.0, abs(float(a or 0)))):
-                changes.append(change)
+            if not _same(a, b):
+                changes.append(Change(name, what, a, b))
     return changes
 
 
@@ -171,14 +171,35 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
         ]
     if isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
         return [
-            leaf for i, part in enumerate(value) for leaf in _leaves(part, f"{path}[{_entry_name(part, i)}]")
+            leaf
+            for name, part in zip(_entry_names(value), value, strict=True)
+            for leaf in _leaves(part, f"{path}[{name}]")
         ]
     return [(path, value)]
 
 
-def _entry_name(entry: Mapping[str, Any], position: int) -> str:
-    names = [str(part) for key, part in entry.items() if isinstance(part, str) and key != "p"]
-    return ", ".join(names[:2]) or str(position)
+def _entry_names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of every entry as its name, with its place where others have the same name or it has none."""
+    names = [
+        ", ".join(part for key, part in entry.items() if isinstance(part, str) and key != "p")
+        for entry in entries
+    ]
+    times = Counter(names)
+    return [
+        name if name and times[name] == 1 else f"{name}, {i}" if name else str(i)
+        for i, name in enumerate(names)
+    ]
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Return whether two values say the same: numbers up to rounding, and what is not a number only as itself."""
+    if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
+        return len(before) == len(after) and all(map(_same, before, after))
+    if _is_finite(before) and _is_finite(after):
+        return bool(abs(float(after) - float(before)) <= ROUNDING * max(1.0, abs(float(before))))
+    if _is_number(before) and _is_number(after) and math.isnan(before):
+        return math.isnan(after)
+    return bool(before == after)
 
 
 def _cues(before: Card, after: Card) -> list[CueChange]:
@@ -236,3 +257,7 @@ def _notes(before: Card, after: Card) -> list[str]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and math.isfinite(value)

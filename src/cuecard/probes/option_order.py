@@ -26,21 +26,23 @@ class OptionOrder:
 
     `log10_p` is of Pearson's chi-square of the answers against the key's distribution taken as fixed. A good
     model's answers follow the key example by example, which makes that test cautious; `paired_log10_p` is of
-    the Stuart–Maxwell test, which compares the two distributions over the same examples.
+    the Stuart–Maxwell test, which compares the two distributions over the same examples. Where a position was
+    answered that the key never has, the chi-square divides by zero: `statistic` and `log10_p` are then None.
     """
 
     table: pl.DataFrame
-    statistic: float
-    log10_p: float
+    statistic: float | None
+    log10_p: float | None
     paired_statistic: float
     paired_log10_p: float
     n: int
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers as JSON can hold them."""
+        """Return the numbers as JSON can hold them; `p_value` is of the paired test where there is no chi-square."""
         return {
             "statistic": self.statistic,
-            "p_value": 10**self.log10_p,
+            "p_value": 10 ** (self.paired_log10_p if self.log10_p is None else self.log10_p),
+            "p_value_of": "stuart-maxwell" if self.log10_p is None else "chi-square",
             "log10_p": self.log10_p,
             "paired_statistic": self.paired_statistic,
             "paired_p_value": 10**self.paired_log10_p,
@@ -70,6 +72,7 @@ def option_order(answers: npt.ArrayLike, key: npt.ArrayLike) -> OptionOrder:
     np.add.at(both, (right, given), 1)
     keys, guesses = both.sum(axis=1), both.sum(axis=0)
     fit = goodness_of_fit(guesses, keys)
+    defined = not (guesses[keys == 0] > 0).any()
     paired_statistic, paired_log_p = stuart_maxwell(both)
     low, high = clopper_pearson(np.diag(both), keys)
     table = pl.DataFrame(
@@ -86,8 +89,8 @@ def option_order(answers: npt.ArrayLike, key: npt.ArrayLike) -> OptionOrder:
     )
     return OptionOrder(
         table,
-        float(fit.statistic),
-        float(log10_p(fit.log_p)),
+        float(fit.statistic) if defined else None,
+        float(log10_p(fit.log_p)) if defined else None,
         paired_statistic,
         paired_log_p / math.log(10),
         n,

@@ -179,6 +179,9 @@ def _limited(weights: FloatArray, codes: npt.NDArray[np.int64], largest: float) 
 class NeutralWeighting:
     """Weigh the examples so that the pair graph does not give the label away.
 
+    The graph is of all splits, as whoever has the files can build it; how it goes with the label is estimated for
+    every split from its own labels, and weights have mean 1 in each.
+
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
     """
@@ -198,35 +201,61 @@ class NeutralWeighting:
         if len(data) < 2:
             raise Skip("there are fewer than two pairs")
         features = leakage_features(graph_of(data))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said in the summary and the finding instead
-            found = leakage_neutral_weights(
-                data.label_codes, features, folds=min(self.folds, len(data)), trees=self.trees, depth=self.depth,
-                max_weight=self.max_weight, seed=self.seed,
-            )  # fmt: skip
+        splits = self._by_split(data, features)
+        main = splits.get("train") or next(iter(splits.values()))
+        all_weights = np.ones(len(data))
+        for name, found in splits.items():
+            all_weights[_rows_of(data, name)] = found.weights
+        effective = effective_sample_size(all_weights)
         asked = trial(data, forest="fast", folds=5, seed=self.seed)
         credits = asked.credits(features)
-        weights = found.weights[asked.scored]
+        weights = all_weights[asked.scored]
         labels = data.label_codes[asked.scored]
         shares = np.bincount(labels, weights=weights) / weights.sum()
         before = weighted_share(credits, np.ones(len(credits)))
         after = weighted_share(credits, weights)
         summary = {
             "examples": len(data),
-            "effective_sample_size": found.effective_sample_size,
-            "effective_share": found.effective_sample_size / len(data),
-            "smallest": float(found.weights.min()),
-            "largest": float(found.weights.max()),
-            "quantiles": dict(zip(map(str, QUANTILES), np.quantile(found.weights, QUANTILES).tolist(), strict=True)),
-            "infinite": found.infinite,
-            "clipped": found.clipped,
-            "prior": {data.labels[int(y)]: float(p) for y, p in zip(found.labels, found.prior, strict=True)},
+            "effective_sample_size": effective,
+            "effective_share": effective / len(data),
+            "smallest": float(all_weights.min()),
+            "largest": float(all_weights.max()),
+            "quantiles": dict(zip(map(str, QUANTILES), np.quantile(all_weights, QUANTILES).tolist(), strict=True)),
+            "infinite": sum(found.infinite for found in splits.values()),
+            "clipped": sum(found.clipped for found in splits.values()),
+            "prior": {data.labels[int(y)]: float(p) for y, p in zip(main.labels, main.prior, strict=True)},
+            "unweighted_splits": [name for name in data.splits if name not in splits],
             "leakage_accuracy": {"unweighted": _described(before), "weighted": _described(after)},
             "majority": {"unweighted": asked.chance, "weighted": float(shares.max())},
         }  # fmt: skip
         keys = data.table.select("example_id", pl.col("split").cast(pl.String))
-        examples = keys.with_columns(weight=pl.Series(found.weights))
+        examples = keys.with_columns(weight=pl.Series(all_weights))
         return Result(summary, {"neutral_weights": examples}, [_finding(summary, before, after)], examples)
+
+    def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, NeutralWeights]:
+        """Return the weights of every split from its own labels, so that train knows nothing of test's.
+
+        A split that is not train and has one label only, so that nothing can be balanced, is left out.
+        """
+        found = {}
+        for name in data.splits:
+            rows = _rows_of(data, name)
+            labels = data.label_codes[rows]
+            if name != "train" and len(data.splits) > 1 and len(np.unique(labels)) < 2:
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # said in the summary and the finding instead
+                found[name] = leakage_neutral_weights(
+                    labels, features[rows], folds=min(self.folds, len(labels)), trees=self.trees, depth=self.depth,
+                    max_weight=self.max_weight, seed=self.seed,
+                )  # fmt: skip
+        if not found:
+            raise Skip("no split has two labels")
+        return found
+
+
+def _rows_of(data: Instances, split: str) -> npt.NDArray[np.bool_]:
+    return (data.table["split"].cast(pl.String) == split).to_numpy()
 
 
 def _described(found: WeightedShare) -> dict[str, float]:

@@ -77,8 +77,10 @@ def stress_set(
         examples: the table of examples of its card, `card.tables["examples"]`.
         solvers: partial inputs that count, such as "hypothesis_only"; all that were scored by default. An
             example is easy if one of them alone names the right answer, where answers tie only by luck.
-        balanced: drop hard examples at random until every label has as many; what a model that always names
-            one label scores on the hard part is then 1/number of labels.
+        balanced: drop hard examples at random until every label of the data has as many in each split; what a
+            model that always names one label scores on the hard part is then 1/number of labels. Choices are
+            balanced by the position of the right one among the questions with as many choices; questions of a
+            number of choices for which some position is never right are dropped.
         seed: of what is dropped.
     """
     known = [name.removeprefix(_SOLVED) for name in examples.columns if name.startswith(_SOLVED)]
@@ -153,11 +155,33 @@ def _answers(data: Instances) -> pl.DataFrame:
 
 def _balanced(found: StressSet, seed: int) -> StressSet:
     """Return the set with as many hard examples of every answer in each split; the others are left out."""
-    answers = _answers(found.data)
-    table = found.examples.join(answers, on=["example_id", "split"], how="left", maintain_order="left")
-    lots = np.random.default_rng(seed).random(table.height)
-    cell = ["split", "part", "answer"]
-    table = table.with_columns(lot=pl.Series(lots), size=pl.len().over(cell))
-    fewest = pl.col("size").min().over("split", "part")
-    kept = (pl.col("part") == "easy") | (pl.col("lot").rank("ordinal").over(cell) <= fewest)
-    return StressSet(found.data, table.filter(kept).drop("lot", "size", "answer"), found.solvers)
+    data = found.data
+    keys = ["example_id", "split"]
+    split = pl.col("split").cast(pl.String)
+    choices = data.table.group_by("example_id", split).agg(choices=pl.len())
+    known = _answers(data).join(choices, on=keys)
+    table = found.examples.join(known, on=keys, how="left", maintain_order="left")
+    # Positions are compared only among questions with as many choices: a fifth choice is rare where few have one.
+    stratum = ["split", "part", "choices"] if data.grouped else ["split", "part"]
+    # The chosen answer of a preference may always be written first, which is no answer a model could name.
+    wanted = pl.col("choices") if data.task == "choice" else pl.col("answer").n_unique()
+    possible = known.group_by("choices").agg(answers=wanted.first())
+    table = table.join(possible, on="choices", how="left", maintain_order="left").with_columns(
+        lot=pl.Series(np.random.default_rng(seed).random(table.height)),
+        size=pl.len().over(*stratum, "answer"),
+    )
+    complete = pl.col("answer").n_unique().over(stratum) == pl.col("answers")
+    fewest = pl.when(complete).then(pl.col("size").min().over(stratum)).otherwise(0)
+    hard = pl.col("part") == "hard"
+    kept = table.filter(~hard | (pl.col("lot").rank("ordinal").over(*stratum, "answer") <= fewest))
+    emptied = set(table.filter(hard)["split"]) - set(kept.filter(hard)["split"])
+    if emptied:
+        names = known["answer"].unique().sort()
+        name = sorted(emptied)[0]
+        seen = set(table.filter(hard, split=name)["answer"])
+        raise UsageError(
+            f"The hard examples of {name} cannot be balanced: none of them has the answer "
+            f"{', '.join(n for n in names if n not in seen) or 'of some position'}. Leave balanced out, or name "
+            "fewer solvers."
+        )
+    return StressSet(data, kept.select(found.examples.columns), found.solvers)

@@ -13,6 +13,7 @@ __all__ = [
     "PecoCurve",
     "PecoNull",
     "cluster_divergence",
+    "excess_interval",
     "peco",
     "peco_curve",
     "peco_interval",
@@ -181,6 +182,42 @@ def peco_interval(
     return max(floor, 2 * score - float(high)), max(floor, 2 * score - float(low))
 
 
+def excess_interval(
+    labels: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    null_mean: float,
+    *,
+    divergence: Divergence = "l2",
+    mode: Mode = "exact",
+    groups: npt.ArrayLike | None = None,
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Confidence interval of the score minus `null_mean`, with the clusters given.
+
+    Labels are redrawn inside each cluster; with `groups` (the question each choice belongs to), whole groups are
+    redrawn, since their labels depend on each other. Redrawing inflates the score by counting noise once more than
+    the score itself has it, so the deviations are taken from the mean of the redrawn scores.
+
+    In simulations, intervals of 95 % cover 93 to 94 % with 20 or 50 clusters of 100; with 5 clusters they are too
+    narrow: 92 % for the exact score and 88 % for the released one, which moves in steps.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+    counts = _table(labels, clusters)[2]
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        sizes = counts.sum(axis=1)
+        redrawn = rng.multinomial(sizes, counts / sizes[:, None], size=(draws, len(sizes)))
+    else:
+        redrawn = _redrawn_groups(labels, clusters, groups, counts, draws, rng)
+    scores = np.asarray(_score(_divergences(redrawn, divergence), divergence, mode))
+    excess = float(_score(_divergences(counts, divergence), divergence, mode)) - null_mean
+    low, high = np.quantile(scores - scores.mean(), [(1 - confidence) / 2, (1 + confidence) / 2])
+    return excess - float(high), excess - float(low)
+
+
 def _table(labels: npt.ArrayLike, clusters: npt.ArrayLike) -> tuple[Any, Any, IntArray]:
     """Cluster ids, label ids and the table of their counts."""
     given_labels, given_clusters = np.asarray(labels), np.asarray(clusters)
@@ -262,4 +299,27 @@ def _shuffled_within(
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
         mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]
         tables[i] = np.bincount(cells + mixed, minlength=shape[0] * shape[1]).reshape(shape)
+    return tables
+
+
+def _redrawn_groups(
+    labels: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    groups: npt.ArrayLike,
+    counts: IntArray,
+    draws: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Tables of counts of as many groups as there are, drawn with replacement."""
+    label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
+    cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    group_codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    cells = cluster_codes * counts.shape[1] + label_codes
+    n = int(group_codes.max()) + 1
+    tables = np.empty((draws, *counts.shape), dtype=np.int64)
+    for i in range(draws):
+        times = np.bincount(rng.integers(0, n, n), minlength=n)
+        drawn = np.bincount(cells, weights=times[group_codes], minlength=counts.size).reshape(counts.shape)
+        # A cluster that no draw hits has no labels to compare; it keeps those it has.
+        tables[i] = np.where(drawn.sum(axis=1, keepdims=True) > 0, drawn, counts)
     return tables
