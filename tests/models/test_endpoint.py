@@ -103,10 +103,43 @@ def test_log_probabilities_are_kept(script):
     assert reply.first_tokens == (("neu", -0.1), ("ent", -2.0))
 
 
-def test_an_address_that_is_none_is_refused():
-    with pytest.raises(UsageError, match=r"127\.0\.0\.1"):
-        check_endpoint("localhost:8080")
-    for secret in ("https://me:sk-secret@host/v1", "https://host/v1?key=sk-secret"):
-        with pytest.raises(UsageError, match="--key-variable") as refused:
-            Endpoint(secret, "tiny")
-        assert "sk-secret" not in str(refused.value)
+def test_a_key_is_masked_even_where_the_servers_words_are_cut(script, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-" + "0123456789" * 40)
+    script.faults["q0"] = ["400"]
+    with pytest.raises(EndpointError) as refused:
+        endpoint(script, key_variable="MY_KEY").ask(questions(1))
+    assert "status 400" in str(refused.value)
+    assert "sk-0" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:8080",
+        "sk-secret@host/v1",
+        "host/v1?key=sk-secret",
+        "http://host:sk-secret/v1",
+        "http://[sk-secret",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_repeating_it(address):
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1") as refused:
+        check_endpoint(address)
+    assert address not in str(refused.value)
+    assert "sk-secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://me:sk-secret@host/v1",
+        "https://sk-secret@host/v1",
+        "https://host/v1?key=sk-secret",
+        "https://host/v1#sk-secret",
+        "https://host/v1#",
+    ],
+)
+def test_an_address_that_may_hold_a_secret_is_refused_so_that_no_card_can_hold_it(address):
+    with pytest.raises(UsageError, match="--key-variable") as refused:
+        Endpoint(address, "tiny")
+    assert "sk-secret" not in str(refused.value)

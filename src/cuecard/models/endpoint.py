@@ -194,9 +194,9 @@ class _Run:
             self.sent += 1
 
     def refusal(self, response: Any) -> str:
-        said = " ".join(response.text.split())[:200]
-        if self.hidden:
-            said = said.replace(self.hidden, "…")
+        # Masked before it is cut: a key that the cut runs through would not be found any more.
+        said = response.text.replace(self.hidden, "…") if self.hidden else response.text
+        said = " ".join(said.split())[:200]
         hint = ""
         if response.status_code in (401, 403):
             hint = f" Set the key in the environment variable {self.endpoint.key_variable}."
@@ -232,13 +232,19 @@ def _httpx() -> Any:
 
 
 def check_endpoint(url: str) -> None:
-    """Raise if an address is not one that can be asked, or may hold a secret."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--endpoint takes an address such as http://127.0.0.1:8080/v1, not {url!r}.")
-    if "@" in parts.netloc or parts.query:
+    """Raise if an address is not one that can be asked, or may hold a secret; it is never repeated in the error."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, or a port that is no number
+        usable = False
+    if not usable:
         raise UsageError(
-            f"The address of {parts.hostname} has a user, a password or a query in it; "
+            "--endpoint takes an address such as http://127.0.0.1:8080/v1; the one given is not of that form."
+        )
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        raise UsageError(
+            "The address of the endpoint has a user, a password, a query or a fragment in it; "
             "give the plain address, and the key in an environment variable (--key-variable)."
         )
 
