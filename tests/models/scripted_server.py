@@ -20,6 +20,7 @@ class Script:
     answer: Callable[[str], str] = lambda prompt: "neutral"
     faults: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     first_tokens: Callable[[str], list[tuple[str, float]]] | None = None
+    odd_logprobs: object = None
     asked: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -69,6 +70,8 @@ def serving(script: Script) -> Iterator[Script]:
             if body.get("logprobs") and script.first_tokens is not None:
                 tokens = [{"token": t, "logprob": p} for t, p in script.first_tokens(prompt)]
                 choice["logprobs"] = {"content": [{**tokens[0], "top_logprobs": tokens}]}
+            if script.odd_logprobs is not None:
+                choice["logprobs"] = script.odd_logprobs
             with script.lock:
                 script.answered[prompt] += 1
             self.reply(200, {"choices": [choice]})
