@@ -54,3 +54,10 @@ def test_first_tokens_that_can_begin_one_answer_only_share_the_probability():
     assert shares == pytest.approx({"entailment": 5 / 7, "neutral": 2 / 7, "contradiction": 0})
     assert likeliest_answer([("the", -0.1)], LABELS) == {}
     assert likeliest_answer([("n", -0.1)], ["not_entailment", "neutral"]) == {}
+
+
+def test_tokens_with_less_than_half_of_the_probability_tell_nothing():
+    assert likeliest_answer([("The", math.log(0.9)), ("neutral", math.log(0.05))], LABELS) == {}
+    assert likeliest_answer([("neutral", math.log(0.3)), ("ent", math.log(0.19))], LABELS) == {}
+    shares = likeliest_answer([("neutral", math.log(0.3)), ("ent", math.log(0.21))], LABELS)
+    assert max(shares, key=shares.get) == "neutral"

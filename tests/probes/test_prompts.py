@@ -73,6 +73,14 @@ def test_log_probabilities_decide_where_they_are_given(small):
     assert "40 answers by log-probability" in short.notes[0]
 
 
+def test_the_text_decides_where_the_first_token_is_hardly_ever_an_answer(small):
+    with serving(Script(answer=lambda prompt: "I would say neutral.")) as script:
+        script.first_tokens = lambda prompt: [("I", -0.1), ("contr", -4.0)]
+        (short,) = ask(script, small, ["short"])
+    assert (short.answers == small.labels.index("neutral")).all()
+    assert "0 answers by log-probability, 40 by text" in short.notes[0]
+
+
 def test_choices_are_answered_by_letter(demo):
     data = sample_test(demo_choice(400, seed=1).instances, 20)
     with serving(Script(answer=lambda prompt: "B")) as script:

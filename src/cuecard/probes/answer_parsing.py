@@ -13,6 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from math import exp
 
+#: Probability that tokens must hold together to tell the answer; with less, the model was about to say something else.
+LEAST_MASS = 0.5
+
 _MARKED = re.compile(r"answer\s*(?:is)?\s*[:=\-]*\s*(.+)", re.IGNORECASE)
 _AROUND = " \t\"'`*_()[]{}<>.,:;!?“”‘’"
 
@@ -46,7 +49,7 @@ def parsed_answer(text: str, answers: Sequence[str], texts: Sequence[str] = ()) 
 def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
     """Return the share of probability of every answer, from the first tokens that can only begin that answer.
 
-    Empty if no token does: then the text must tell.
+    Empty if these tokens hold less than half of the probability: then the text must tell.
     """
     mass: dict[str, float] = dict.fromkeys(answers, 0.0)
     for token, logprob in first_tokens:
@@ -55,9 +58,9 @@ def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequenc
             continue
         begun = [answer for answer in answers if answer.lower().startswith(start) or start == answer.lower()]
         if len(begun) == 1:
-            mass[begun[0]] += exp(logprob)
+            mass[begun[0]] += exp(min(logprob, 0.0))
     total = sum(mass.values())
-    return {answer: value / total for answer, value in mass.items()} if total > 0 else {}
+    return {answer: value / total for answer, value in mass.items()} if total >= LEAST_MASS else {}
 
 
 def _leading(marked: str, known: Mapping[str, str]) -> str | None:

@@ -110,8 +110,9 @@ def prompted_predictions(
 ) -> list[Predictions]:
     """Return a model's answers to the test examples, one entry per prompt.
 
-    The log-probabilities of the first token decide where the endpoint gives them and no steps were asked for;
-    else the text is read. Answers that cannot be read are counted, never guessed.
+    The log-probabilities of the first token decide where the endpoint gives them, no steps were asked for and
+    the answers hold at least half of the probability; else the text is read.
+    Answers that cannot be read are counted, never guessed.
     """
     examples = check_test(data)
     questions = [
