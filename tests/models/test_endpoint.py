@@ -105,6 +105,13 @@ def test_log_probabilities_are_kept(script):
     assert reply.first_tokens == (("neu", -0.1), ("ent", -2.0))
 
 
+def test_a_cut_answer_is_kept_as_one(script, tmp_path):
+    script.finish_reason = "length"
+    path = tmp_path / "answers.jsonl"
+    assert endpoint(script).ask(questions(1), AnswerCache(path)) == [Reply("re: q0", cut=True)]
+    assert endpoint(script).ask(questions(1), AnswerCache(path)) == [Reply("re: q0", cut=True)]
+
+
 @pytest.mark.parametrize(
     "odd",
     [

@@ -81,6 +81,12 @@ def test_the_text_decides_where_the_first_token_is_hardly_ever_an_answer(small):
     assert "0 answers by log-probability, 40 by text" in short.notes[0]
 
 
+def test_an_answer_cut_off_before_it_was_marked_is_not_read(small):
+    with serving(Script(answer=lambda prompt: "First, neutral means that", finish_reason="length")) as script:
+        (steps,) = ask(script, small, ["short-steps"])
+    assert steps.unanswered == 40
+
+
 def test_choices_are_answered_by_letter(demo):
     data = sample_test(demo_choice(400, seed=1).instances, 20)
     with serving(Script(answer=lambda prompt: "B")) as script:

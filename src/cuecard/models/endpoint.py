@@ -39,10 +39,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered: its text, and the likeliest first tokens with their log-probabilities."""
+    """What a model answered: its text, the first token's likeliest forms with log-probabilities, whether it was cut."""
 
     text: str
     first_tokens: tuple[tuple[str, float], ...] = ()
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -211,9 +212,10 @@ def _kept(response: Any) -> dict[str, Any] | None:
     try:
         choice = response.json()["choices"][0]
         text = choice["message"]["content"] or ""
+        cut = choice.get("finish_reason") == "length"
     except (ValueError, KeyError, IndexError, TypeError):
         return None
-    return {"text": str(text), "first_tokens": _first_tokens(choice)}
+    return {"text": str(text), "first_tokens": _first_tokens(choice), "cut": cut}
 
 
 def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
@@ -228,7 +230,8 @@ def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
 
 
 def _reply(kept: dict[str, Any]) -> Reply:
-    return Reply(kept["text"], tuple((token, logprob) for token, logprob in kept["first_tokens"]))
+    first = tuple((token, logprob) for token, logprob in kept["first_tokens"])
+    return Reply(kept["text"], first, kept.get("cut", False))  # answers kept earlier may not say
 
 
 def _asked_to_wait(header: str | None) -> float:

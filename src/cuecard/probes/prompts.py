@@ -143,7 +143,7 @@ def _read(
         by_probability += picked is not None
         if picked is None:
             texts = examples.choices[i].to_list() if examples.instances.grouped else ()
-            picked = parsed_answer(reply.text, possible, texts)
+            picked = parsed_answer(reply.text, possible, texts, cut=reply.cut)
         if picked is not None:
             answers[i] = possible.index(picked)
     unread = int((answers == UNANSWERED).sum())
