@@ -16,6 +16,7 @@ from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predict
 from cuecard.probes.prompts import BUILT_IN
 from cuecard.probes.stress_set import sample_test, stress_set
 from cuecard.report.sections import section_view
+from small_sets import choice_instances
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from scripted_server import Script, serving
@@ -92,6 +93,17 @@ def test_choices_are_answered_by_letter(demo):
     with serving(Script(answer=lambda prompt: "B")) as script:
         (read,) = ask(script, data, ["alternative"])
     assert (read.answers == 1).all()
+
+
+def test_more_choices_than_letters_are_refused_before_anything_is_asked():
+    many = [("test", "Which?", [f"choice {i}" for i in range(27)], 0)]
+    with serving(Script()) as script:
+        with pytest.raises(UsageError, match="has 27 choices"):
+            ask(script, choice_instances(many), ["short"])
+        assert not script.asked
+        script.answer = lambda prompt: "Z"
+        (read,) = ask(script, choice_instances([("test", "Which?", many[0][2][:26], 0)]), ["short"])
+    assert read.answers.tolist() == [25]
 
 
 def test_the_study_names_the_prompt_with_the_smallest_gap(demo):

@@ -13,7 +13,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, Question, Reply
 from cuecard.probes.accuracy import accuracy_table
@@ -115,6 +115,12 @@ def prompted_predictions(
     Answers that cannot be read are counted, never guessed.
     """
     examples = check_test(data)
+    most = int(examples.sizes.max(initial=0))
+    if data.grouped and most > len(LETTERS):
+        raise UsageError(
+            f"A test question has {most:,} choices, but prompts name choices by letter, {len(LETTERS)} at most: "
+            "leave out such questions, or give the model's answers with --predictions FILE."
+        )
     questions = [
         Question(
             prompt.render(examples, i),
