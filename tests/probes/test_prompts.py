@@ -173,5 +173,14 @@ def test_the_command_asks_keeps_answers_and_goes_on(cuecard, demo, tmp_path, mon
     card = (tmp_path / "out" / "card.json").read_text()
     assert "sk-secret-123" not in card + (tmp_path / "out" / "report.html").read_text() + ran.out
     assert json.loads(card)["sections"]["prompts"]["status"] in ("done", "skipped")
-    assert cuecard(*call[:4], "--endpoint", "localhost").code == 2
+    for address in (
+        "localhost",
+        "me:sk-secret@host/v1",
+        "http://me:sk-secret@host/v1",
+        "http://host/v1#sk-secret",
+    ):
+        refused = cuecard(*call[:4], "--endpoint", address, "--llm", "tiny", "--out", tmp_path / "none")
+        assert refused.code == 2
+        assert "sk-secret" not in refused.out + refused.err
+    assert not (tmp_path / "none").exists()
     assert cuecard(*call[:4], "--endpoint", "http://x/v1").code == 2
