@@ -20,6 +20,8 @@ class Script:
     answer: Callable[[str], str] = lambda prompt: "neutral"
     faults: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     first_tokens: Callable[[str], list[tuple[str, float]]] | None = None
+    odd_logprobs: object = None
+    finish_reason: str = "stop"
     asked: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -65,10 +67,12 @@ def serving(script: Script) -> Iterator[Script]:
             if fault == "broken":
                 self.reply(200, b'{"choices": [')
                 return
-            choice = {"message": {"content": script.answer(prompt)}}
+            choice = {"message": {"content": script.answer(prompt)}, "finish_reason": script.finish_reason}
             if body.get("logprobs") and script.first_tokens is not None:
                 tokens = [{"token": t, "logprob": p} for t, p in script.first_tokens(prompt)]
                 choice["logprobs"] = {"content": [{**tokens[0], "top_logprobs": tokens}]}
+            if script.odd_logprobs is not None:
+                choice["logprobs"] = script.odd_logprobs
             with script.lock:
                 script.answered[prompt] += 1
             self.reply(200, {"choices": [choice]})

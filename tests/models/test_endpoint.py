@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from scripted_server import Script, serving
 
-from cuecard.errors import UsageError
+from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
-from cuecard.models.endpoint import Endpoint, EndpointError, Question, check_endpoint
+from cuecard.models.endpoint import Endpoint, EndpointError, Question, Reply, check_endpoint
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")
 
@@ -103,10 +105,102 @@ def test_log_probabilities_are_kept(script):
     assert reply.first_tokens == (("neu", -0.1), ("ent", -2.0))
 
 
-def test_an_address_that_is_none_is_refused():
-    with pytest.raises(UsageError, match=r"127\.0\.0\.1"):
-        check_endpoint("localhost:8080")
-    for secret in ("https://me:sk-secret@host/v1", "https://host/v1?key=sk-secret"):
-        with pytest.raises(UsageError, match="--key-variable") as refused:
-            Endpoint(secret, "tiny")
-        assert "sk-secret" not in str(refused.value)
+def test_a_cut_answer_is_kept_as_one(script, tmp_path):
+    script.finish_reason = "length"
+    path = tmp_path / "answers.jsonl"
+    assert endpoint(script).ask(questions(1), AnswerCache(path)) == [Reply("re: q0", cut=True)]
+    assert endpoint(script).ask(questions(1), AnswerCache(path)) == [Reply("re: q0", cut=True)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        ["x"],
+        "none",
+        {"content": {"token": "a"}},
+        {"content": ["x"]},
+        {"content": [{"token": "a"}]},
+        {"content": [{"top_logprobs": [{"token": "a", "logprob": None}]}]},
+        {"content": [{"top_logprobs": [{"token": "a", "logprob": float("nan")}]}]},
+    ],
+)
+def test_log_probabilities_of_an_unknown_form_are_left_out_and_the_text_is_kept(script, odd):
+    script.odd_logprobs = odd
+    (reply,) = endpoint(script).ask([Question("q", logprobs=True)])
+    assert reply == Reply("re: q")
+    assert script.asked["q"] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_ends_the_run_at_once_and_the_answer_does_not_count_as_kept(script, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    cache = AnswerCache(path)
+    path.symlink_to("/dev/full")
+    with pytest.raises(InputError, match="cannot be kept there"):
+        endpoint(script, concurrency=1).ask(questions(40), cache)
+    assert sum(script.asked.values()) == 1
+    assert len(cache) == 0
+    path.unlink()
+    assert len(endpoint(script).ask(questions(3), cache)) == 3
+    assert len(AnswerCache(path)) == 3
+
+
+def test_a_fault_of_our_own_ends_the_run_at_once(script):
+    class Faulty(AnswerCache):
+        def put(self, key, answer):
+            raise RuntimeError("ours")
+
+    with pytest.raises(RuntimeError, match="ours"):
+        endpoint(script, concurrency=1).ask(questions(40), Faulty())
+    assert sum(script.asked.values()) == 1
+
+
+def test_half_a_character_is_asked_and_kept_like_any_other_text(script, tmp_path):
+    script.answer = lambda prompt: "so \ud83d"
+    path = tmp_path / "answers.jsonl"
+    (reply,) = endpoint(script).ask([Question("what \udc00 é")], AnswerCache(path))
+    assert reply.text == "so \ud83d"
+    assert endpoint(script).ask([Question("what \udc00 é")], AnswerCache(path)) == [reply]
+    assert sum(script.asked.values()) == 1
+
+
+def test_a_key_is_masked_even_where_the_servers_words_are_cut(script, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-" + "0123456789" * 40)
+    script.faults["q0"] = ["400"]
+    with pytest.raises(EndpointError) as refused:
+        endpoint(script, key_variable="MY_KEY").ask(questions(1))
+    assert "status 400" in str(refused.value)
+    assert "sk-0" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:8080",
+        "sk-secret@host/v1",
+        "host/v1?key=sk-secret",
+        "http://host:sk-secret/v1",
+        "http://[sk-secret",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_repeating_it(address):
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1") as refused:
+        check_endpoint(address)
+    assert address not in str(refused.value)
+    assert "sk-secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://me:sk-secret@host/v1",
+        "https://sk-secret@host/v1",
+        "https://host/v1?key=sk-secret",
+        "https://host/v1#sk-secret",
+        "https://host/v1#",
+    ],
+)
+def test_an_address_that_may_hold_a_secret_is_refused_so_that_no_card_can_hold_it(address):
+    with pytest.raises(UsageError, match="--key-variable") as refused:
+        Endpoint(address, "tiny")
+    assert "sk-secret" not in str(refused.value)

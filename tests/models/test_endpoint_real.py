@@ -11,7 +11,7 @@ import cuecard as cc
 from cuecard.data.demo import demo_nli
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, Question
-from cuecard.probes import find_prompt, prompted_predictions
+from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
 from cuecard.probes.stress_set import sample_test
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,16 @@ def test_a_prompt_study_runs_from_end_to_end(served, tmp_path):
     data = sample_test(demo_nli(4000, seed=1).instances, 6)
     endpoint = Endpoint(f"{served.listening_address}/v1", "smollm2", concurrency=1, timeout=120)
     prompts = [find_prompt(name) for name in ("short", "alternative")]
-    models = prompted_predictions(data, endpoint, prompts, cache=AnswerCache(tmp_path / "answers.jsonl"))
-    assert all(model.unanswered < 6 for model in models)
+    cache = AnswerCache(tmp_path / "answers.jsonl")
+    models = prompted_predictions(data, endpoint, prompts, cache=cache)
+    # So small a model mostly talks past the question: what it did not say must not be read into its words.
+    assert models[0].unanswered < 6
+    examples = check_test(data)
+    for model, prompt in zip(models, prompts, strict=True):
+        questions = [Question(prompt.render(examples, i), logprobs=True) for i in range(6)]
+        replies = endpoint.ask(questions, cache)
+        read = [(data.labels[a], r) for a, r in zip(model.answers, replies, strict=True) if a != UNANSWERED]
+        assert len(read) == 6 - model.unanswered
+        assert all(label in reply.text.lower() for label, reply in read)
     card = cc.probe(data, models, features=("word",), cues=["indeed"])
     assert card["prompts"].status == "done"

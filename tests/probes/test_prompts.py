@@ -16,6 +16,7 @@ from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predict
 from cuecard.probes.prompts import BUILT_IN
 from cuecard.probes.stress_set import sample_test, stress_set
 from cuecard.report.sections import section_view
+from small_sets import choice_instances
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from scripted_server import Script, serving
@@ -73,11 +74,36 @@ def test_log_probabilities_decide_where_they_are_given(small):
     assert "40 answers by log-probability" in short.notes[0]
 
 
+def test_the_text_decides_where_the_first_token_is_hardly_ever_an_answer(small):
+    with serving(Script(answer=lambda prompt: "I would say neutral.")) as script:
+        script.first_tokens = lambda prompt: [("I", -0.1), ("contr", -4.0)]
+        (short,) = ask(script, small, ["short"])
+    assert (short.answers == small.labels.index("neutral")).all()
+    assert "0 answers by log-probability, 40 by text" in short.notes[0]
+
+
+def test_an_answer_cut_off_before_it_was_marked_is_not_read(small):
+    with serving(Script(answer=lambda prompt: "First, neutral means that", finish_reason="length")) as script:
+        (steps,) = ask(script, small, ["short-steps"])
+    assert steps.unanswered == 40
+
+
 def test_choices_are_answered_by_letter(demo):
     data = sample_test(demo_choice(400, seed=1).instances, 20)
     with serving(Script(answer=lambda prompt: "B")) as script:
         (read,) = ask(script, data, ["alternative"])
     assert (read.answers == 1).all()
+
+
+def test_more_choices_than_letters_are_refused_before_anything_is_asked():
+    many = [("test", "Which?", [f"choice {i}" for i in range(27)], 0)]
+    with serving(Script()) as script:
+        with pytest.raises(UsageError, match="has 27 choices"):
+            ask(script, choice_instances(many), ["short"])
+        assert not script.asked
+        script.answer = lambda prompt: "Z"
+        (read,) = ask(script, choice_instances([("test", "Which?", many[0][2][:26], 0)]), ["short"])
+    assert read.answers.tolist() == [25]
 
 
 def test_the_study_names_the_prompt_with_the_smallest_gap(demo):
@@ -147,5 +173,14 @@ def test_the_command_asks_keeps_answers_and_goes_on(cuecard, demo, tmp_path, mon
     card = (tmp_path / "out" / "card.json").read_text()
     assert "sk-secret-123" not in card + (tmp_path / "out" / "report.html").read_text() + ran.out
     assert json.loads(card)["sections"]["prompts"]["status"] in ("done", "skipped")
-    assert cuecard(*call[:4], "--endpoint", "localhost").code == 2
+    for address in (
+        "localhost",
+        "me:sk-secret@host/v1",
+        "http://me:sk-secret@host/v1",
+        "http://host/v1#sk-secret",
+    ):
+        refused = cuecard(*call[:4], "--endpoint", address, "--llm", "tiny", "--out", tmp_path / "none")
+        assert refused.code == 2
+        assert "sk-secret" not in refused.out + refused.err
+    assert not (tmp_path / "none").exists()
     assert cuecard(*call[:4], "--endpoint", "http://x/v1").code == 2

@@ -107,11 +107,10 @@ def ask_endpoint(data: Instances, asked: Asked, *, silent: bool) -> list[Predict
 
 
 def default_answers() -> Path:
-    """Return where answers are kept if the user names no place: the user's cache folder."""
-    import os
+    """Return where answers are kept if the user names no place: CUECARD_CACHE, or the user's cache folder."""
+    from cuecard.models.vector_cache import cache_folder
 
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "cuecard" / "answers.jsonl"
+    return cache_folder() / "answers.jsonl"
 
 
 def narrowed(data: Instances, stress: str | None, sample: int | None, audit: Cues, seed: int) -> Instances:

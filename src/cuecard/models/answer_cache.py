@@ -22,6 +22,7 @@ class AnswerCache:
         self.path = Path(path) if path is not None else None
         self._answers: dict[str, Any] = {}
         self._lock = threading.Lock()
+        self._cut = False
         if self.path is None:
             return
         try:
@@ -52,16 +53,26 @@ class AnswerCache:
             return self._answers.get(key)
 
     def put(self, key: str, answer: Any) -> None:
-        """Keep an answer, on disk before this returns."""
+        """Keep an answer, on disk before in memory: what cannot be written does not count as answered."""
         with self._lock:
-            self._answers[key] = answer
             if self.path is not None:
-                line = json.dumps({"key": key, "answer": answer}, ensure_ascii=False)
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                self._append(self.path, json.dumps({"key": key, "answer": answer}, ensure_ascii=True))
+            self._answers[key] = answer
+
+    def _append(self, path: Path, line: str) -> None:
+        start = "\n" if self._cut else ""  # a line that was cut short must not swallow the next one
+        try:
+            with path.open("a", encoding="ascii", newline="\n") as file:
+                file.write(f"{start}{line}\n")
+        except OSError as error:
+            self._cut = True
+            raise InputError(
+                f"{path}: an answer cannot be kept there ({error.strerror}); what was kept before is still there."
+            ) from None
+        self._cut = False
 
 
 def content_key(question: Mapping[str, Any]) -> str:
     """Return a hash of everything an answer depends on."""
     text = json.dumps(question, sort_keys=True, ensure_ascii=False)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -5,6 +5,8 @@ The key comes from an environment variable and goes into the request's header, n
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import random
 import threading
@@ -37,10 +39,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered: its text, and the likeliest first tokens with their log-probabilities."""
+    """What a model answered: its text, the first token's likeliest forms with log-probabilities, whether it was cut."""
 
     text: str
     first_tokens: tuple[tuple[str, float], ...] = ()
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class _Run:
     def all(self, questions: dict[str, Question], progress: Callable[[int, int], None] | None) -> None:
         httpx = _httpx()
         key = os.environ.get(self.endpoint.key_variable, "")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self.hidden = key
         first: BaseException | None = None
         with (
@@ -149,13 +152,14 @@ class _Run:
         """Ask one question until it is answered and keep the answer; if it cannot be, no other is begun."""
         try:
             self.until_answered(client, key, question)
-        except EndpointError:
+        except BaseException:  # a full disk or a fault of our own would meet every other question too
             self.stop.set()
             raise
 
     def until_answered(self, client: Any, key: str, question: Question) -> None:
         """Send a question again after every fault that may pass."""
         httpx = _httpx()
+        address = self.endpoint.url.rstrip("/") + "/chat/completions"
         reason = ""
         jitter = random.Random(f"{self.endpoint.seed}-{key}")
         for attempt in range(self.endpoint.attempts):
@@ -164,22 +168,22 @@ class _Run:
             self.take_one()
             wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), LONGEST_WAIT)
             try:
-                response = client.post(
-                    self.endpoint.url.rstrip("/") + "/chat/completions", json=self.endpoint._body(question)
-                )
-                if response.status_code == 200:
-                    self.cache.put(key, _kept(response.json()))
-                    return
-                reason = f"status {response.status_code}"
-                if response.status_code not in TRY_AGAIN:
-                    raise EndpointError(self.refusal(response))
-                wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
+                response = client.post(address, content=json.dumps(self.endpoint._body(question)))
             except httpx.TimeoutException:
                 reason = f"no answer within {self.endpoint.timeout:g} s"
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason = f"the connection failed ({type(error).__name__})"
-            except (ValueError, KeyError, IndexError, TypeError):
-                reason = "the answer was not the JSON of a chat completion"
+            else:
+                kept = _kept(response) if response.status_code == 200 else None
+                if kept is not None:
+                    self.cache.put(key, kept)
+                    return
+                reason = f"status {response.status_code}"
+                if response.status_code == 200:
+                    reason = "the answer was not the JSON of a chat completion"
+                elif response.status_code not in TRY_AGAIN:
+                    raise EndpointError(self.refusal(response))
+                wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
             if attempt + 1 < self.endpoint.attempts:
                 self.stop.wait(wait)
         raise EndpointError(
@@ -194,26 +198,40 @@ class _Run:
             self.sent += 1
 
     def refusal(self, response: Any) -> str:
-        said = " ".join(response.text.split())[:200]
-        if self.hidden:
-            said = said.replace(self.hidden, "…")
+        # Masked before it is cut: a key that the cut runs through would not be found any more.
+        said = response.text.replace(self.hidden, "…") if self.hidden else response.text
+        said = " ".join(said.split())[:200]
         hint = ""
         if response.status_code in (401, 403):
             hint = f" Set the key in the environment variable {self.endpoint.key_variable}."
         return f"{self.endpoint.url} refused the request with status {response.status_code}: {said}{hint}"
 
 
-def _kept(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a chat completion that is kept: the text and the first token's alternatives."""
-    choice = answer["choices"][0]
-    text = choice["message"]["content"] or ""
-    content = (choice.get("logprobs") or {}).get("content") or []
-    first = content[0].get("top_logprobs") or [content[0]] if content else []
-    return {"text": str(text), "first_tokens": [[str(t["token"]), float(t["logprob"])] for t in first]}
+def _kept(response: Any) -> dict[str, Any] | None:
+    """Return the part of a chat completion that is kept, or None if the response is not one."""
+    try:
+        choice = response.json()["choices"][0]
+        text = choice["message"]["content"] or ""
+        cut = choice.get("finish_reason") == "length"
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
+    return {"text": str(text), "first_tokens": _first_tokens(choice), "cut": cut}
+
+
+def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
+    """Return the first token's alternatives; none if they come in a form we do not know, as the text is enough."""
+    try:
+        content = (choice.get("logprobs") or {}).get("content") or []
+        first = content[0].get("top_logprobs") or [content[0]] if content else []
+        pairs = [(str(t["token"]), float(t["logprob"])) for t in first]
+    except (AttributeError, ValueError, KeyError, IndexError, TypeError):
+        return []
+    return [[token, logprob] for token, logprob in pairs if math.isfinite(logprob)]
 
 
 def _reply(kept: dict[str, Any]) -> Reply:
-    return Reply(kept["text"], tuple((token, logprob) for token, logprob in kept["first_tokens"]))
+    first = tuple((token, logprob) for token, logprob in kept["first_tokens"])
+    return Reply(kept["text"], first, kept.get("cut", False))  # answers kept earlier may not say
 
 
 def _asked_to_wait(header: str | None) -> float:
@@ -232,13 +250,19 @@ def _httpx() -> Any:
 
 
 def check_endpoint(url: str) -> None:
-    """Raise if an address is not one that can be asked, or may hold a secret."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--endpoint takes an address such as http://127.0.0.1:8080/v1, not {url!r}.")
-    if "@" in parts.netloc or parts.query:
+    """Raise if an address is not one that can be asked, or may hold a secret; it is never repeated in the error."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, or a port that is no number
+        usable = False
+    if not usable:
         raise UsageError(
-            f"The address of {parts.hostname} has a user, a password or a query in it; "
+            "--endpoint takes an address such as http://127.0.0.1:8080/v1; the one given is not of that form."
+        )
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        raise UsageError(
+            "The address of the endpoint has a user, a password, a query or a fragment in it; "
             "give the plain address, and the key in an environment variable (--key-variable)."
         )
 

@@ -1,75 +1,187 @@
 """What a model's free text answers: a label or a choice if it clearly names one, else nothing; never a guess.
 
-Rules in their order, case aside:
+Rules in their order; case, emphasis, and whether words are joined by a space, `_` or `-` do not matter:
 
-1. The last "answer: X" in the text, if X is (or begins with) a possible answer.
+1. The last "answer: X" or "answer is X" in the text, if X is or begins with a possible answer. "X or Y" is none.
 2. The whole text, or its last line, is a possible answer, with or without quotes, brackets and full stop.
-3. Exactly one possible answer is named anywhere in the text, as a word of its own (not for single letters).
+3. Exactly one possible answer is named anywhere in the text, as words of their own (not for single letters),
+   and is nowhere denied: "it is not X" names none.
+
+An answer that was cut off for its length is read by the first rule only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
-_MARKED = re.compile(r"answer\s*(?:is)?\s*[:=\-]*\s*(.+)", re.IGNORECASE)
-_AROUND = " \t\"'`*_()[]{}<>.,:;!?“”‘’"
+#: Probability that tokens must hold together to tell the answer; with less, the model was about to say something else.
+LEAST_MASS = 0.5
+
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+(?=[^\W_])|(?<=[^\W_])_+(?!\w)")
+_AROUND = " \t\"'()[]{}<>.,:;!?“”‘’"
+#: What joins words; the sign of "-1" does not.
+_JOINED = re.compile(r"(?<=[^\W_])[\s_\-]+(?=[^\W_])")
+_MARK = re.compile(
+    r"\banswer[\"'”’)\]]*\s*(?:(?:is|would\s+be|must\s+be)\b\s*:?|[:=]|[-–—]+\s)\s*", re.IGNORECASE
+)
+_OPENING = re.compile(r"[\s\"'“‘(\[{<_]*")
+_CLAUSE = re.compile(
+    r"[.,;:!?\n]|\b(?:so|but|therefore|hence|thus|because|since|then|and|which\s+means)\b", re.IGNORECASE
+)
+_DENIAL = re.compile(
+    r"\b(?:not|non|never|no|neither|nor|cannot|hardly|without|rather\s+than|instead\s+of)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+#: What takes back the answer before it: "X?", "X is wrong", "X does not fit".
+_TAKEN_BACK = re.compile(
+    r"[\s\"'”’)\]]*(?:\?|(?:(?:is|was|does|do|did|would|could|can|should|seems|must)\s*)?(?:be\s+)?"
+    r"(?:(?:not|cannot|wrong|incorrect|false|impossible|unlikely)\b|n['’]t\b|ruled\s+out\b))",
+    re.IGNORECASE,
+)
+_OR = re.compile(r"[\s\"'”’)\].,]*(?:/|\||\b(?:or|nor|versus|vs)\b)", re.IGNORECASE)
+_ALSO = re.compile(r"[\s\"'”’)\]]*(?:,|&|\band\b)[\s\"'“‘(\[]*", re.IGNORECASE)
+#: What may follow a single letter, which would else be a word of a sentence: "A question like this …".
+_AFTER_LETTER = re.compile(
+    r"\s*$|[)\].:,;!\"”](?:\s|$)|['’](?!\w)|\s+[-–—(]|\s+(?:because|since|as|is)\b", re.IGNORECASE
+)
+#: A letter's bracket and the choice it stands for, which may itself begin with "not".
+_CHOICE = re.compile(r"^[)\].:](?![)\].:\s]*(?:(?:or|and)\b|[,/|&?])).*", re.IGNORECASE)
+_LISTED = re.compile(r"\s*[(\[\"']*([A-Za-z])[)\].:\"']+(?=\s|$)")
 
 
-def parsed_answer(text: str, answers: Sequence[str], texts: Sequence[str] = ()) -> str | None:
+def parsed_answer(
+    text: str, answers: Sequence[str], texts: Sequence[str] = (), *, cut: bool = False
+) -> str | None:
     """Return the possible answer that a text names, or None if it names none or several.
 
     Args:
         text: what the model wrote.
         answers: the possible answers, labels or letters.
         texts: for letters, the choices they stand for, which may be named instead.
+        cut: whether the text was cut off for its length, so that its end says nothing.
     """
-    known = {answer.lower(): answer for answer in answers}
-    known |= {_bare(choice): answer for choice, answer in zip(texts, answers, strict=False)}
-    for marked in reversed(_MARKED.findall(text)):
-        found = _leading(marked, known)
-        if found is not None:
-            return found
+    text = _EMPHASIS.sub("", text)
+    known = _known(answers, texts)
+    marks = list(_MARK.finditer(text))
+    for mark in reversed(marks):
+        if _denied_before(text[: mark.start()]):
+            continue
+        found = _leading(text[mark.end() :].partition("\n")[0], known)
+        if found is None:
+            continue
+        answer, rest = found
+        if _several(rest, answer, known):
+            return None
+        if not _TAKEN_BACK.match(rest):
+            return answer
+    if cut:
+        return None
     lines = [line for line in text.splitlines() if line.strip()]
     for part in (text, *lines[-1:]):
         if _bare(part) in known:
             return known[_bare(part)]
-    if lines and all(len(answer) == 1 for answer in answers):
-        letter = re.match(r"\s*[(\[*\"']*([A-Za-z])[)\].:*\"']", lines[-1])
-        if letter and letter.group(1).lower() in known:
-            return known[letter.group(1).lower()]
-    named = {answer for name, answer in known.items() if len(name) > 1 and _mentions(text, name)}
-    return named.pop() if len(named) == 1 else None
+    listed = [match for match in map(_LISTED.match, lines) if match and match.group(1).lower() in known]
+    if listed and listed[-1].string == lines[-1] and len({match.group(1).lower() for match in listed}) == 1:
+        answer = known[listed[-1].group(1).lower()]
+        return None if _several(lines[-1][listed[-1].end() :], answer, known) else answer
+    return _only_named(text, known)
 
 
 def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
     """Return the share of probability of every answer, from the first tokens that can only begin that answer.
 
-    Empty if no token does: then the text must tell.
+    Empty if these tokens hold less than half of the probability: then the text must tell.
     """
     mass: dict[str, float] = dict.fromkeys(answers, 0.0)
     for token, logprob in first_tokens:
         start = _bare(token)
         if not start:
             continue
-        begun = [answer for answer in answers if answer.lower().startswith(start) or start == answer.lower()]
+        begun = [answer for answer in answers if _bare(answer).startswith(start)]
         if len(begun) == 1:
-            mass[begun[0]] += exp(logprob)
+            mass[begun[0]] += exp(min(logprob, 0.0))
     total = sum(mass.values())
-    return {answer: value / total for answer, value in mass.items()} if total > 0 else {}
+    return {answer: value / total for answer, value in mass.items()} if total >= LEAST_MASS else {}
 
 
-def _leading(marked: str, known: Mapping[str, str]) -> str | None:
-    """Return the answer that what follows "answer:" begins with, the longest if several do."""
-    bare = marked.strip(_AROUND).lower()
-    fitting = [name for name in known if re.match(rf"{re.escape(name)}(?!\w)", bare)]
-    return known[max(fitting, key=len)] if fitting else None
+def _known(answers: Sequence[str], texts: Iterable[str]) -> dict[str, str]:
+    """Return what each name stands for; a name of several answers is left out, and letters go before texts."""
+    known: dict[str, str] = {}
+    for names in (zip(answers, answers, strict=True), zip(texts, answers, strict=False)):
+        found: dict[str, set[str]] = {}
+        for name, answer in names:
+            found.setdefault(_bare(name), set()).add(answer)
+        unique = {name: next(iter(of)) for name, of in found.items() if name and len(of) == 1}
+        known = unique | known
+    return known
+
+
+def _leading(marked: str, known: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the answer that what follows "answer:" begins with, the longest if several do, and the rest."""
+    opening = _OPENING.match(marked)
+    start = opening.end() if opening else 0
+    matches = {name: _named(name).match(marked, start) for name in known}
+    ends = {name: match.end() for name, match in matches.items() if match}
+    if not ends:
+        return None
+    name = max(ends, key=len)
+    rest = marked[ends[name] :]
+    if len(name) == 1 and not (_AFTER_LETTER.match(rest) or _OR.match(rest) or _ALSO.match(rest)):
+        # "answer: B the dog" names a choice; "answer: A question" and "answer: I think" need not.
+        follows = _bare(rest)
+        if not any(
+            known[text] == known[name] and len(text) > 1 and follows.startswith(text) for text in known
+        ):
+            return None
+    if len(name) == 1:
+        rest = _CHOICE.sub("", rest)
+    return known[name], rest
+
+
+def _several(rest: str, answer: str, known: Mapping[str, str]) -> bool:
+    """Return whether an answer goes on with an alternative: "or …", or "and" or a comma and another answer."""
+    if _OR.match(rest):
+        return True
+    also = _ALSO.match(rest)
+    if not also:
+        return False
+    others = [_named(name).match(rest, also.end()) for name, other in known.items() if other != answer]
+    return any(
+        re.match(r"[\"'”’)\]]*\s*(?:$|[,.;!]|(?:or|and)\b)", rest[match.end() :]) for match in others if match
+    )
+
+
+def _only_named(text: str, known: Mapping[str, str]) -> str | None:
+    """Return the one answer that a text mentions, unless a mention is denied."""
+    taken: list[tuple[int, int]] = []
+    named: set[str] = set()
+    for name in sorted((name for name in known if len(name) > 1), key=len, reverse=True):
+        for match in _named(name).finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue  # part of a longer name
+            denial = _DENIAL.match(match.group())
+            rest = text[match.end() :]
+            if denial and re.match(r"\s+\w", match.group()[denial.end() :] or rest):
+                continue  # "not X" or "no X" in a sentence may deny X as well as be a label
+            taken.append(match.span())
+            if _denied_before(text[: match.start()]) or _TAKEN_BACK.match(rest):
+                return None
+            named.add(known[name])
+    return named.pop() if len(named) == 1 else None
+
+
+def _denied_before(text: str) -> bool:
+    """Return whether the clause that a text ends in has a denial."""
+    return _DENIAL.search(_CLAUSE.split(text)[-1]) is not None
+
+
+def _named(name: str) -> re.Pattern[str]:
+    words = r"[\s_\-]+".join(re.escape(word) for word in name.split())
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
 def _bare(text: str) -> str:
-    return text.strip().strip(_AROUND).lower()
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    plain = _EMPHASIS.sub("", text).strip().strip(_AROUND)
+    return " ".join(_JOINED.sub(" ", plain).lower().split())

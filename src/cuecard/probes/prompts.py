@@ -13,7 +13,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, Question, Reply
 from cuecard.probes.accuracy import accuracy_table
@@ -110,10 +110,17 @@ def prompted_predictions(
 ) -> list[Predictions]:
     """Return a model's answers to the test examples, one entry per prompt.
 
-    The log-probabilities of the first token decide where the endpoint gives them and no steps were asked for;
-    else the text is read. Answers that cannot be read are counted, never guessed.
+    The log-probabilities of the first token decide where the endpoint gives them, no steps were asked for and
+    the answers hold at least half of the probability; else the text is read.
+    Answers that cannot be read are counted, never guessed.
     """
     examples = check_test(data)
+    most = int(examples.sizes.max(initial=0))
+    if data.grouped and most > len(LETTERS):
+        raise UsageError(
+            f"A test question has {most:,} choices, but prompts name choices by letter, {len(LETTERS)} at most: "
+            "leave out such questions, or give the model's answers with --predictions FILE."
+        )
     questions = [
         Question(
             prompt.render(examples, i),
@@ -142,7 +149,7 @@ def _read(
         by_probability += picked is not None
         if picked is None:
             texts = examples.choices[i].to_list() if examples.instances.grouped else ()
-            picked = parsed_answer(reply.text, possible, texts)
+            picked = parsed_answer(reply.text, possible, texts, cut=reply.cut)
         if picked is not None:
             answers[i] = possible.index(picked)
     unread = int((answers == UNANSWERED).sum())
