@@ -247,6 +247,21 @@ def test_agreement_and_paired_comparison_name_the_better_model(nli):
     assert compared.tables["paired_by_cue"].height == len(nli.cues)
 
 
+def test_two_models_that_did_not_answer_do_not_agree(nli):
+    first, second = nli.model(0.0, name="a"), nli.model(0.0, seed=1, name="b")
+    answers = [model.answers.copy() for model in (first, second)]
+    answers[0][:400], answers[1][:500] = UNANSWERED, UNANSWERED
+    models = [replace(m, answers=a) for m, a in zip((first, second), answers, strict=True)]
+    found = AgreementOfModels().run(nli.data, models, nli.cues)
+    row = found.tables["agreement"].row(0, named=True)
+    assert (row["n"], row["left_out"]) == (len(nli.examples) - 500, 500)
+    assert row["nba"] == pytest.approx((first.answers[500:] == second.answers[500:]).mean())
+    assert "500 examples that one of them did not answer" in found.findings[0].text
+    silent = replace(second, answers=np.full(len(second.answers), UNANSWERED))
+    with pytest.raises(Skip, match="no example that both answered"):
+        AgreementOfModels().run(nli.data, [first, silent], nli.cues)
+
+
 def test_one_model_is_not_compared(nli):
     for probe in (AgreementOfModels(), PairedComparison()):
         with pytest.raises(Skip, match="one model"):
