@@ -209,6 +209,26 @@ def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
     assert within["log10_p"] > -2
 
 
+def test_words_are_tested_without_strata_where_the_usual_label_is_the_stratum(nli):
+    model = nli.model(0.9)
+    plain, within = (PermutationTest(stratify=by).run(nli.data, [model], nli.cues) for by in (None, "label"))
+    words = within.tables["permutation_words"]
+    assert words["significant"].any()
+    assert words.equals(plain.tables["permutation_words"])
+    assert "words one by one are tested without strata" in within.summary["notes"][0]
+    assert plain.summary["notes"] == []
+
+
+def test_the_finding_of_the_permutation_test_keeps_the_level_asked_for(nli):
+    model = nli.model(0.9)
+    log10_p = (
+        PermutationTest(per_label=1).run(nli.data, [model], nli.cues).summary["models"]["model"]["log10_p"]
+    )
+    strict = PermutationTest(per_label=1, alpha=10.0 ** (log10_p - 1)).run(nli.data, [model], nli.cues)
+    assert strict.findings[0].title.startswith("No sign")
+    assert PermutationTest(per_label=1).run(nli.data, [model], nli.cues).findings[0].severity != "info"
+
+
 def test_readings_agree_where_the_sets_do_not_overlap_much(nli):
     model = nli.model(0.9)
     found = {
