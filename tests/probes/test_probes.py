@@ -148,6 +148,31 @@ def test_the_planted_word_is_relied_on_by_the_follower_and_not_by_the_other(benc
     assert "cuecard debias" in advice
 
 
+def test_a_model_that_prefers_a_label_everywhere_relies_on_no_cue(nli):
+    rng = np.random.default_rng(0)
+    n = len(nli.examples)
+    for label in range(3):
+        dice = rng.choice(3, size=n, p=np.roll([0.8, 0.1, 0.1], label))
+        models = [Predictions("constant", np.full(n, label)), Predictions("dice", dice)]
+        table = Reliance().run(nli.data, models, nli.cues).tables["reliance"]
+        assert "relies" not in table["verdict"].to_list()
+        assert "signs" not in table.filter(pl.col("contrast_q").is_not_null())["verdict"].to_list()
+        assert table.filter(pl.col("breaks_q") <= 0.05).height > 0
+        assert DistributionTest().run(nli.data, models, nli.cues).findings == []
+
+
+def test_the_contrast_is_what_counting_gives(nli):
+    word = planted_word(nli)
+    cues, model = nli.cue(word.feature), nli.model(0.6)
+    row = DistributionTest().tested(model, cues)[1].row(0, named=True)
+    here = np.asarray(cues.members.having.todense()).ravel() > 0
+    usual = model.answers == nli.data.labels.index(word.label)
+    golds = [nli.examples.gold == code for code in range(3)]
+    without = np.mean([usual[gold & ~here].mean() for gold in golds])
+    assert row["usual_share_without"] == pytest.approx(without)
+    assert row["contrast"] == pytest.approx(np.mean([usual[gold & here].mean() for gold in golds]) - without)
+
+
 def test_flattened_shares_are_those_of_a_model_that_follows_with_known_probability(nli):
     word = planted_word(nli)
     cues = nli.cue(word.feature)

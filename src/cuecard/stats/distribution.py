@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, gammaln
 
-__all__ = ["FlattenedDistribution", "flattened_distribution"]
+__all__ = ["FlattenedContrast", "FlattenedDistribution", "flattened_contrast", "flattened_distribution"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -92,6 +92,79 @@ def flattened_distribution(
         statistic=statistic,
         log10_p=_chi_square_log_tail(statistic, len(table) - 1) / _LN10,
     )
+
+
+@dataclass(frozen=True)
+class FlattenedContrast:
+    """How much more often a label is predicted with a cue than without it, both with flat gold labels."""
+
+    share: float
+    """Share of instances with the cue that are predicted the label, every gold label weighing the same."""
+    share_without: float
+    """The same of instances without the cue."""
+    log10_p: float
+    """Base-10 log of the two-sided p-value of "the cue does not matter to predictions of the label"."""
+
+    @property
+    def difference(self) -> float:
+        """Share with the cue minus share without."""
+        return self.share - self.share_without
+
+
+def flattened_contrast(
+    predicted_label: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    having: npt.ArrayLike,
+    *,
+    draws: int = 9999,
+    seed: int = 0,
+) -> FlattenedContrast | None:
+    """Share of a label among predictions with a cue beside that without, tested by shuffling the cue.
+
+    One entry per instance: whether the label is predicted, the gold label, and whether the instance has the cue.
+    A model that merely prefers a label does so without the cue, too, so its difference is nil. Who has the cue
+    is shuffled within gold labels, which only draws hypergeometric counts: exact for predictions that the cue does
+    not matter to. The difference is divided by its standard error, so that with 20 or more instances of every
+    label a model that is merely better or worse with the cue is not called leaning either.
+    None if some gold label has no instance with the cue or none without.
+
+    >>> flattened_contrast([1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 1, 0]).difference
+    0.0
+    """
+    hit, truth, here = np.asarray(predicted_label, np.bool_), np.asarray(gold), np.asarray(having, np.bool_)
+    if not hit.shape == truth.shape == here.shape or hit.ndim != 1:
+        raise ValueError("predicted_label, gold and having must be vectors of one length.")
+    strata = np.unique(truth, return_inverse=True)[1]
+    many = int(strata.max(initial=-1)) + 1
+
+    def counts(chosen: npt.NDArray[np.bool_]) -> IntArray:
+        return np.bincount(strata[chosen], minlength=many).astype(np.int64)
+
+    inside, outside, hits = counts(here), counts(~here), counts(hit)
+    if not many or not inside.all() or not outside.all():
+        return None
+    found = counts(hit & here)
+    rng = np.random.default_rng(seed)
+    shuffled = rng.hypergeometric(hits, inside + outside - hits, inside, size=(draws, many))
+    observed = abs(_studentised(found, hits, inside, outside))
+    # Ties must count although sums of floats differ in the last digit.
+    beyond = int((np.abs(_studentised(shuffled, hits, inside, outside)) >= observed - 1e-9).sum())
+    return FlattenedContrast(
+        float((found / inside).mean()),
+        float(((hits - found) / outside).mean()),
+        float(np.log10((1 + beyond) / (1 + draws))),
+    )
+
+
+def _studentised(found: IntArray, hits: IntArray, inside: IntArray, outside: IntArray) -> FloatArray:
+    """Mean difference of the shares over strata (last axis) in standard errors."""
+    difference = (found / inside - (hits - found) / outside).mean(axis=-1)
+    variance = 0.0
+    for part, of in ((found, inside), (hits - found, outside)):
+        # A success and a failure added keep the variance above zero where all or none were predicted it.
+        share = (part + 1) / (of + 2)
+        variance = variance + (share * (1 - share) / of).sum(axis=-1)
+    return np.asarray(difference / np.sqrt(variance) * found.shape[-1])
 
 
 def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int | None) -> IntArray:
