@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, entropy
 
-from cuecard.stats.distribution import _chi_square_log_tail, flattened_contrast, flattened_distribution
+from cuecard.stats.distribution import (
+    _chi_square_log_tail,
+    _likeliest_flat_rows,
+    flattened_contrast,
+    flattened_distribution,
+)
 
 
 def _even_model(rng: np.random.Generator, gold: Any, accuracy: float) -> Any:
@@ -63,6 +68,47 @@ def test_level_holds_for_a_model_that_errs_evenly(sizes: tuple[int, int, int], a
     for level in (0.05, 0.2):
         assert np.mean(p_values <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
     assert np.mean(p_values <= 0.5) > 0.3
+
+
+EVEN = {
+    "weak": [[0.45, 0.275, 0.275], [0.275, 0.45, 0.275], [0.275, 0.275, 0.45]],
+    "good": [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]],
+    "lopsided": [[0.7, 0.3, 0.0], [0.1, 0.6, 0.3], [0.2, 0.1, 0.7]],
+}
+
+
+@pytest.mark.parametrize("sizes", [(5, 5, 5), (5, 50, 50), (20, 200, 200)])
+@pytest.mark.parametrize("rows", EVEN.values(), ids=EVEN.keys())
+def test_level_holds_where_a_gold_label_has_few_instances(
+    sizes: tuple[int, int, int], rows: list[list[float]]
+) -> None:
+    rng = np.random.default_rng(7)
+    gold = np.repeat([0, 1, 2], sizes)
+    p_values = []
+    for i in range(400):
+        table = rng.multinomial(sizes, rows)
+        predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
+        p_values.append(flattened_distribution(predicted, gold, draws=1, seed=i).p_value)
+    for level in (0.05, 0.2):
+        assert np.mean(np.array(p_values) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
+
+
+def test_rows_fitted_to_flat_predictions_are_flat_and_likeliest() -> None:
+    rng = np.random.default_rng(8)
+    for labels in (2, 3, 5):
+        for _ in range(20):
+            table = rng.integers(0, 30, (labels, labels)) + 10 * np.eye(labels, dtype=np.int64)
+            fitted = _likeliest_flat_rows(table)
+            np.testing.assert_allclose(fitted.sum(axis=0), 1, atol=1e-8)
+            np.testing.assert_allclose(fitted.sum(axis=1), 1, atol=1e-8)
+            weights = table + 0.5 / labels
+            best = (weights * np.log(fitted)).sum()
+            # Moving shares around a rectangle keeps all sums, and can only make the table less likely.
+            move = np.zeros((labels, labels))
+            move[:2, :2] = [[1e-3, -1e-3], [-1e-3, 1e-3]]
+            for moved in (fitted + move, fitted - move):
+                if moved.min() > 0:
+                    assert (weights * np.log(moved)).sum() < best
 
 
 def test_interval_covers_the_true_share() -> None:
