@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import cuecard as cc
 from cuecard.errors import InputError
 from cuecard.probes import UNANSWERED, check_test, distinctly_named, read_predictions
 
@@ -142,6 +143,29 @@ def test_probabilities_of_choices(questions):
     eye = np.eye(4) * 0.7 + 0.075
     columns = {f"p_{k}": eye[:, k] for k in range(4)}
     assert accuracy(pl.DataFrame({"id": ["q4", "q5", "q6", "q7"], **columns}), questions) == 1
+
+
+@pytest.mark.parametrize("prefix", ["p_", "score_"])
+def test_probabilities_of_questions_with_few_and_many_choices_are_read_in_any_order(prefix):
+    def question(i, k):
+        return {
+            "id": f"q{i}",
+            "question": f"why {i}?",
+            "choices": [f"c{i}{j}" for j in range(k)],
+            "answer": k - 1,
+        }
+
+    data = cc.load([question(i, 3) for i in range(3)], test=[question(3, 3), question(4, 5), question(5, 3)])
+    few, many = [0.1, 0.2, 0.7, None, None], [0.1, 0.1, 0.1, 0.1, 0.6]
+    columns = [f"{prefix}{k}" for k in range(5)]
+    table = pl.DataFrame([many, few, few], schema=columns, orient="row").with_columns(
+        id=pl.Series(["q4", "q5", "q3"])
+    )
+    (read,) = read_predictions(table, data)
+    assert read.answers.tolist() == [2, 4, 2]
+    broken = table.with_columns(pl.Series(f"{prefix}2", [0.1, 0.7, None]))
+    with pytest.raises(InputError, match=r"row 3 has a .* that is missing or not a number"):
+        read_predictions(broken, data)
 
 
 def test_a_function_is_called_with_the_texts(pairs, questions):

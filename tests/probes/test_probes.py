@@ -148,6 +148,31 @@ def test_the_planted_word_is_relied_on_by_the_follower_and_not_by_the_other(benc
     assert "cuecard debias" in advice
 
 
+def test_a_model_that_prefers_a_label_everywhere_relies_on_no_cue(nli):
+    rng = np.random.default_rng(0)
+    n = len(nli.examples)
+    for label in range(3):
+        dice = rng.choice(3, size=n, p=np.roll([0.8, 0.1, 0.1], label))
+        models = [Predictions("constant", np.full(n, label)), Predictions("dice", dice)]
+        table = Reliance().run(nli.data, models, nli.cues).tables["reliance"]
+        assert "relies" not in table["verdict"].to_list()
+        assert "signs" not in table.filter(pl.col("contrast_q").is_not_null())["verdict"].to_list()
+        assert table.filter(pl.col("breaks_q") <= 0.05).height > 0
+        assert DistributionTest().run(nli.data, models, nli.cues).findings == []
+
+
+def test_the_contrast_is_what_counting_gives(nli):
+    word = planted_word(nli)
+    cues, model = nli.cue(word.feature), nli.model(0.6)
+    row = DistributionTest().tested(model, cues)[1].row(0, named=True)
+    here = np.asarray(cues.members.having.todense()).ravel() > 0
+    usual = model.answers == nli.data.labels.index(word.label)
+    golds = [nli.examples.gold == code for code in range(3)]
+    without = np.mean([usual[gold & ~here].mean() for gold in golds])
+    assert row["usual_share_without"] == pytest.approx(without)
+    assert row["contrast"] == pytest.approx(np.mean([usual[gold & here].mean() for gold in golds]) - without)
+
+
 def test_flattened_shares_are_those_of_a_model_that_follows_with_known_probability(nli):
     word = planted_word(nli)
     cues = nli.cue(word.feature)
@@ -209,6 +234,26 @@ def test_stratifying_spares_a_model_that_is_merely_better_at_one_class(nli):
     assert within["log10_p"] > -2
 
 
+def test_words_are_tested_without_strata_where_the_usual_label_is_the_stratum(nli):
+    model = nli.model(0.9)
+    plain, within = (PermutationTest(stratify=by).run(nli.data, [model], nli.cues) for by in (None, "label"))
+    words = within.tables["permutation_words"]
+    assert words["significant"].any()
+    assert words.equals(plain.tables["permutation_words"])
+    assert "words one by one are tested without strata" in within.summary["notes"][0]
+    assert plain.summary["notes"] == []
+
+
+def test_the_finding_of_the_permutation_test_keeps_the_level_asked_for(nli):
+    model = nli.model(0.9)
+    log10_p = (
+        PermutationTest(per_label=1).run(nli.data, [model], nli.cues).summary["models"]["model"]["log10_p"]
+    )
+    strict = PermutationTest(per_label=1, alpha=10.0 ** (log10_p - 1)).run(nli.data, [model], nli.cues)
+    assert strict.findings[0].title.startswith("No sign")
+    assert PermutationTest(per_label=1).run(nli.data, [model], nli.cues).findings[0].severity != "info"
+
+
 def test_readings_agree_where_the_sets_do_not_overlap_much(nli):
     model = nli.model(0.9)
     found = {
@@ -245,6 +290,21 @@ def test_agreement_and_paired_comparison_name_the_better_model(nli):
     assert pair["low"] < pair["difference"] < pair["high"] < 0
     assert "strong is better than weak" in [finding.title for finding in compared.findings]
     assert compared.tables["paired_by_cue"].height == len(nli.cues)
+
+
+def test_two_models_that_did_not_answer_do_not_agree(nli):
+    first, second = nli.model(0.0, name="a"), nli.model(0.0, seed=1, name="b")
+    answers = [model.answers.copy() for model in (first, second)]
+    answers[0][:400], answers[1][:500] = UNANSWERED, UNANSWERED
+    models = [replace(m, answers=a) for m, a in zip((first, second), answers, strict=True)]
+    found = AgreementOfModels().run(nli.data, models, nli.cues)
+    row = found.tables["agreement"].row(0, named=True)
+    assert (row["n"], row["left_out"]) == (len(nli.examples) - 500, 500)
+    assert row["nba"] == pytest.approx((first.answers[500:] == second.answers[500:]).mean())
+    assert "500 examples that one of them did not answer" in found.findings[0].text
+    silent = replace(second, answers=np.full(len(second.answers), UNANSWERED))
+    with pytest.raises(Skip, match="no example that both answered"):
+        AgreementOfModels().run(nli.data, [first, silent], nli.cues)
 
 
 def test_one_model_is_not_compared(nli):

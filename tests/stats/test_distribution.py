@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, entropy
 
-from cuecard.stats.distribution import _chi_square_log_tail, flattened_distribution
+from cuecard.stats.distribution import (
+    _chi_square_log_tail,
+    _likeliest_flat_rows,
+    flattened_contrast,
+    flattened_distribution,
+)
 
 
 def _even_model(rng: np.random.Generator, gold: Any, accuracy: float) -> Any:
@@ -65,6 +70,47 @@ def test_level_holds_for_a_model_that_errs_evenly(sizes: tuple[int, int, int], a
     assert np.mean(p_values <= 0.5) > 0.3
 
 
+EVEN = {
+    "weak": [[0.45, 0.275, 0.275], [0.275, 0.45, 0.275], [0.275, 0.275, 0.45]],
+    "good": [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]],
+    "lopsided": [[0.7, 0.3, 0.0], [0.1, 0.6, 0.3], [0.2, 0.1, 0.7]],
+}
+
+
+@pytest.mark.parametrize("sizes", [(5, 5, 5), (5, 50, 50), (20, 200, 200)])
+@pytest.mark.parametrize("rows", EVEN.values(), ids=EVEN.keys())
+def test_level_holds_where_a_gold_label_has_few_instances(
+    sizes: tuple[int, int, int], rows: list[list[float]]
+) -> None:
+    rng = np.random.default_rng(7)
+    gold = np.repeat([0, 1, 2], sizes)
+    p_values = []
+    for i in range(400):
+        table = rng.multinomial(sizes, rows)
+        predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
+        p_values.append(flattened_distribution(predicted, gold, draws=1, seed=i).p_value)
+    for level in (0.05, 0.2):
+        assert np.mean(np.array(p_values) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
+
+
+def test_rows_fitted_to_flat_predictions_are_flat_and_likeliest() -> None:
+    rng = np.random.default_rng(8)
+    for labels in (2, 3, 5):
+        for _ in range(20):
+            table = rng.integers(0, 30, (labels, labels)) + 10 * np.eye(labels, dtype=np.int64)
+            fitted = _likeliest_flat_rows(table)
+            np.testing.assert_allclose(fitted.sum(axis=0), 1, atol=1e-8)
+            np.testing.assert_allclose(fitted.sum(axis=1), 1, atol=1e-8)
+            weights = table + 0.5 / labels
+            best = (weights * np.log(fitted)).sum()
+            # Moving shares around a rectangle keeps all sums, and can only make the table less likely.
+            move = np.zeros((labels, labels))
+            move[:2, :2] = [[1e-3, -1e-3], [-1e-3, 1e-3]]
+            for moved in (fitted + move, fitted - move):
+                if moved.min() > 0:
+                    assert (weights * np.log(moved)).sum() < best
+
+
 def test_interval_covers_the_true_share() -> None:
     rng = np.random.default_rng(3)
     gold = np.repeat([0, 1, 2], [120, 60, 40])
@@ -87,6 +133,40 @@ def test_a_planted_follower_is_detected() -> None:
         result = flattened_distribution(predicted, gold, draws=1, seed=i)
         found += result.p_value <= 0.05 and result.share[0] > 1 / 3
     assert found >= 57
+
+
+@pytest.mark.parametrize(
+    ("sizes", "drop"),
+    [((5, 5, 5), 0.0), ((5, 50, 50), 0.0), ((20, 200, 200), 0.0), ((20, 200, 200), 0.2), ((30, 30, 30), 0.2)],
+)
+def test_contrast_keeps_its_level_whatever_label_a_model_prefers(
+    sizes: tuple[int, int, int], drop: float
+) -> None:
+    rng = np.random.default_rng(5)
+    gold = np.repeat([0, 1, 2, 0, 1, 2], [*sizes, 150, 150, 150])
+    having = np.arange(len(gold)) < sum(sizes)
+    p_values = []
+    for i in range(300):
+        # A model that prefers label 0 everywhere, and with `drop` is worse where the cue is.
+        even = np.where(having, _even_model(rng, gold, 0.8 - drop), _even_model(rng, gold, 0.8))
+        predicted = np.where(rng.random(len(gold)) < 0.3, 0, even)
+        found = flattened_contrast(predicted == 0, gold, having, draws=499, seed=i)
+        assert found is not None
+        p_values.append(10.0**found.log10_p)
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_contrast_finds_a_follower_and_needs_every_label_on_both_sides() -> None:
+    rng = np.random.default_rng(6)
+    gold, having = np.tile([0, 1, 2], 200), np.arange(600) < 150
+    predicted = np.where(having & (rng.random(600) < 0.4), 0, _even_model(rng, gold, 0.8))
+    found = flattened_contrast(predicted == 0, gold, having)
+    assert found is not None
+    assert found.difference == pytest.approx(0.4 * 2 / 3, abs=0.1)
+    assert found.log10_p == pytest.approx(-4)
+    assert flattened_contrast(predicted == 0, gold, gold == 0) is None
+    with pytest.raises(ValueError, match="one length"):
+        flattened_contrast([1], [0, 1], [1, 0])
 
 
 def test_log_tail_equals_scipy_and_goes_on_below_it() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -44,6 +45,10 @@ from cuecard.cli.options import (
     comma_list,
     named_patterns,
 )
+
+if TYPE_CHECKING:
+    from cuecard.data import Instances
+    from cuecard.probes import Predictions
 
 EXAMPLES = """
 Examples:
@@ -158,7 +163,7 @@ def probe(
     silent = quiet or json
     names = parse_labels(labels) if labels else None
     with stage("Reading", silent=silent):
-        data = load(
+        whole = load(
             train,
             test=test,
             task=task,
@@ -168,17 +173,20 @@ def probe(
             on_error=on_error,
             seed=seed,
         )
-        data = narrowed(data, stress, sample, Cues(tokens=tokens, scope=scope, language=language), seed)
+        data = narrowed(whole, stress, sample, Cues(tokens=tokens, scope=scope, language=language), seed)
         models = []
         for given in predictions or []:
             name, source = named_source(given)
-            models += read_predictions(
+            # A file is about the whole test split; a classifier in a folder is only run on what is asked about.
+            about = data if Path(source).is_dir() else whole
+            read = read_predictions(
                 source,
-                data,
+                about,
                 model=name,
                 columns=_prediction_columns(prediction_columns),
                 labels=names,
             )
+            models += read if about is data else _only_about(read, about, data)
     for name in model or []:
         with stage(f"Training {name}", silent=silent):
             models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
@@ -196,6 +204,23 @@ def probe(
         **options,
     )
     show_card(card, out=out, json=json, quiet=quiet)
+
+
+def _only_about(models: list[Predictions], whole: Instances, narrow: Instances) -> list[Predictions]:
+    """Return the predictions for those test examples that the narrower data has, in its order."""
+    from cuecard.probes import check_test
+
+    ids = check_test(whole).ids.to_list()
+    at = dict(zip(ids, range(len(ids)), strict=True))
+    kept = [at[name] for name in check_test(narrow).ids.to_list()]
+    return [
+        replace(
+            model,
+            answers=model.answers[kept],
+            probabilities=None if model.probabilities is None else model.probabilities[kept],
+        )
+        for model in models
+    ]
 
 
 def named_source(given: str) -> tuple[str | None, str]:

@@ -13,15 +13,19 @@ import polars as pl
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import wilson
 from cuecard.stats.agreement import agreement
-from cuecard.wording import percent
+from cuecard.wording import count, percent
 
 
 @dataclass(frozen=True)
 class AgreementOfModels:
-    """NBA, NBR and Cohen's κ of every two models; of the two the more accurate one is the normal model."""
+    """NBA, NBR and Cohen's κ of every two models; of the two the more accurate one is the normal model.
+
+    Examples that one of the two did not answer are left out and counted.
+    """
 
     name: ClassVar[str] = "agreement"
     title: ClassVar[str] = "Agreement"
@@ -33,15 +37,23 @@ class AgreementOfModels:
             raise Skip("there is one model, and agreement needs two")
         gold = cues.examples.gold
         rows, findings = [], []
+        skipped: list[str] = []
         for pair in combinations(predictions, 2):
             first, second = sorted(pair, key=lambda m: -int(m.correct(cues.examples).sum()))
-            found = agreement(first.answers, second.answers, gold)
+            # No answer is not an answer that two models can share.
+            both = (first.answers != UNANSWERED) & (second.answers != UNANSWERED)
+            left_out = len(both) - int(both.sum())
+            if not both.any():
+                skipped.append(f"{first.model} and {second.model} have no example that both answered.")
+                continue
+            found = agreement(first.answers[both], second.answers[both], gold[both])
             low, high = (float(end) for end in wilson(found.agreed, found.n))
             rows.append(
                 {
                     "normal": first.model,
                     "biased": second.model,
                     "n": found.n,
+                    "left_out": left_out,
                     "agreed": found.agreed,
                     "both_right": found.both_right,
                     "nba": found.nba,
@@ -61,12 +73,19 @@ class AgreementOfModels:
                 f"from their label frequencies); {second.model} is also right on {percent(found.nbr_released)} of what "
                 f"{first.model} has right."
             )
+            if left_out:
+                text += f" {count(left_out, 'example')} that one of them did not answer are left out."
             title = f"{first.model} and {second.model} agree on {percent(found.nba)}"
             findings.append(
                 Finding("agreement", "info", title, text, found.nba, low, high, found.expected_nba, found.n)
             )
+        if not rows:
+            raise Skip(" ".join(skipped))
         table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
-        summary = {"pairs": [{k: _plain(v) for k, v in row.items()} for row in table.iter_rows(named=True)]}
+        summary = {
+            "pairs": [{k: _plain(v) for k, v in row.items()} for row in table.iter_rows(named=True)],
+            "notes": skipped,
+        }
         return Result(summary, {"agreement": table}, findings)
 
 

@@ -59,7 +59,7 @@ class CueSet:
 
     @cached_property
     def words(self) -> WordTests:
-        """Every word that is no stop word with its z per label in train."""
+        """Every word with its z per label in train, stop words left out where the language has a list."""
         return WordTests.of(self.encoded)
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class CueSet:
 
 @dataclass(frozen=True, eq=False)
 class WordTests:
-    """z of words × labels in train, stop words left out."""
+    """z of words × labels in train, stop words left out where there is a list of them."""
 
     associations: pl.DataFrame
     presence: Presence
@@ -79,9 +79,17 @@ class WordTests:
         """Return the associations of the words of encoded texts."""
         family = Words()
         counts = count_cues(encoded, [family], minimum=min_count)
-        stop = sorted(stop_words(encoded.language))
+        stop = sorted(stop_words(encoded.language)) if _has_stop_words(encoded) else []
         associations = cue_tables(counts, min_count=min_count).associations
         return cls(associations.filter(~pl.col("feature").is_in(stop)), family.presence(encoded), encoded)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of these words."""
+        if _has_stop_words(self.encoded):
+            return ()
+        language = self.encoded.language
+        return (f"There is no list of stop words for the language {language!r}, so no word is left out.",)
 
     def highest(self, per_label: int) -> pl.DataFrame:
         """Return the words of highest z of every label: label, feature, z."""
@@ -166,6 +174,10 @@ def _presence(
     order = np.argsort(np.concatenate(places), kind="stable")
     everywhere = sparse.csr_matrix(sparse.hstack(blocks, format="csr")[:, order])
     return everywhere[_first_test_row(encoded) :], everywhere
+
+
+def _has_stop_words(encoded: Encoded) -> bool:
+    return encoded.language == "en"
 
 
 def _first_test_row(encoded: Encoded) -> int:

@@ -15,7 +15,7 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED, Bools
 from cuecard.probes.naming import cue_phrase, q_of
 from cuecard.probes.predictions import Predictions
-from cuecard.stats.distribution import flattened_distribution
+from cuecard.stats.distribution import FlattenedContrast, flattened_contrast, flattened_distribution
 from cuecard.stats.flattened_choice import bits_from, flattened_choice
 from cuecard.wording import count, percent
 
@@ -27,6 +27,10 @@ NOTABLE_LEAN = 0.05
 @dataclass(frozen=True)
 class DistributionTest:
     """Predicted labels on S_f flattened to its rarest label, beside train's R_f and the flat gold.
+
+    A model that prefers a label everywhere leans to it where a cue is, too. So the share of the usual label is also
+    compared with that on examples without the cue, flattened alike (`contrast`); only a lean that is stronger
+    with the cue (`with_cue_only`) is a finding. Choices with and without a cue are compared within each example.
 
     Args:
         draws: seeded samples that flatten the test examples of a cue.
@@ -79,11 +83,16 @@ class DistributionTest:
         log_p = table["log10_p"].fill_null(np.nan).to_numpy()
         q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
         significant = (q <= self.alpha).fill_null(False)
+        contrast_q = pl.Series(q_of(table["contrast_log10_p"].fill_null(np.nan).to_numpy()), dtype=pl.Float64)
         # The test is about all labels; whether it is the usual one that is preferred, its interval says.
         table = table.with_columns(
             q_value=q,
             significant=significant,
             towards_usual=(significant & (pl.col("usual_low") > pl.col("flat"))).fill_null(False),
+            contrast_q=contrast_q.fill_nan(None),
+            with_cue_only=((contrast_q.fill_nan(None) <= self.alpha) & (pl.col("contrast") > 0)).fill_null(
+                False
+            ),
             away_from_usual=(significant & (pl.col("usual_high") < pl.col("flat"))).fill_null(False),
         )
         return pl.DataFrame(rows, schema=_SHARE_SCHEMA, orient="row"), table
@@ -102,6 +111,7 @@ class DistributionTest:
         found = flattened_distribution(
             predicted, gold, label_count=len(labels), draws=self.draws, seed=self.seed
         )
+        contrast = self._contrast(model, cues, i, usual)
         drawn_low, drawn_high = np.quantile(found.draws, [0.025, 0.975], axis=0)
         shares = [
             {
@@ -132,7 +142,22 @@ class DistributionTest:
             "train_divergence": float(bits_from(train, np.full(len(labels), flat))),
             "log10_p": found.log10_p,
         }
+        if contrast is not None:
+            test |= {
+                "usual_share_without": contrast.share_without,
+                "contrast": contrast.difference,
+                "contrast_log10_p": contrast.log10_p,
+            }
         return {"shares": shares, "test": test}
+
+    def _contrast(self, model: Predictions, cues: CueSet, i: int, usual: int) -> FlattenedContrast | None:
+        """Return the share of the usual label with and without a cue, if enough examples have it and have not."""
+        answered = model.answers != UNANSWERED
+        gold, having = cues.examples.gold[answered], _members(cues, i)[answered]
+        without = np.bincount(gold[~having], minlength=len(cues.examples.instances.labels))
+        if without.min() < self.min_per_label:
+            return None
+        return flattened_contrast(model.answers[answered] == usual, gold, having, seed=self.seed)
 
     def _choice(self, model: Predictions, cues: CueSet, i: int) -> dict[str, Any]:
         """Return the test of one cue for a task whose answers are choices."""
@@ -185,6 +210,10 @@ class DistributionTest:
             "amplification_high": max(spread),
             "train_divergence": float(bits_from(train, flats)),
             "log10_p": found.log10_p,
+            # The other choices of an example are what its choices with the cue are compared with.
+            "usual_share_without": float(flats[usual]),
+            "contrast": ends[usual][0] - float(flats[usual]),
+            "contrast_log10_p": found.log10_p,
         }
         return {"shares": shares, "test": test}
 
@@ -205,6 +234,7 @@ _TEST_SCHEMA: dict[str, Any] = {
         (
             *("usual_share", "usual_low", "usual_high", "train_share", "flat", "lean", "amplification"),
             *("amplification_low", "amplification_high", "train_divergence", "log10_p"),
+            *("usual_share_without", "contrast", "contrast_log10_p"),
         ),
         pl.Float64,
     ),
@@ -241,16 +271,21 @@ def _untested(
 def _findings(tests: pl.DataFrame) -> list[Finding]:
     """Return a sentence for the strongest leans of a model towards a cue's usual label."""
     notable = tests.filter(
-        pl.col("towards_usual") & (pl.col("usual_low") - pl.col("flat") >= NOTABLE_LEAN)
+        pl.col("towards_usual")
+        & pl.col("with_cue_only")
+        & (pl.col("usual_low") - pl.col("flat") >= NOTABLE_LEAN)
     ).sort("lean", descending=True, maintain_order=True)
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
         name = cue_phrase(row["feature"])
         severity: Severity = "high" if row["usual_low"] - row["flat"] >= 4 * NOTABLE_LEAN else "medium"
+        # Choices with a cue have only the other choices of their example beside them, whose share is the even one.
+        apart = row["usual_share_without"] != row["flat"]
+        without = f" and {percent(row['usual_share_without'])} get it without the cue" if apart else ""
         text = (
             f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
             f"{percent(row['usual_share'])} (95 % interval {percent(row['usual_low'])} to "
-            f"{percent(row['usual_high'])}), where {percent(row['flat'])} would be even-handed; in train "
+            f"{percent(row['usual_high'])}), where {percent(row['flat'])} would be even-handed{without}; in train "
             f"{percent(row['train_share'])} of such instances are {row['label']} "
             f"({count(row['n'], 'test example')})."
         )

@@ -30,10 +30,11 @@ class PermutationTest:
     Args:
         per_label: words of highest z per label in train that are looked at; stop words are left out.
         stratify: "label" shuffles within each right answer, so that a model that is merely better at one class
-            is not called biased.
+            is not called biased. Words one by one are not stratified unless answers are choices: the examples in
+            which a word has its usual label all have that right answer.
         reading: "union" (the paper's closed form over U ∪ N), "twice" (an example in both sets counts twice)
             or "difference" (accuracy on U minus accuracy on N, by shuffling).
-        alpha: a word is significant if its q-value is at most this.
+        alpha: level of the test over all words, and of the q-values of words one by one.
         draws: shuffles of the reading "difference".
         seed: seed of the shuffles.
     """
@@ -70,7 +71,9 @@ class PermutationTest:
             tests[model.model] = _numbers(tested) | {
                 "log10_p_unstratified" if self.stratify else "log10_p_stratified": other.log10_p
             }
-            findings.append(_finding(model.model, tested, other, stratified=self.stratify is not None))
+            findings.append(
+                _finding(model.model, tested, other, stratified=self.stratify is not None, alpha=self.alpha)
+            )
             tables.append(self._by_word(model, cues, words, sets))
         present = np.asarray(sets.having.sum(axis=0)).ravel() > 0
         summary = {
@@ -81,6 +84,7 @@ class PermutationTest:
             "stratify": self.stratify,
             "both_sets": int((usual & unusual).sum()),
             "alpha": self.alpha,
+            "notes": [*cues.words.notes, *self._notes(cues)],
         }
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings)
 
@@ -99,8 +103,18 @@ class PermutationTest:
         self, model: Predictions, cues: CueSet, words: pl.DataFrame, sets: Membership
     ) -> pl.DataFrame:
         names = words.select(pl.lit("word").alias("family"), "feature", "label", "z")
-        strata = None if self.stratify is None else cues.examples.gold
+        # Unless answers are choices, the usual examples of a word are all of one right answer: nothing to shuffle.
+        stratified = self.stratify is not None and cues.examples.instances.grouped
+        strata = cues.examples.gold if stratified else None
         return usual_table(model, names, sets, model.correct(cues.examples), alpha=self.alpha, strata=strata)
+
+    def _notes(self, cues: CueSet) -> list[str]:
+        if self.stratify is None or cues.examples.instances.grouped:
+            return []
+        return [
+            "All examples in which a word has its usual label have the same right answer, so words one by one are "
+            "tested without strata."
+        ]
 
 
 def usual_table(
@@ -164,10 +178,10 @@ def _numbers(tested: Tested) -> dict[str, Any]:
     }
 
 
-def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool) -> Finding:
+def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alpha: float) -> Finding:
     within = tested if stratified else other
     severity: Severity = "info"
-    if tested.log10_p <= np.log10(0.05) and tested.difference > 0:
+    if tested.log10_p <= np.log10(alpha) and tested.difference > 0:
         severity = "high" if tested.difference >= 0.10 else "medium" if tested.difference >= 0.03 else "low"
         title = f"{model} does better where words have their usual label"
     else:

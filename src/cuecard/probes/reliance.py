@@ -29,7 +29,9 @@ class Reliance:
     """One row per cue and model: data strength beside the evidence of three tests.
 
     A model *relies* on a cue if it is more often right where the cue has its usual label than where it has
-    another, and leans to that label on flattened examples (both at q ≤ alpha); one of the two alone is a *sign*.
+    another, and leans to that label on flattened examples, and more so than on examples without the cue (all at
+    q ≤ alpha). One of the first two, or the last alone, is a *sign*, unless the last was tested and is not met:
+    then a preference for the label, cue or not, would explain it.
 
     Args:
         alpha: level of the q-values over the cues.
@@ -90,6 +92,10 @@ class Reliance:
                     "flat",
                     "lean",
                     "amplification",
+                    "usual_share_without",
+                    "contrast",
+                    "contrast_q",
+                    "with_cue_only",
                     lean_q="q_value",
                     leaning="towards_usual",
                 ),
@@ -97,17 +103,19 @@ class Reliance:
             how="horizontal",
         )
         better = pl.col("breaks_significant") & (pl.col("difference") > 0)
-        leaning = pl.col("leaning")
+        leaning, beyond = pl.col("leaning"), pl.col("with_cue_only")
+        # Whether the model prefers the label anyway is not known where too few examples could tell.
+        open_question = pl.col("contrast_q").is_null()
         verdict = (
-            pl.when(better & leaning)
+            pl.when(better & leaning & beyond)
             .then(pl.lit("relies"))
-            .when(better | leaning)
+            .when(beyond | (open_question & (better | leaning)))
             .then(pl.lit("signs"))
             .when(pl.col("unusual") < ENOUGH_UNUSUAL)
             .then(pl.lit("unknown"))
             .otherwise(pl.lit("none"))
         )
-        return joined.with_columns(verdict=verdict).drop("breaks_significant", "leaning")
+        return joined.with_columns(verdict=verdict).drop("breaks_significant", "leaning", "with_cue_only")
 
 
 def _advice(table: pl.DataFrame) -> pl.DataFrame:
@@ -140,8 +148,8 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
     relied = part.filter(pl.col("verdict") == "relies").sort("difference", descending=True)
     if relied.is_empty():
         signs = int((part["verdict"] == "signs").sum())
-        text = f"For none of {count(cues, 'cue')} both tests say that {model} relies on it" + (
-            f"; for {signs} one of them does." if signs else "."
+        text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
+            f"; for {signs} some of them do." if signs else "."
         )
         return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, value=0.0, n=cues)
     worst: dict[str, Any] = relied.row(0, named=True)

@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.probes.decoding import decode
-from cuecard.probes.examples import UNANSWERED, Floats, Ints, TestExamples
+from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples
 from cuecard.wording import count
 
 #: How far probabilities may be from summing to one: those written with two digits are.
@@ -65,7 +65,7 @@ def settle(
     notes = [*given.notes, *_left_over(given, examples)]
     probabilities = None
     if given.probabilities is not None:
-        probabilities = _checked_probabilities(given, given.probabilities, examples)[order]
+        probabilities = _checked_probabilities(given, given.probabilities, examples, order)
     gold = given.gold.gather(order) if given.gold is not None else None
     if given.answers is None:
         assert probabilities is not None
@@ -163,14 +163,16 @@ def _wrong_length(given: Given, examples: TestExamples) -> InputError:
     )
 
 
-def _checked_probabilities(given: Given, values: Floats, examples: TestExamples) -> Floats:
-    """Return the probabilities, none of which is missing or negative, and which sum to one in every row."""
+def _checked_probabilities(given: Given, values: Floats, examples: TestExamples, order: Ints) -> Floats:
+    """Return the probabilities by test example: none is missing or negative, and every row sums to one."""
+    # How many answers are possible is known by example, so the rows are put in that order first.
+    values = values[order]
     possible = np.ones_like(values, dtype=np.bool_)
-    if examples.instances.grouped and len(values) == len(examples):
+    if examples.instances.grouped:
         possible = np.arange(values.shape[1])[None, :] < examples.sizes[:, None]
-    broken = (~np.isfinite(values) & possible).any(axis=1)
+    broken: Bools = np.any(~np.isfinite(values) & possible, axis=1)
     if broken.any():
-        row = int(broken.argmax())
+        row = _first_row(broken, order)
         raise InputError(
             f"{given.source}: row {row + 1:,} has a {given.probability_kind} that is missing or not a number "
             f"({count(int(broken.sum()), 'row')} in all); give every answer one."
@@ -178,15 +180,21 @@ def _checked_probabilities(given: Given, values: Floats, examples: TestExamples)
     if given.probability_kind == "score":
         return np.where(possible, values, np.nan)
     filled = np.where(possible, values, 0.0)
-    outside = (filled < 0).any(axis=1) | (np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE)
+    outside: Bools = np.any(filled < 0, axis=1) | (np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE)
     if outside.any():
-        row = int(outside.argmax())
+        row = _first_row(outside, order)
+        total = filled[np.flatnonzero(order == row)[0]].sum()
         raise InputError(
-            f"{given.source}: the probabilities of row {row + 1:,} sum to {filled[row].sum():.4g} "
+            f"{given.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
             f"({count(int(outside.sum()), 'row')} in all are no probabilities that sum to 1); "
             "give probabilities, or call the columns score_… if they are not."
         )
     return np.asarray(filled)
+
+
+def _first_row(faulty: Bools, order: Ints) -> int:
+    """Return the first row of the source that is at fault, given which test examples are."""
+    return int(order[faulty].min())
 
 
 def _check_gold(given: Given, gold: Ints, examples: TestExamples) -> None:

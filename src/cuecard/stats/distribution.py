@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, gammaln
 
-__all__ = ["FlattenedDistribution", "flattened_distribution"]
+__all__ = ["FlattenedContrast", "FlattenedDistribution", "flattened_contrast", "flattened_distribution"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LN10 = float(np.log(10.0))
+#: Tables drawn under the null; a p-value they cannot tell from nil comes from the χ² tail.
+_SIMULATED = 1999
+_NEWTON_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class FlattenedDistribution:
     amplification_low: float
     amplification_high: float
     statistic: float
-    """Wald statistic of "the model predicts every label equally often on flattened data"."""
+    """Score statistic of "the model predicts every label equally often on flattened data"."""
     log10_p: float
 
     @property
@@ -78,7 +81,7 @@ def flattened_distribution(
     low, high = np.quantile(repeats, levels, axis=0)
     amplification = _bits_from_flat(share)
     spread = np.quantile(_bits_from_flat(repeats), levels)
-    statistic = _wald(table)
+    statistic, log10_p = _score_test(table, rng)
     return FlattenedDistribution(
         gold_counts=counts,
         per_label=rarest,
@@ -90,8 +93,81 @@ def flattened_distribution(
         amplification_low=float(spread[0]),
         amplification_high=float(spread[1]),
         statistic=statistic,
-        log10_p=_chi_square_log_tail(statistic, len(table) - 1) / _LN10,
+        log10_p=log10_p,
     )
+
+
+@dataclass(frozen=True)
+class FlattenedContrast:
+    """How much more often a label is predicted with a cue than without it, both with flat gold labels."""
+
+    share: float
+    """Share of instances with the cue that are predicted the label, every gold label weighing the same."""
+    share_without: float
+    """The same of instances without the cue."""
+    log10_p: float
+    """Base-10 log of the two-sided p-value of "the cue does not matter to predictions of the label"."""
+
+    @property
+    def difference(self) -> float:
+        """Share with the cue minus share without."""
+        return self.share - self.share_without
+
+
+def flattened_contrast(
+    predicted_label: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    having: npt.ArrayLike,
+    *,
+    draws: int = 9999,
+    seed: int = 0,
+) -> FlattenedContrast | None:
+    """Share of a label among predictions with a cue beside that without, tested by shuffling the cue.
+
+    One entry per instance: whether the label is predicted, the gold label, and whether the instance has the cue.
+    A model that merely prefers a label does so without the cue, too, so its difference is nil. Who has the cue
+    is shuffled within gold labels, which only draws hypergeometric counts: exact for predictions that the cue does
+    not matter to. The difference is divided by its standard error, so that with 20 or more instances of every
+    label a model that is merely better or worse with the cue is not called leaning either.
+    None if some gold label has no instance with the cue or none without.
+
+    >>> flattened_contrast([1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 1, 0]).difference
+    0.0
+    """
+    hit, truth, here = np.asarray(predicted_label, np.bool_), np.asarray(gold), np.asarray(having, np.bool_)
+    if not hit.shape == truth.shape == here.shape or hit.ndim != 1:
+        raise ValueError("predicted_label, gold and having must be vectors of one length.")
+    strata = np.unique(truth, return_inverse=True)[1]
+    many = int(strata.max(initial=-1)) + 1
+
+    def counts(chosen: npt.NDArray[np.bool_]) -> IntArray:
+        return np.bincount(strata[chosen], minlength=many).astype(np.int64)
+
+    inside, outside, hits = counts(here), counts(~here), counts(hit)
+    if not many or not inside.all() or not outside.all():
+        return None
+    found = counts(hit & here)
+    rng = np.random.default_rng(seed)
+    shuffled = rng.hypergeometric(hits, inside + outside - hits, inside, size=(draws, many))
+    observed = abs(_studentised(found, hits, inside, outside))
+    # Ties must count although sums of floats differ in the last digit.
+    beyond = int((np.abs(_studentised(shuffled, hits, inside, outside)) >= observed - 1e-9).sum())
+    return FlattenedContrast(
+        float((found / inside).mean()),
+        float(((hits - found) / outside).mean()),
+        float(np.log10((1 + beyond) / (1 + draws))),
+    )
+
+
+def _studentised(found: IntArray, hits: IntArray, inside: IntArray, outside: IntArray) -> FloatArray:
+    """Mean difference of the shares over strata (last axis) in standard errors."""
+    difference = (found / inside - (hits - found) / outside).mean(axis=-1)
+    variance = 0.0
+    for part, of in ((found, inside), (hits - found, outside)):
+        # A success and a failure added keep the variance above zero where all or none were predicted it.
+        share = (part + 1) / (of + 2)
+        variance = variance + (share * (1 - share) / of).sum(axis=-1)
+    return np.asarray(difference / np.sqrt(variance) * found.shape[-1])
 
 
 def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int | None) -> IntArray:
@@ -127,22 +203,67 @@ def _bits_from_flat(shares: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
 
 
-def _wald(table: IntArray) -> float:
-    """Squared distance of the flattened predicted shares from flat in units of their covariance.
+def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float]:
+    """Score statistic of flat predicted shares and the base-10 log of its p-value.
 
-    Half an instance is spread over each row of the table, so that a model which never predicts some label has
-    a covariance that can be inverted.
+    The p-value comes from tables drawn from the likeliest confusion shares whose predictions are flat, because
+    the χ² tail is far too small where a gold label has few instances; only beyond what the draws can tell the
+    tail stands in.
+    """
+    counts = table.sum(axis=1)
+    null = _likeliest_flat_rows(table)
+    labels = len(table)
+    covariance = sum(
+        (np.diag(row) - np.outer(row, row)) / count for row, count in zip(null, counts, strict=True)
+    ) / (labels**2)
+    # The last share follows from the others.
+    inverse = np.linalg.inv(np.asarray(covariance)[:-1, :-1])
+
+    def distance(tables: IntArray) -> FloatArray:
+        off = (tables / counts[:, None]).mean(axis=-2)[..., :-1] - 1.0 / labels
+        return np.asarray(np.einsum("...i,ij,...j->...", off, inverse, off))
+
+    statistic = float(distance(table))
+    simulated = distance(rng.multinomial(counts, null, size=(_SIMULATED, labels)))
+    beyond = int((simulated >= statistic - 1e-9).sum())
+    log10_p = float(np.log10((1 + beyond) / (1 + _SIMULATED)))
+    if not beyond:
+        log10_p = min(log10_p, _chi_square_log_tail(statistic, labels - 1) / _LN10)
+    return statistic, log10_p
+
+
+def _likeliest_flat_rows(table: IntArray) -> FloatArray:
+    """Maximum-likelihood row shares of a confusion table under predictions that are flat on flattened data.
+
+    Rows and columns of such shares sum to one, so they are n / (a_row + b_column) with multipliers a and b, found
+    by Newton steps on the concave dual. Half an instance is spread over each row, so that all are positive.
     """
     labels = len(table)
     smoothed = table + 0.5 / labels
-    counts = smoothed.sum(axis=1)
-    rows = smoothed / counts[:, None]
-    covariance = sum(
-        (np.diag(row) - np.outer(row, row)) / count for row, count in zip(rows, counts, strict=True)
-    ) / (labels**2)
-    # The last share follows from the others.
-    off = (table / table.sum(axis=1, keepdims=True)).mean(axis=0)[:-1] - 1.0 / labels
-    return float(off @ np.linalg.solve(np.asarray(covariance)[:-1, :-1], off))
+    multipliers = np.concatenate([smoothed.sum(axis=1), np.zeros(labels)])
+
+    def sums(values: FloatArray) -> FloatArray:
+        return np.asarray(values[:labels, None] + values[None, labels:])
+
+    def dual(values: FloatArray) -> float:
+        both = sums(values)
+        return float((smoothed * np.log(both)).sum() - values.sum()) if both.min() > 0 else -np.inf
+
+    for _ in range(_NEWTON_STEPS):
+        shares = smoothed / sums(multipliers)
+        slope = np.concatenate([shares.sum(axis=1), shares.sum(axis=0)]) - 1
+        if np.abs(slope).max() < 1e-10:
+            break
+        bend = shares / sums(multipliers)
+        curvature = np.block([[np.diag(bend.sum(axis=1)), bend], [bend.T, np.diag(bend.sum(axis=0))]])
+        # A constant can move from a to b, so the system has many solutions; any will do.
+        step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
+        here, scale = dual(multipliers), 1.0
+        while dual(multipliers + scale * step) < here - 1e-12 and scale > 1e-9:
+            scale /= 2
+        multipliers = multipliers + scale * step
+    shares = smoothed / sums(multipliers)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _chi_square_log_tail(statistic: float, freedom: int) -> float:
