@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, entropy
+from scipy.stats import entropy
 
 from cuecard.stats.distribution import (
-    _chi_square_log_tail,
     _likeliest_flat_rows,
     flattened_contrast,
     flattened_distribution,
@@ -44,7 +43,7 @@ def test_a_perfect_model_is_flat_and_a_one_label_model_is_as_far_as_can_be() -> 
     assert perfect.p_value == pytest.approx(1.0)
     stuck = flattened_distribution(np.zeros(100, dtype=int), gold)
     assert stuck.amplification == pytest.approx(np.log2(3))
-    assert stuck.log10_p < -10
+    assert stuck.log10_p == pytest.approx(-4.0)  # no table of 9,999 drawn under the null is as far off
 
 
 def test_amplification_equals_scipy() -> None:
@@ -167,16 +166,6 @@ def test_contrast_finds_a_follower_and_needs_every_label_on_both_sides() -> None
     assert flattened_contrast(predicted == 0, gold, gold == 0) is None
     with pytest.raises(ValueError, match="one length"):
         flattened_contrast([1], [0, 1], [1, 0])
-
-
-def test_log_tail_equals_scipy_and_goes_on_below_it() -> None:
-    for freedom in (1, 2, 3, 5):
-        for statistic in (0.5, 10.0, 300.0, 1200.0):
-            expected = chi2.logsf(statistic, freedom)
-            assert _chi_square_log_tail(statistic, freedom) == pytest.approx(expected, rel=1e-9)
-    assert _chi_square_log_tail(4000.0, 2) == pytest.approx(-2000.0)
-    near = np.log(chi2.sf(1280.0, 3))
-    assert _chi_square_log_tail(1300.0, 3) == pytest.approx(near - 10, abs=0.05)
 
 
 @pytest.mark.parametrize(

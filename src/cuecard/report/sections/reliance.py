@@ -29,7 +29,8 @@ def reliance(card: Card, section: Section) -> SectionView:
         tables=[_table(card)],
         notes=[
             "A model relies on a cue if it is more often right where the cue has its usual label than where it has "
-            "another, and leans to that label on test examples sampled to equal labels; one of the two alone is a sign."
+            "another, and leans to that label on test examples sampled to equal labels, more so than where the cue is "
+            "absent; one alone is a sign."
         ],
     )
 
