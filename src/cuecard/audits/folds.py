@@ -62,8 +62,8 @@ def make_folds(
     note = ""
     if grouping == "sentence" and largest > LARGEST_GROUP:
         note = (
-            f"Shared sentences tie {largest:.0%} of the examples together, too many to keep out of training at "
-            "once; examples that share their premise were kept together instead."
+            f"For folds within a split: shared sentences tie {largest:.0%} of the examples together, too many to keep "
+            "out of training at once; examples that share their premise were kept together instead."
         )
         grouping = "premise"
         groups = example_groups(data, grouping)

@@ -173,8 +173,8 @@ def _leaking(card: Card) -> TableView:
         "leak_score": Column("Leak", "percent", "probability of the right answer from partial input"),
         "pvi": Column("PVI", "decimal", "pointwise V-information in bits", brief=False),
         "label": Column("Label", "label"),
-        "hypothesis": Column("Text" if card.dataset.task == "text" else "Hypothesis"),
-        "premise": Column("Premise", brief=False),
+        "hypothesis": Column({"text": "Text", "pair": "Hypothesis"}.get(card.dataset.task, "Answer")),
+        "premise": Column("Premise" if card.dataset.task == "pair" else "Question or prompt", brief=False),
         "example_id": Column("Example", brief=False),
         "split": Column("Split", brief=False),
     }
