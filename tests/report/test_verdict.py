@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from cuecard.card import audit
 from cuecard.card.card import Card, FindingModel
 from cuecard.report.findings import facts, meter, ordered_findings
 from cuecard.report.verdict import key_figures, verdict
+from small_sets import pair_instances
 
 CardMaker = Callable[..., Card]
 
@@ -67,3 +69,10 @@ def test_counts_are_not_written_as_percentages() -> None:
 def test_cues_are_counted_over_instances_and_the_rest_over_examples() -> None:
     assert facts(finding("low", "cues", n=1200)) == [("Instances", "1,200")]
     assert facts(finding("low", "overview", n=1200)) == [("Examples", "1,200")]
+
+
+def test_a_set_too_small_to_test_is_not_called_clean() -> None:
+    rows = [("train", "p", f"h{i}", "yes" if i else "no") for i in range(2)]
+    headline = verdict(audit(pair_instances(rows), only=["cues"])).headline
+    assert "No cue was found" not in headline
+    assert "frequent enough" in headline

@@ -75,6 +75,8 @@ def verdict(card: Card) -> Verdict:
             return Verdict(words.format(name=name), detail)
     if "cues" not in card.sections or card.sections["cues"].status != "done":
         return Verdict(f"Nothing was found in what was looked at of {name}.", detail)
+    if card.sections["cues"].summary.get("features") == 0:
+        return Verdict(f"Nothing in {name} is frequent enough to be tested as a cue.", detail)
     return Verdict(f"No cue was found in {name}.", detail)
 
 
