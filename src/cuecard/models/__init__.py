@@ -3,5 +3,18 @@
 from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
 from cuecard.models.linear import LinearModel
 from cuecard.models.ngram_features import ngram_features
+from cuecard.models.text_model import CONDITIONS, MODELS, Condition, Step, TextModel
 
-__all__ = ["EMBEDDERS", "Embedder", "LinearModel", "check_embedding", "embed", "ngram_features"]
+__all__ = [
+    "CONDITIONS",
+    "EMBEDDERS",
+    "MODELS",
+    "Condition",
+    "Embedder",
+    "LinearModel",
+    "Step",
+    "TextModel",
+    "check_embedding",
+    "embed",
+    "ngram_features",
+]

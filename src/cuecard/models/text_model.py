@@ -1,0 +1,130 @@
+"""What a trainable model is here: fit on instances, predict, embed, save and load, whatever is inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.registry import Registry, lacking
+
+Floats = npt.NDArray[np.float64]
+
+#: What a model may read: everything (the paired-sentence condition, PSC), or one part of it (SSC).
+Condition = Literal["full", "hypothesis", "premise", "choices"]
+CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+
+#: How weights enter training: as factors of the loss, or as chances to be drawn into an epoch.
+Weighting = Literal["loss", "sampler"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a training run is: shown as a bar, and all that a caller learns while it waits."""
+
+    epoch: int
+    epochs: int
+    done: int
+    total: int
+    loss: float
+    validation_accuracy: float | None = None
+
+
+#: Called after every batch or so; raising stops the run, and what is checkpointed stays.
+Watch = Callable[[Step], None]
+
+
+@runtime_checkable
+class TextModel(Protocol):
+    """A model of labelled texts. Implementations are dataclasses: their fields are the parameters.
+
+    For `pair` and `text` data a model gives a probability per label; for `choice` and `preference` data it
+    scores every instance, and the softmax over the instances of an example gives each its chance to be right.
+    """
+
+    name: ClassVar[str]
+    #: Labels it was fitted on, in the order of the columns of `predict_proba`; empty before `fit`.
+    labels_: tuple[str, ...]
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        condition: Condition = "full",
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from every row of `data`; return the model itself.
+
+        Args:
+            data: instances of one split, such as `data.train`.
+            weights: how much each row counts; of a choice or preference example, the right row's weight counts.
+            condition: what the model may read.
+            validation: examples to stop early on; a seeded part of `data` is held out where there are none.
+            dynamics: also record after every epoch the probability of each example's gold label.
+            checkpoint: folder to write the state to after every epoch, and to go on from if it holds one.
+            watch: called with the progress.
+        """
+        ...
+
+    def predict_proba(self, data: Instances) -> Floats:
+        """Return rows × labels; for choice and preference data one number per row, which sum to 1 per example."""
+        ...
+
+    def embed(self, data: Instances) -> Floats:
+        """Return one vector per row: what enters the last layer."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the model to a folder: parameters as JSON, weights as safetensors, nothing pickled."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that `save` wrote."""
+        ...
+
+
+MODELS: Registry[type[Any]] = Registry(
+    "model", group="cuecard.models", check=lacking("name", "fit", "predict_proba", "embed", "save", "load")
+)
+
+
+def visible(data: Instances, condition: Condition) -> tuple[pl.Series | None, pl.Series | None]:
+    """Return the premises and hypotheses that a model under a condition may read; None for what is hidden."""
+    check_condition(data, condition)
+    premise = data.table["premise"] if condition in ("full", "premise") and data.task != "text" else None
+    hypothesis = data.table["hypothesis"] if condition != "premise" else None
+    return premise, hypothesis
+
+
+def check_condition(data: Instances, condition: str) -> None:
+    """Raise if the task has no such part of the input."""
+    if condition not in CONDITIONS:
+        raise UsageError(f"Unknown condition {condition!r}; known: {', '.join(CONDITIONS)}.")
+    fits = {
+        "full": True,
+        "hypothesis": data.task == "pair",
+        "premise": data.task == "pair",
+        "choices": data.grouped,
+    }
+    if not fits[condition]:
+        possible = ", ".join(name for name, fit in fits.items() if fit)
+        raise UsageError(f"{data.task} data has no condition {condition!r}; it has: {possible}.")
+
+
+def partial_condition(data: Instances) -> Condition:
+    """Return the condition under which a model should not be able to answer: the task's SSC."""
+    if data.task == "text":
+        raise UsageError("text data has one text per example, so there is no part of the input to hide.")
+    return "choices" if data.grouped else "hypothesis"
