@@ -10,6 +10,7 @@ import numpy as np
 
 from cuecard.audits.guessing import Floats, Guesses, Ints
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
+from cuecard.stats.weighted import weighted_share
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,7 @@ class Baseline:
 
 def chance_of(guesses: Guesses, gold: Ints, *, grouped: bool) -> float:
     """Return the chance level: the commonest label's share, or the mean of 1/k."""
-    if grouped:
-        return float((1 / guesses.options).mean())
-    return float(np.bincount(gold).max() / len(gold))
+    return guesses.mean(1 / guesses.options) if grouped else float(_shares(gold, guesses).max())
 
 
 def measured(
@@ -76,10 +75,14 @@ def measured(
 
     `null` are probabilities of the right answers by a model that sees nothing; with them the mean pointwise
     V-information is given, in bits.
+
+    Where examples have weights, accuracy, chance and shares are weighted, and the same tests take effective counts:
+    as many equal examples as would leave the weighted accuracy the same error, with hits, guessed labels and ties
+    in their weighted shares, rounded.
     """
     n = len(guesses)
-    accuracy, chance = float(guesses.score.mean()), chance_of(guesses, gold, grouped=grouped)
-    low, high = interval(guesses.score)
+    accuracy, chance = guesses.mean(guesses.score), chance_of(guesses, gold, grouped=grouped)
+    low, high = interval(guesses.score, guesses.weight)
     log_above, log_below = _tails(*(counted or (guesses, gold)), grouped=grouped)
     log_p = min(0.0, math.log(2) + min(log_above, log_below))
     return Baseline(
@@ -89,7 +92,7 @@ def measured(
         low=low,
         high=high,
         chance=chance,
-        luck=chance if grouped else float(_shares(gold, guesses)[guesses.answer].mean()),
+        luck=chance if grouped else guesses.mean(_shares(gold, guesses)[guesses.answer]),
         p_value=math.exp(log_p),
         log10_p=float(log10_p(log_p)),
         n=n,
@@ -101,24 +104,42 @@ def measured(
 
 def _tails(guesses: Guesses, gold: Ints, *, grouped: bool) -> tuple[float, float]:
     """Return the logs of the chances of at least, and of at most, as many hits."""
-    hits = int((guesses.score > 0).sum())
     if grouped:
-        shares, counts = np.unique(guesses.named / guesses.options, return_counts=True)
+        shares, cells = np.unique(guesses.named / guesses.options, return_inverse=True)
+        hits, counts = counted_hits(guesses, cells)
         above = mixed_chance_log_p(hits, counts, shares, "greater")
         return above, mixed_chance_log_p(hits, counts, shares, "less")
     prior = _shares(gold, guesses)
-    guessed = np.bincount(guesses.answer, minlength=len(prior))
-    above = float(accuracy_log_p(hits, len(gold), prior.max(), "greater"))
+    hits, guessed = counted_hits(guesses, guesses.answer, len(prior))
+    above = float(accuracy_log_p(hits, int(guessed.sum()), prior.max(), "greater"))
     return above, mixed_chance_log_p(hits, guessed, prior, "less")
+
+
+def counted_hits(guesses: Guesses, cells: Ints, n_cells: int = 0) -> tuple[int, Ints]:
+    """Return how many guesses are hits and how many fall into each cell; with weights, as effective counts."""
+    hit = guesses.score > 0
+    if guesses.weight is None:
+        return int(hit.sum()), np.bincount(cells, minlength=n_cells)
+    found = weighted_share(hit, guesses.weight)
+    sums = np.bincount(cells, weights=guesses.weight, minlength=n_cells)
+    counts = np.rint(sums / sums.sum() * found.effective_n).astype(np.int64)
+    return round(found.share * int(counts.sum())), counts
 
 
 def _shares(gold: Ints, guesses: Guesses) -> Floats:
     """Return the share of every label among the right answers."""
-    return np.asarray(np.bincount(gold, minlength=int(guesses.answer.max(initial=0)) + 1) / len(gold))
+    counts = np.bincount(gold, weights=guesses.weight, minlength=int(guesses.answer.max(initial=0)) + 1)
+    return np.asarray(counts / counts.sum())
 
 
-def interval(score: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a mean of scores; shared ties widen it to the whole hits on either side."""
+def interval(score: Floats, weight: Floats | None = None, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval of a mean of scores; shared ties widen it to the whole hits on either side.
+
+    With weights it is Wilson's, for as many equal examples as have the weighted accuracy's own error.
+    """
+    if weight is not None:
+        found = weighted_share(score, weight, level)
+        return found.low, found.high
     total, n = float(score.sum()), len(score)
     low, _ = clopper_pearson(math.floor(total + 1e-9), n, level)
     _, high = clopper_pearson(math.ceil(total - 1e-9), n, level)
@@ -138,7 +159,7 @@ def mean_information(guesses: Guesses, null: Floats | None) -> float | None:
     """Return the V-information of the input about the answer, in bits, where it is defined."""
     if null is None or guesses.probability is None:
         return None
-    return float(pointwise_information(guesses, null).mean())
+    return guesses.mean(pointwise_information(guesses, null))
 
 
 def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:

@@ -37,12 +37,13 @@ LEAST_PER_CLUSTER = 10
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The labels of the sentences, and which of them may change places when labels are shuffled."""
+    """The labels of the sentences, which of them may change places when labels are shuffled, and what each weighs."""
 
     labels: npt.NDArray[np.int32]
     groups: npt.NDArray[np.int64] | None
     permutations: int
     seed: int
+    weights: npt.NDArray[np.float64] | None = None
 
 
 def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
@@ -55,6 +56,7 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
             divergence=divergence,
             mode=mode,
             groups=data.groups,
+            weights=data.weights,
             permutations=data.permutations,
             seed=data.seed,
         )
@@ -65,6 +67,7 @@ def score_rows(data: Labelled, clusters: npt.NDArray[np.int64]) -> list[dict[str
             divergence=divergence,
             mode=mode,
             groups=data.groups,
+            weights=data.weights,
             seed=data.seed,
         )
         rows.append(
@@ -96,7 +99,12 @@ def excess_by_start(
     for start in range(1, STARTS + 1):
         clusters = k_means(points, weights, k, restarts=1, seed=data.seed + start).clusters[codes]
         null = peco_null(
-            data.labels, clusters, groups=data.groups, permutations=data.permutations, seed=data.seed
+            data.labels,
+            clusters,
+            groups=data.groups,
+            weights=data.weights,
+            permutations=data.permutations,
+            seed=data.seed,
         )
         found.append(null.excess)
     return found
@@ -104,9 +112,14 @@ def excess_by_start(
 
 def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
     """Return the share of clusters above each divergence, with the mean and 95 % band of shuffled labels."""
-    seen = cluster_divergence(data.labels, clusters).divergence
+    seen = cluster_divergence(data.labels, clusters, weights=data.weights).divergence
     null = shuffled_divergences(
-        data.labels, clusters, groups=data.groups, permutations=data.permutations, seed=data.seed
+        data.labels,
+        clusters,
+        groups=data.groups,
+        weights=data.weights,
+        permutations=data.permutations,
+        seed=data.seed,
     )
     top = max(float(seen.max()), float(null.max()), 1e-9)
     thresholds = np.linspace(0, 1.05 * top, CURVE_POINTS)
@@ -145,7 +158,12 @@ def sweep_table(
         for n in wanted:
             found = k_means(points, weights, n, restarts=1, seed=data.seed).clusters[codes]
             null = peco_null(
-                data.labels, found, groups=data.groups, permutations=data.permutations, seed=data.seed
+                data.labels,
+                found,
+                groups=data.groups,
+                weights=data.weights,
+                permutations=data.permutations,
+                seed=data.seed,
             )
             rows.append(
                 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from cuecard.errors import UsageError
 from cuecard.stats import log_q_values, wilson, within_example_test
 from cuecard.stats.cluster_tests import cluster_log_p
 from cuecard.stats.peco import cluster_divergence
+from cuecard.stats.weighted import effective_counts
 from cuecard.text import Tokens, presence_counts, stop_words
 
 WORDS_PER_CLUSTER = 5
@@ -32,21 +34,28 @@ def cluster_table(
     words: list[list[str]],
     *,
     alpha: float,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:
     """Return one row per cluster, the one that moves most labels first.
 
-    `label` is the one whose share lies furthest above its share of the set, with `share` and its 95 % interval.
+    `label` is the one whose share lies furthest above its share of the set, with `share` and its 95 % interval. With
+    `weights` counts and shares are of weight, `size` is of sentences still, and intervals and tests take effective
+    counts: the sentences of a cluster are worth (Σw)² / Σw².
     """
     codes = data.label_codes
-    l2, kl = (cluster_divergence(codes, clusters, name) for name in ("l2", "kl"))
-    counts = np.zeros((len(l2.clusters), len(data.labels)), dtype=np.int64)
+    l2, kl = (cluster_divergence(codes, clusters, name, weights=weights) for name in ("l2", "kl"))
+    counts: npt.NDArray[Any] = np.zeros((len(l2.clusters), len(data.labels)), dtype=l2.counts.dtype)
     counts[:, l2.labels] = l2.counts
-    sizes, prior = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
-    shares = counts / sizes[:, None]
-    lows, highs = wilson(counts, np.broadcast_to(sizes[:, None], counts.shape))
+    sizes, prior = np.bincount(clusters), counts.sum(axis=0) / counts.sum()
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    tested = counts if weights is None else effective_counts(counts, np.bincount(clusters, weights**2))
+    lows, highs = wilson(tested, np.broadcast_to(tested.sum(axis=1)[:, None], tested.shape))
     leaning = (shares - prior).argmax(axis=1)
     each = np.arange(len(sizes))
-    log_p = _within_examples(data, clusters, len(sizes)) if data.grouped else cluster_log_p(counts)
+    if data.grouped:
+        log_p = _within_examples(data, clusters, len(sizes), weights)
+    else:
+        log_p = cluster_log_p(counts) if weights is None else _weighted_log_p(counts, tested)
     log_q = log_q_values(log_p)
     low = lows[each, leaning]
     table = pl.DataFrame(
@@ -76,15 +85,39 @@ def cluster_table(
     return table.with_columns(per_label).sort(moved, descending=True, maintain_order=True)
 
 
-def _within_examples(data: Instances, clusters: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.float64]:
+def _weighted_log_p(
+    counts: npt.NDArray[np.float64], effective: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the exact test of each cluster in its effective counts against the rest, scaled as it is."""
+    found = np.empty(len(counts))
+    for i, (mass, row) in enumerate(zip(counts, effective, strict=True)):
+        rest = (counts.sum(axis=0) - mass) * row.sum() / mass.sum()
+        found[i] = cluster_log_p(np.stack([row, np.rint(np.maximum(rest, 0)).astype(np.int64)]))[0]
+    return found
+
+
+def _within_examples(
+    data: Instances, clusters: npt.NDArray[np.int64], k: int, weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.float64]:
     """Test each cluster among the choices of a question: is the right one in it more often than by chance?"""
+    mass = np.ones(len(data)) if weights is None else weights
+    rows = {"example": data.example_codes, "cluster": clusters, "right": data.label_codes == 0, "w": mass}
     table = (
-        pl.DataFrame({"example": data.example_codes, "cluster": clusters, "right": data.label_codes == 0})
+        pl.DataFrame(rows)
         .with_columns(rows=pl.len().over("example"))
         .group_by("example", "cluster")
-        .agg(k=pl.col("rows").first(), m=pl.len(), right=pl.col("right").any())
+        .agg(k=pl.col("rows").first(), m=pl.len(), right=pl.col("right").any(), w=pl.col("w").first())
+        # Examples whose choices are all in one cluster say nothing, so they do not tell what the others are worth.
+        .with_columns(telling=pl.when(pl.col("m") < pl.col("k")).then("w"))
+        .with_columns(
+            worth=pl.col("telling").sum().over("cluster")
+            / pl.col("telling").pow(2).sum().over("cluster").clip(1e-300)
+        )
         .group_by("cluster", "k", "m")
-        .agg(n=pl.len(), right=pl.col("right").sum())
+        .agg(
+            n=(pl.col("w") * pl.col("worth")).sum().round(),
+            right=(pl.col("w") * pl.col("worth")).filter("right").sum().round(),
+        )
         .sort("cluster", "k", "m")
     )
     columns = (table[name].cast(pl.Int64).to_numpy() for name in ("cluster", "k", "m", "n", "right"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from cuecard.audits.clustering import (
     principal_components,
 )
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
@@ -67,6 +68,8 @@ class Clusters:
         language: ISO code of the texts' language; guessed by default.
         scope: which text is clustered.
         alpha: a cluster is significant if its q-value is at most this.
+        weights: extra column that holds every instance's weight, by which labels count; the clusters are those of the
+            sentences as they stand, without any of weight 0.
     """
 
     name: ClassVar[str] = "clusters"
@@ -89,6 +92,7 @@ class Clusters:
     scope: Scope = "hypothesis"
     alpha: float = 0.05
     seed: int = 0
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         """Check names and numbers at once, so that a typo costs no time."""
@@ -111,7 +115,7 @@ class Clusters:
 
     def run(self, data: Instances) -> Result:
         """Return calibrated scores, the curve, the clusters with their words and examples, and the map."""
-        part = self._part(data)
+        part, row_weights = self._part(data)
         texts = scoped_texts(part, self.scope)
         language = self.language or guess_language(texts)
         tokens = self.tokens or suggested_tokeniser(language)
@@ -127,12 +131,16 @@ class Clusters:
             )
             k = int(clusters.max()) + 1
         labelled = Labelled(
-            part.label_codes, part.example_codes if part.grouped else None, self.permutations, self.seed
+            part.label_codes,
+            part.example_codes if part.grouped else None,
+            self.permutations,
+            self.seed,
+            row_weights,
         )
         words = characteristic_words(
             tokenise(texts, tokens), clusters, int(clusters.max()) + 1, language=language
         )
-        table = cluster_table(part, clusters, words, alpha=self.alpha)
+        table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
         examples = example_table(part, texts, clusters, distances, seed=self.seed)
         scores = score_rows(labelled, clusters)
         summary = self._summary(part, table, scores, k, why_k, points.shape[1], len(vectors), tokens)
@@ -167,15 +175,21 @@ class Clusters:
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
         return Result(summary, tables, findings, about)
 
-    def _part(self, data: Instances) -> Instances:
+    def _part(self, data: Instances) -> tuple[Instances, npt.NDArray[np.float64] | None]:
         name = self.split or ("test" if "test" in data.splits else "train")
         if name not in data.splits:
             raise Skip(f"there is no {name} split; the splits are {', '.join(data.splits)}")
+        weights = unequal_weights(data, self.weights)
         part = data.split(name)
+        if weights is not None:
+            weights = weights[(data.table["split"].cast(pl.String) == name).to_numpy()]
+            part = replace(part, table=part.table.filter(pl.Series(weights > 0)))
+            weights = weights[weights > 0]
+            weights = None if (weights == weights[0]).all() else weights
         present = np.unique(part.label_codes)
         if len(present) < 2:
             raise Skip(f"all {name} instances have the same label, so no cluster can differ from the whole")
-        return part
+        return part, weights
 
     def _k(self, n: int, distinct: int) -> tuple[int, str]:
         if distinct < LEAST_TEXTS:

@@ -10,7 +10,7 @@ from cuecard.audits.guessing import Examples, Floats, Guesses, Ints, guess_rows
 def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
     """Return the guesses that always name the commonest label of the examples `learn`."""
     k = len(examples.data.labels)
-    label = int(np.bincount(examples.gold[learn], minlength=k).argmax())
+    label = int(examples.label_sums(learn).argmax())
     n = len(guess)
     return Guesses(
         score=(examples.gold[guess] == label).astype(np.float64),
@@ -18,6 +18,7 @@ def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
         options=np.full(n, k, dtype=np.int64),
         answer=np.full(n, label, dtype=np.int64),
         probability=null_probability(examples, learn, guess),
+        weight=examples.weight(guess),
     )
 
 
@@ -28,7 +29,7 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
     """
     if examples.data.grouped:
         return np.asarray(1 / examples.options[guess])
-    counts = np.bincount(examples.gold[learn], minlength=len(examples.data.labels)) + 1.0
+    counts = examples.label_sums(learn) + 1.0
     return np.asarray((counts / counts.sum())[examples.gold[guess]])
 
 
@@ -36,4 +37,5 @@ def by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
     characters = examples.data.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
     margins = characters[examples.rows(guess)]
-    return guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
+    guesses = guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
+    return guesses.weighted(examples.weight(guess))

@@ -34,6 +34,14 @@ class Evaluation:
     tested_examples: Ints
     tested: Guesses
 
+    def weighted(self, examples: Examples) -> Evaluation:
+        """Return the same guesses, counted by the weights of their examples."""
+        return replace(
+            self,
+            guesses=self.guesses.weighted(examples.weight(self.examples)),
+            tested=self.tested.weighted(examples.weight(self.tested_examples)),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
@@ -58,14 +66,15 @@ class Trainer:
         model = LinearModel(strength=self.strength, tolerance=tolerance, seed=self.seed)
         examples = self.examples
         if not examples.data.grouped:
-            model.fit(matrix[learn], examples.gold[learn])
+            model.fit(matrix[learn], examples.gold[learn], sample_weight=examples.weight(learn))
             return guess_labels(
                 _all_classes(model.predict_proba(matrix[guess]), len(examples.data.labels)),
                 examples.gold[guess],
             )
         rows, groups = examples.rows(learn), np.repeat(np.arange(len(learn)), examples.options[learn])
         right = (examples.data.label_codes[rows] == 0).astype(np.int64)
-        model.fit(matrix[rows], right, groups=groups)
+        weight = None if examples.weights is None else examples.weights[rows]
+        model.fit(matrix[rows], right, groups=groups, sample_weight=weight)
         held_out, sizes = matrix[examples.rows(guess)], examples.options[guess]
         probability = model.predict_proba(held_out, groups=np.repeat(np.arange(len(guess)), sizes))
         return guess_rows(model.decision_function(held_out), examples.gold[guess], sizes, probability)

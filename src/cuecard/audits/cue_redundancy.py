@@ -11,6 +11,8 @@ from scipy import sparse
 
 from cuecard.features import Family
 from cuecard.stats import conditional_strength, group_redundant
+from cuecard.stats._arrays import divided
+from cuecard.stats.redundancy import overlaps
 from cuecard.text import Encoded
 
 #: Cues whose instances are compared with each other, strongest first.
@@ -44,19 +46,24 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
 
 
 def redundancy_table(
-    cues: pl.DataFrame, matrix: sparse.csc_matrix, labels: tuple[str, ...], codes: npt.NDArray[np.int32]
+    cues: pl.DataFrame,
+    matrix: sparse.csc_matrix,
+    labels: tuple[str, ...],
+    codes: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:
     """Return for every cue its group's leader, and what it still says given a stronger cue it travels with.
 
-    `cues` and the columns of `matrix` are in order of strength; `codes` are the labels of the matrix's rows.
+    `cues` and the columns of `matrix` are in order of strength; `codes` are the labels of the matrix's rows,
+    `weights` what they weigh, if not all the same.
     `group` and `given` name cues as family:feature; the columns about `given` are null where a cue travels with
     none.
     """
     names = cues.select(pl.concat_str("family", "feature", separator=":")).to_series()
-    groups = group_redundant(matrix, SAME)
-    cue, given, contained = _travelling(matrix)
+    groups = group_redundant(matrix, SAME, weights=weights)
+    cue, given, contained = _travelling(matrix, weights)
     label = cues["label"].replace_strict({name: i for i, name in enumerate(labels)}, return_dtype=pl.Int64)
-    strength = conditional_strength(matrix, codes, cue, given, label.to_numpy()[cue])
+    strength = conditional_strength(matrix, codes, cue, given, label.to_numpy()[cue], weights=weights)
     beside = pl.DataFrame(
         {
             "row": cue,
@@ -80,16 +87,16 @@ def redundancy_table(
 
 
 def _travelling(
-    matrix: sparse.csc_matrix,
+    matrix: sparse.csc_matrix, weights: npt.NDArray[np.float64] | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return each cue that mostly occurs with a stronger one, the likest such one, and its share with it."""
-    together = sparse.triu(matrix.T @ matrix, k=1).tocoo()  # row: stronger, column: weaker
-    sizes = np.asarray(matrix.sum(axis=0)).ravel()
-    share = together.data / np.maximum(sizes[together.col], 1)
+    sizes, products = overlaps(matrix, weights)
+    together = sparse.triu(products, k=1).tocoo()  # row: stronger, column: weaker
+    share = divided(together.data, sizes[together.col])
     mostly = share >= CONTAINED
     stronger, weaker, share = together.row[mostly], together.col[mostly], share[mostly]
     union = sizes[stronger] + sizes[weaker] - together.data[mostly]
-    order = np.lexsort((stronger, -together.data[mostly] / union, weaker))
+    order = np.lexsort((stronger, -divided(together.data[mostly], union), weaker))
     cue, first = np.unique(weaker[order], return_index=True)
     chosen = order[first]
     return cue.astype(np.int64), stronger[chosen].astype(np.int64), share[chosen]

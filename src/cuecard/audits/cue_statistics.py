@@ -22,6 +22,7 @@ from cuecard.stats import (
     wilson,
     within_example_test,
 )
+from cuecard.stats.weighted import effective_counts
 
 Correction = Literal["bh", "by"]
 Prior = Literal["train", "uniform"]
@@ -71,7 +72,7 @@ def cue_tables(
     has_test = bool(counts.totals[1].sum())
 
     n = train.sum(axis=1)
-    tested = _effective(train, features[SQUARED_WEIGHTS].to_numpy()) if weighted else train
+    tested = effective_counts(train, features[SQUARED_WEIGHTS].to_numpy()) if weighted else train
     tested_n = tested.sum(axis=1)
     label_totals = counts.totals[0]
     p0 = label_totals / label_totals.sum() if prior == "train" else np.full(n_labels, 1 / n_labels)
@@ -115,13 +116,6 @@ def cue_tables(
     cues = pl.concat([cues, by_label], how="horizontal")
     associations = _associations(features, counts.labels, train, z, log_p, q, mass, label_mass)
     return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
-
-
-def _effective(counts: Sums, squares: npt.NDArray[np.float64]) -> Counts:
-    """Return weighted counts scaled to the effective number of instances, (Σw)² / Σw² per feature."""
-    per_weight = counts.sum(axis=1, keepdims=True) / squares[:, None]
-    effective: Counts = np.rint(counts * per_weight).astype(np.int64)
-    return effective
 
 
 def _whole(counts: Sums) -> Counts:

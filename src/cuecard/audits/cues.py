@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
@@ -15,7 +17,7 @@ from cuecard.audits.cue_findings import cue_findings
 from cuecard.audits.cue_redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cue_statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.weights import instance_weights
+from cuecard.data.weights import unequal_weights
 from cuecard.engines import map_reduce
 from cuecard.errors import UsageError
 from cuecard.features import (
@@ -96,9 +98,9 @@ class Cues:
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
         encoded, families = self.prepared(data)
-        weights = instance_weights(encoded.instances, self.weights) if self.weights else None
+        weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
-        return self.result(counts, encoded, families)
+        return self.result(counts, encoded, families, weights)
 
     def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
         """Return the tokens of the data and the families, after they have seen what they must."""
@@ -137,8 +139,17 @@ class Cues:
         )
         return encoded
 
-    def result(self, counts: CueCounts, sample: Encoded, families: Sequence[Family]) -> Result:
-        """Return the statistics of the counts, with examples for the findings from the sample."""
+    def result(
+        self,
+        counts: CueCounts,
+        sample: Encoded,
+        families: Sequence[Family],
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> Result:
+        """Return the statistics of the counts, with examples for the findings from the sample.
+
+        `weights` are those of the sample's instances, where they do not all count the same.
+        """
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))
             is_stop_word = (pl.col("family") == "word") & pl.col("feature").is_in(stop)
@@ -153,7 +164,7 @@ class Cues:
         )
         strongest = tables.cues.filter("significant").head(COMPARED)
         matrix = cue_matrix(sample, families, strongest)
-        redundancy = _redundancy(strongest, matrix, sample.instances)
+        redundancy = _redundancy(strongest, matrix, sample.instances, weights)
         group = redundancy.select("family", "feature", "group")
         cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
         findings = cue_findings(
@@ -201,10 +212,19 @@ class Cues:
         }
 
 
-def _redundancy(cues: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> pl.DataFrame:
+def _redundancy(
+    cues: pl.DataFrame,
+    matrix: sparse.csc_matrix,
+    sample: Instances,
+    weights: npt.NDArray[np.float64] | None,
+) -> pl.DataFrame:
     n_train = len(sample.train)  # train rows stand first
     table = redundancy_table(
-        cues, matrix.tocsr()[:n_train].tocsc(), sample.labels, sample.label_codes[:n_train]
+        cues,
+        matrix.tocsr()[:n_train].tocsc(),
+        sample.labels,
+        sample.label_codes[:n_train],
+        None if weights is None else weights[:n_train],
     )
     if sample.grouped:  # the test takes instances as independent, which the choices of an example are not
         table = table.with_columns(

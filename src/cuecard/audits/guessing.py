@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,9 +24,19 @@ class Examples:
     """The examples of a dataset: the rows of each, and which label, or which of its rows, is right."""
 
     data: Instances
+    #: Of every row; the rows of an example weigh the same.
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return self.data.n_examples
+
+    def weight(self, which: Ints | slice = slice(None)) -> Floats | None:
+        """Return the weights of some examples; None where all count the same."""
+        return None if self.weights is None else self.weights[self.first_row[:-1][which]]
+
+    def label_sums(self, which: Ints) -> Floats | Ints:
+        """Return how many of some examples have each label, or how much weight."""
+        return np.bincount(self.gold[which], weights=self.weight(which), minlength=len(self.data.labels))
 
     @cached_property
     def first_row(self) -> Ints:
@@ -77,7 +87,8 @@ class Guesses:
 
     `score` is 1 if right, 0 if wrong, and 1/t where the right answer is among t tied ones. `named` is how many
     answers the guess named (t). `answer` is the label guessed, or the place of the first row named.
-    `probability` is what the right answer was given, missing for rules that give none.
+    `probability` is what the right answer was given, missing for rules that give none. `weight` is how much each
+    example counts, missing where all count the same.
     """
 
     score: Floats
@@ -85,9 +96,18 @@ class Guesses:
     options: Ints
     answer: Ints
     probability: Floats | None = None
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.score)
+
+    def mean(self, values: Floats | Bools) -> float:
+        """Return the mean over the examples of a value of each, by their weights."""
+        return float(values.mean() if self.weight is None else np.average(values, weights=self.weight))
+
+    def weighted(self, weight: Floats | None) -> Guesses:
+        """Return the guesses for examples that count by weights."""
+        return self if weight is None else replace(self, weight=weight)
 
     def take(self, which: Bools | Ints) -> Guesses:
         """Return the guesses for some of the examples."""
@@ -97,6 +117,7 @@ class Guesses:
             self.options[which],
             self.answer[which],
             None if self.probability is None else self.probability[which],
+            None if self.weight is None else self.weight[which],
         )
 
 

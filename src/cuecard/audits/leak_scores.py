@@ -51,24 +51,32 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
 
 
 def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
-    """Return how many examples of every split and label have a leak score in each of some bins."""
+    """Return how many examples of every split and label, or their weight, have a leak score in each of some bins."""
     known = np.flatnonzero(np.isfinite(leak))
+    weight = examples.weight(known)
     if examples.data.grouped:
         labels = pl.Series(["all"] * len(known), dtype=pl.String)
     else:
         labels = pl.Series(examples.data.labels, dtype=pl.String).gather(examples.gold[known])
     bins = np.minimum((leak[known] * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
     return (
-        pl.DataFrame({"split": examples.splits.gather(known), "label": labels, "bin": bins})
+        pl.DataFrame(
+            {
+                "split": examples.splits.gather(known),
+                "label": labels,
+                "bin": bins,
+                "weight": np.ones(len(known), np.int64) if weight is None else weight,
+            }
+        )
         .group_by("split", "label", "bin")
-        .agg(count=pl.len())
+        .agg(count=pl.col("weight").sum())
         .sort("split", "label", "bin")
         .select(
             "split",
             "label",
             low=pl.col("bin") / HISTOGRAM_BINS,
             high=(pl.col("bin") + 1) / HISTOGRAM_BINS,
-            count=pl.col("count").cast(pl.Int64),
+            count="count",
         )
     )
 

@@ -44,9 +44,10 @@ def curve(
     def collect() -> pl.DataFrame:
         rows = []
         for point, promise in zip(points, promised, strict=True):
-            score = promise.result().score
-            low, high = interval(score)
-            rows.append((point.size, point.repeat, float(score.mean()), low, high, chance, len(score)))
+            guesses = promise.result().weighted(fit.examples.weight(guess))
+            low, high = interval(guesses.score, guesses.weight)
+            accuracy = guesses.mean(guesses.score)
+            rows.append((point.size, point.repeat, accuracy, low, high, chance, len(guesses)))
         return pl.DataFrame(
             rows, schema=["train_examples", "draw", "accuracy", "low", "high", "chance", "n"], orient="row"
         )

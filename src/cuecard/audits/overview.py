@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Result
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.sentences import normalised
+from cuecard.data.weights import unequal_weights
+from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import percent
 
 #: Tokens beyond this many share the last bin of the length histogram.
@@ -18,16 +21,24 @@ LONGEST_BIN = 200
 
 @dataclass(frozen=True)
 class Overview:
-    """Describe the dataset before judging it."""
+    """Describe the dataset before judging it.
+
+    Args:
+        shown_duplicates: how many repeated inputs to list.
+        weights: extra column that holds every instance's weight, by which label shares and lengths count; duplicates,
+            contradictions and overlap are about rows, whatever they weigh.
+    """
 
     name: ClassVar[str] = "overview"
     title: ClassVar[str] = "Overview"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
     shown_duplicates: int = 50
+    weights: str | None = None
 
     def run(self, data: Instances) -> Result:
         """Return sizes, balance, lengths and everything that occurs more often than it should."""
+        weights = unequal_weights(data, self.weights)
         table = data.table.with_columns(
             premise_tokens=_tokens("premise"),
             hypothesis_tokens=_tokens("hypothesis"),
@@ -36,6 +47,7 @@ class Overview:
             premise_key=normalised(data.table["premise"]),
             hypothesis_key=normalised(data.table["hypothesis"]),
             example=pl.Series(data.example_codes),
+            _weight=pl.Series(np.ones(len(data), np.int64) if weights is None else weights),
         )
         examples = _examples(table, data)
         repeated = _repeated(examples)
@@ -140,19 +152,25 @@ def _overlap(examples: pl.DataFrame, table: pl.DataFrame) -> dict[str, int]:
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
     rows = table.filter(pl.col("split") == name)
-    counts = dict(rows["label"].value_counts().iter_rows())
+    counts = dict(rows.group_by("label").agg(pl.col("_weight").sum()).iter_rows())
     return {
         "examples": data.split(name).n_examples,
         "instances": rows.height,
         "labels": {label: counts.get(label, 0) for label in data.labels},
-        "premise_tokens": _length_summary(rows["premise_tokens"]),
-        "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"]),
+        "premise_tokens": _length_summary(rows["premise_tokens"], rows["_weight"]),
+        "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"], rows["_weight"]),
         "empty_premise": int((rows["premise_tokens"] == 0).sum()),
         "empty_hypothesis": int((rows["hypothesis_tokens"] == 0).sum()),
     }
 
 
-def _length_summary(lengths: pl.Series) -> dict[str, float]:
+def _length_summary(lengths: pl.Series, weights: pl.Series) -> dict[str, float]:
+    if weights.dtype.is_float() and len(lengths) and weights.sum() > 0:
+        known = lengths.is_not_null().to_numpy()
+        values, mass = lengths.to_numpy()[known], weights.to_numpy()[known]
+        median, low, high = weighted_quantiles(values, mass, [0.5, 0.05, 0.95]).tolist()
+        mean, most = float(np.average(values, weights=mass)), float(values.max())
+        return {"mean": mean, "median": median, "p5": low, "p95": high, "max": most}
     frame = lengths.to_frame("x").select(
         mean=pl.col("x").mean(),
         median=pl.col("x").median(),
@@ -167,7 +185,7 @@ def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame
     order = {label: i for i, label in enumerate(labels)}
     return (
         table.group_by("split", "label", maintain_order=True)
-        .agg(count=pl.len())
+        .agg(count=pl.col("_weight").sum())
         .with_columns(share=pl.col("count") / pl.col("count").sum().over("split"))
         .sort("split", pl.col("label").replace_strict(order, default=len(order)), descending=[True, False])
     )
@@ -175,14 +193,14 @@ def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame
 
 def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     fields = [
-        table.select("split", "label", field=pl.lit(field), tokens=pl.col(f"{field}_tokens"))
+        table.select("split", "label", "_weight", field=pl.lit(field), tokens=pl.col(f"{field}_tokens"))
         for field in ("premise", "hypothesis")
     ]
     return (
         pl.concat(fields)
         .with_columns(pl.col("tokens").clip(upper_bound=LONGEST_BIN))
         .group_by("split", "label", "field", "tokens")
-        .agg(count=pl.len())
+        .agg(count=pl.col("_weight").sum())
         .sort("split", "field", "label", "tokens")
     )
 

@@ -22,6 +22,7 @@ from cuecard.audits.pair_graph_scores import (
 )
 from cuecard.audits.pair_graph_tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
+from cuecard.data.weights import unequal_weights
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
     PairGraph,
@@ -44,6 +45,8 @@ class PairGraphAudit:
         unlexicalized: also the 15 features of length and word overlap, for comparison; None as above.
         folds: without a test split, examples are scored by forests on the other folds.
         seed: seed of forests, folds and walks.
+        weights: extra column that holds every example's weight, by which it counts where forests are fitted and where
+            they are scored; the graph itself is of the rows as they stand.
     """
 
     name: ClassVar[str] = "pair_graph"
@@ -55,12 +58,14 @@ class PairGraphAudit:
     unlexicalized: bool | None = None
     folds: int = 5
     seed: int = 0
+    weights: str | None = None
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
         if data.table["premise"].fill_null("").n_unique() < 2:
             raise Skip("all premises are the same, so there are no pairs to build a graph from")
-        asked = trial(data, forest=self.forest, folds=self.folds, seed=self.seed)
+        weights = unequal_weights(data, self.weights)
+        asked = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
         graph = graph_of(data)
         features = leakage_features(graph)
         credits = ablations(features, asked)
@@ -84,14 +89,16 @@ class PairGraphAudit:
             "graph": _describe(graph),
             "parts": parts,
         }
-        by_frequency = label_by_frequency(data, features)
+        by_frequency = label_by_frequency(data, features, weights)
         tables = {
             "pair_graph": _table(scores, q_values, asked.chance),
-            "pair_graph_grid": frequency_grid(data, features),
+            "pair_graph_grid": frequency_grid(data, features, weights),
             "pair_graph_by_frequency": by_frequency,
-            "pair_graph_quantiles": quantile_shares(data, features, seed=self.seed),
+            "pair_graph_quantiles": quantile_shares(data, features, seed=self.seed, weights=weights),
         }
-        findings = pair_graph_findings(data, features, scores, asked.chance, summary, by_frequency)
+        findings = pair_graph_findings(
+            data, features, scores, asked.chance, summary, by_frequency, weights=weights
+        )
         return Result(summary, tables, findings, _examples(data, features))
 
     def _larger_sets(
@@ -126,21 +133,23 @@ def _parts_of_the_leak(data: Instances, asked: Trial, transductive: FloatArray) 
     shared_rows = (seen[graph.first] | seen[graph.second])[asked.scored]
     examples = np.unique(data.example_codes[asked.scored], return_inverse=True)[1]
     shared = np.bincount(examples, weights=shared_rows) > 0
-    gain, kept = transductive.mean() - asked.chance, inductive.mean() - asked.chance
+    gain, kept = asked.mean(transductive) - asked.chance, asked.mean(inductive) - asked.chance
     return {
-        "train_only": _interval(asked.score(inductive)) | {"accuracy": float(inductive.mean())},
+        "train_only": _interval(asked.score(inductive)) | {"accuracy": asked.mean(inductive)},
         "kept_share": float(kept / gain) if gain > 0 else None,
-        "shared": _group(transductive, inductive, shared),
-        "unshared": _group(transductive, inductive, ~shared),
+        "shared": _group(asked, transductive, inductive, shared),
+        "unshared": _group(asked, transductive, inductive, ~shared),
     }
 
 
-def _group(transductive: FloatArray, inductive: FloatArray, members: np.ndarray) -> dict[str, Any]:
+def _group(
+    asked: Trial, transductive: FloatArray, inductive: FloatArray, members: np.ndarray
+) -> dict[str, Any]:
     n = int(members.sum())
     return {
         "n": n,
-        "accuracy": float(transductive[members].mean()) if n else None,
-        "train_only_accuracy": float(inductive[members].mean()) if n else None,
+        "accuracy": asked.mean(transductive, members) if n else None,
+        "train_only_accuracy": asked.mean(inductive, members) if n else None,
     }
 
 

@@ -26,6 +26,8 @@ def pair_graph_findings(
     chance: float,
     summary: dict[str, Any],
     by_frequency: pl.DataFrame,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> list[Finding]:
     """Return whether the graph predicts the label, how much of it remains from train alone, and where it shows."""
     leak = scores["leakage"]
@@ -52,7 +54,7 @@ def pair_graph_findings(
     severity: Severity = (
         "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
     )
-    where, evidence = _strongest_class(data, features, by_frequency)
+    where, evidence = _strongest_class(data, features, by_frequency, weights)
     findings = [
         Finding(
             "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
@@ -81,10 +83,13 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
 
 
 def _strongest_class(
-    data: Instances, features: npt.NDArray[np.int64], by_frequency: pl.DataFrame
+    data: Instances,
+    features: npt.NDArray[np.int64],
+    by_frequency: pl.DataFrame,
+    weights: npt.NDArray[np.float64] | None,
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return a sentence about the frequency class that moves a label's share most, with examples of it."""
-    counts = np.bincount(data.label_codes, minlength=len(data.labels))
+    counts = np.bincount(data.label_codes, weights, minlength=len(data.labels))
     prior = dict(zip(data.labels, (counts / counts.sum()).tolist(), strict=True))
     expected = pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
     gains = by_frequency.with_columns(gain=pl.col("share_low") - expected).sort("gain", descending=True)

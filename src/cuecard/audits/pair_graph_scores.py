@@ -15,6 +15,7 @@ from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
+from cuecard.stats.weighted import weighted_share
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -40,7 +41,10 @@ ABLATIONS: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """An accuracy with its Wilson interval and the exact one-sided test against chance."""
+    """An accuracy with its Wilson interval and the exact one-sided test against chance.
+
+    Of a weighted accuracy both take as many equal examples as have its own error; `n` are the examples scored.
+    """
 
     accuracy: float
     low: float
@@ -54,7 +58,8 @@ class Trial:
     """What is fitted on what: rounds of (rows to fit, rows to score), and how answers are marked.
 
     With a test split there is one round, train and dev against test. Without, the examples are cut into folds and
-    each is scored by a forest on the others.
+    each is scored by a forest on the others. `weights`, one per row, count where a forest is fitted and where it is
+    scored.
     """
 
     data: Instances
@@ -64,14 +69,29 @@ class Trial:
     depth: int
     forest: str
     seed: int
+    weights: FloatArray | None = None
+
+    @property
+    def example_weights(self) -> FloatArray | None:
+        """The weights of the scored examples."""
+        if self.weights is None:
+            return None
+        examples = self.data.example_codes[self.scored]
+        return self.weights[self.scored][np.unique(examples, return_index=True)[1]]
+
+    def mean(self, values: FloatArray, which: BoolArray | slice = slice(None)) -> float:
+        """Return the mean of a value of the scored examples, or of some of them, by their weights."""
+        weights = self.example_weights
+        return float(np.average(values[which], weights=None if weights is None else weights[which]))
 
     @property
     def chance(self) -> float:
         """Share of the most frequent label among the scored pairs; for choices, of a blind guess."""
         if self.data.grouped:
             examples = self.data.example_codes[self.scored]
-            return float((1 / np.bincount(examples)[np.unique(examples)]).mean()) if examples.size else 0.0
-        counts = np.bincount(self.data.label_codes[self.scored], minlength=1)
+            return self.mean(1 / np.bincount(examples)[np.unique(examples)]) if examples.size else 0.0
+        mass = None if self.weights is None else self.weights[self.scored]
+        counts = np.bincount(self.data.label_codes[self.scored], mass, minlength=1)
         return float(counts.max() / counts.sum())
 
     def credits(self, features: npt.ArrayLike, *, distinct: bool = True) -> FloatArray:
@@ -88,8 +108,9 @@ class Trial:
         n_labels = len(self.data.labels)
         found = np.full((len(columns), n_labels), np.nan)
         for fit, score in self.rounds:
+            weights = None if self.weights is None else self.weights[fit]
             found[score] = self._one(
-                columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct
+                columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct, weights
             )
         return found
 
@@ -100,6 +121,7 @@ class Trial:
         test: FloatArray,
         n_labels: int,
         distinct: bool,
+        weights: FloatArray | None,
     ) -> FloatArray:
         if distinct and self.forest == "fast":
             rows = np.concatenate([test, train])
@@ -114,16 +136,18 @@ class Trial:
                 trees=self.trees,
                 depth=self.depth,
                 seed=self.seed,
+                weights=None if weights is None else np.concatenate([np.ones(len(test)), weights]),
             )
             return found[: len(test)]
         if distinct:
             return forest_probabilities(
-                train, labels, test, n_labels=n_labels, trees=self.trees, depth=self.depth, seed=self.seed
-            )
+                train, labels, test,
+                n_labels=n_labels, trees=self.trees, depth=self.depth, seed=self.seed, weights=weights,
+            )  # fmt: skip
         from sklearn.ensemble import RandomForestClassifier
 
         model = RandomForestClassifier(self.trees, max_depth=self.depth, random_state=self.seed, n_jobs=-1)
-        model.fit(train, labels)
+        model.fit(train, labels, sample_weight=weights)
         found = np.zeros((len(test), n_labels))
         found[:, model.classes_] = model.predict_proba(test)
         return found
@@ -145,6 +169,12 @@ class Trial:
 
     def score(self, credits: FloatArray) -> Score:
         """Return the accuracy of marked examples beside its interval and test."""
+        weights = self.example_weights
+        if weights is not None:
+            found = weighted_share(credits, weights)
+            worth = max(round(found.effective_n), 1)
+            log_p = accuracy_log_p(np.floor(found.share * worth), worth, self.chance, "greater")
+            return Score(found.share, found.low, found.high, float(np.exp(log_p)), len(credits))
         n, correct = len(credits), float(credits.sum())
         # Halves from ties are rounded down for interval and test, which need whole answers.
         low, high = wilson(np.floor(correct), n)
@@ -153,7 +183,7 @@ class Trial:
         return Score(correct / max(n, 1), float(low), float(high), p_value, n)
 
 
-def trial(data: Instances, *, forest: str, folds: int, seed: int) -> Trial:
+def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: FloatArray | None = None) -> Trial:
     """Return the trial that a dataset allows, with the forest of that name."""
     split = data.table["split"].cast(pl.String)
     if data.test is not None:
@@ -170,7 +200,7 @@ def trial(data: Instances, *, forest: str, folds: int, seed: int) -> Trial:
     if name not in FORESTS:
         raise unknown_name("forest", name, ["paper", *FORESTS])
     trees, depth = FORESTS[name]
-    return Trial(data, tuple(rounds), scored, trees, depth, name, seed)
+    return Trial(data, tuple(rounds), scored, trees, depth, name, seed, weights)
 
 
 def standardised(features: npt.ArrayLike) -> FloatArray:

@@ -9,6 +9,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
+from cuecard.stats.weighted import effective_counts
 
 #: In the grid of Figure 2, sentences that occur at least this often share the last row or column.
 GRID_END = 12
@@ -26,29 +27,39 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-def frequency_grid(data: Instances, features: IntArray) -> pl.DataFrame:
-    """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more"."""
+def frequency_grid(data: Instances, features: IntArray, weights: FloatArray | None = None) -> pl.DataFrame:
+    """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more".
+
+    With `weights`, one per row, `n` and `count` are sums of weights.
+    """
     frame = pl.DataFrame(
         {
             "s1_freq": np.minimum(features[:, 0], GRID_END),
             "s2_freq": np.minimum(features[:, 1], GRID_END),
             "label": data.table["label"].cast(pl.String),
+            "weight": np.ones(len(data), np.uint32) if weights is None else weights,
         }
     )
     keys = ["s1_freq", "s2_freq"]
-    cells = frame.group_by(keys).agg(n=pl.len())
-    counts = frame.group_by(*keys, "label").agg(count=pl.len())
+    mass = pl.col("weight").sum()
+    cells = frame.group_by(keys).agg(n=mass)
+    counts = frame.group_by(*keys, "label").agg(count=mass)
     return (
         cells.join(pl.DataFrame({"label": list(data.labels)}), how="cross")
         .join(counts, on=[*keys, "label"], how="left")
         .with_columns(pl.col("count").fill_null(0))
-        .with_columns(share=pl.col("count") / pl.col("n"))
+        .with_columns(share=(pl.col("count") / pl.col("n")).fill_nan(0.0))
         .sort(*keys, pl.col("label").cast(pl.Enum(list(data.labels))))
     )
 
 
-def label_by_frequency(data: Instances, features: IntArray) -> pl.DataFrame:
-    """Return the share of every label by how often a sentence occurs, with intervals (Figure 4)."""
+def label_by_frequency(
+    data: Instances, features: IntArray, weights: FloatArray | None = None
+) -> pl.DataFrame:
+    """Return the share of every label by how often a sentence occurs, with intervals (Figure 4).
+
+    With `weights`, one per row, `count` and `share` are of weight, and intervals of effective counts.
+    """
     labels = data.label_codes
     rows = []
     for column, feature in enumerate(LEAKAGE_FEATURES[:2]):
@@ -56,11 +67,13 @@ def label_by_frequency(data: Instances, features: IntArray) -> pl.DataFrame:
         place = np.searchsorted(ends, features[:, column], side="right") - 1
         for i, start in enumerate(ends):
             here = labels[place == i]
-            counts = np.bincount(here, minlength=len(data.labels))
-            low, high = wilson(counts, np.full(len(counts), max(len(here), 1)))
+            mass = None if weights is None else weights[place == i]
+            counts = np.bincount(here, mass, minlength=len(data.labels))
+            tested = counts if mass is None else effective_counts([counts], [(mass**2).sum()])[0]
+            low, high = wilson(tested, np.full(len(counts), max(int(tested.sum()), 1)))
             last = int(features[place == i, column].max(initial=start))
             for k, label in enumerate(data.labels):
-                share = counts[k] / max(len(here), 1)
+                share = counts[k] / (counts.sum() or 1)
                 rows.append(
                     (
                         feature,
@@ -69,7 +82,7 @@ def label_by_frequency(data: Instances, features: IntArray) -> pl.DataFrame:
                         last,
                         label,
                         len(here),
-                        int(counts[k]),
+                        counts[k].item(),
                         share,
                         float(low[k]),
                         float(high[k]),
@@ -87,27 +100,31 @@ def _classes(values: IntArray) -> IntArray:
     return np.array(ends, dtype=np.int64)
 
 
-def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.DataFrame:
+def quantile_shares(
+    data: Instances, features: IntArray, *, seed: int, weights: FloatArray | None = None
+) -> pl.DataFrame:
     """Return how every feature, as its quantile, is distributed within each label (Figure 1).
 
     TF-IDF cosine similarity of the two texts stands beside the three leakage features for comparison.
     """
+    mass = np.ones(len(data)) if weights is None else weights
     columns = {
-        name: (features[:, i].astype(np.float64), data.label_codes) for i, name in enumerate(LEAKAGE_FEATURES)
+        name: (features[:, i].astype(np.float64), data.label_codes, mass)
+        for i, name in enumerate(LEAKAGE_FEATURES)
     }
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(data))[:SIMILARITY_ROWS])
     similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))
-    columns["similarity"] = (similarity, data.label_codes[sample])
+    columns["similarity"] = (similarity, data.label_codes[sample], mass[sample])
     frames = []
     bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
-    for name, (values, labels) in columns.items():
+    for name, (values, labels, weight) in columns.items():
         distinct, place = np.unique(values, return_inverse=True)
         # Equal values share a stretch of quantiles evenly, so a feature that says nothing gives flat lines.
-        ends = np.concatenate([[0], np.cumsum(np.bincount(place))]) / max(len(values), 1)
+        ends = np.concatenate([[0], np.cumsum(np.bincount(place, weight))]) / (weight.sum() or 1)
         for code, label in enumerate(data.labels):
-            counts = np.bincount(place[labels == code], minlength=len(distinct))
-            reached = np.concatenate([[0], np.cumsum(counts)]) / max(int(counts.sum()), 1)
+            counts = np.bincount(place[labels == code], weight[labels == code], minlength=len(distinct))
+            reached = np.concatenate([[0], np.cumsum(counts)]) / (counts.sum() or 1)
             frames.append(
                 pl.DataFrame(
                     {

@@ -14,13 +14,15 @@ from cuecard.audits.baselines import Baseline, chance_of, interval, judged, meas
 from cuecard.audits.content_blind import by_length, majority, null_probability
 from cuecard.audits.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.folds import Folds, Grouping, make_folds
-from cuecard.audits.guessing import Examples, Floats, Ints
+from cuecard.audits.guessing import Examples, Floats, Guesses, Ints
 from cuecard.audits.input_conditions import Condition, conditions
 from cuecard.audits.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.learning_curve import curve
 from cuecard.audits.partial_findings import partial_findings
 from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import unequal_weights
+from cuecard.stats.weighted import weighted_quantiles
 from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
@@ -50,6 +52,8 @@ class PartialInput:
         shown_examples: how many of the most leaking examples to list.
         alpha: a score differs from chance if its q-value over all baselines is at most this.
         seed: of folds, samples and the learner.
+        weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
+            it is scored; examples of weight 0 are left out.
     """
 
     name: ClassVar[str] = "partial_input"
@@ -68,12 +72,17 @@ class PartialInput:
     shown_examples: int = 50
     alpha: float = 0.05
     seed: int = 0
+    weights: str | None = None
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
         used = data.table["split"].cast(pl.String).is_in(["train", "test"])
+        row_weights = unequal_weights(data, self.weights)
+        if row_weights is not None:
+            used &= pl.Series(row_weights > 0)
+            row_weights = row_weights[used.to_numpy()]
         data = data if used.all() else replace(data, table=data.table.filter(used))
-        examples = Examples(data)
+        examples = Examples(data, row_weights)
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(
@@ -96,10 +105,10 @@ class PartialInput:
             matrix = next(c.matrix for c in inputs if c.name == primary)
             get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
             loose = self._loose(fit, inputs, train) if self.inflation else {}
-            evaluations = {name: get() for name, get in promised.items()}
-            cross_fitted = {name: get().guesses for name, get in on_train.items()}
+            evaluations = {name: get().weighted(examples) for name, get in promised.items()}
+            cross_fitted = {name: get().weighted(examples).guesses for name, get in on_train.items()}
             learning = get_curve() if get_curve else None
-            inflated = {name: float(get().guesses.score.mean()) for name, get in loose.items()}
+            inflated = {name: _accuracy(get().weighted(examples).guesses) for name, get in loose.items()}
         guesses = {name: evaluation.guesses for name, evaluation in evaluations.items()}
         null = null_probability(examples, train, scored)
         baselines = judged(self._baselines(examples, inputs, evaluations, train, scored, null), self.alpha)
@@ -126,8 +135,9 @@ class PartialInput:
         if learning is not None:
             tables["learning_curve"] = learning
         evaluated = "test" if len(test) else "train"
-        strict = {n: float((cross_fitted if len(test) else guesses)[n].score.mean()) for n in inflated}
-        summary = self._summary(baselines, primary, folds, evaluated, leaks, inflated, strict)
+        strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in inflated}
+        leak = _leak(guesses[primary])
+        summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
         return Result(summary, tables, findings, leaks)
 
@@ -189,11 +199,10 @@ class PartialInput:
         primary: str,
         folds: Folds,
         evaluated: str,
-        leaks: pl.DataFrame,
+        leak: dict[str, Any],
         inflated: dict[str, float],
         strict: dict[str, float],
     ) -> dict[str, Any]:
-        scores = leaks.filter(pl.col("split") == evaluated)["leak_score"]
         return {
             "baselines": [b.as_json() for b in baselines],
             "primary": primary,
@@ -205,12 +214,7 @@ class PartialInput:
                 "largest_group": folds.largest_group,
                 "note": folds.note,
             },
-            "leak": {
-                "mean": scores.mean(),
-                "median": scores.median(),
-                "share_above_half": (scores > 0.5).mean(),
-                "examples": scores.drop_nulls().len(),
-            },
+            "leak": leak,
             "inflation": {
                 name: {folds.grouping: strict[name], "example": value, "difference": value - strict[name]}
                 for name, value in inflated.items()
@@ -236,10 +240,10 @@ def _evaluation(
 
 def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
     """Return the line of guessing each label as often as train has it: right by luck alone."""
-    shares = np.bincount(examples.gold[train], minlength=len(examples.data.labels)) / len(train)
-    score = shares[examples.gold[scored]]
-    low, high = interval(score)
-    accuracy = float(score.mean())
+    sums = examples.label_sums(train)
+    guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
+    low, high = interval(guesses.score, guesses.weight)
+    accuracy = _accuracy(guesses)
     return replace(
         always,
         name="prior",
@@ -251,6 +255,24 @@ def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> B
         log10_p=0.0,
         delta_majority=accuracy - always.chance,
     )
+
+
+def _accuracy(guesses: Guesses) -> float:
+    return guesses.mean(guesses.score)
+
+
+def _leak(guesses: Guesses) -> dict[str, Any]:
+    """Return how likely the right answers are from the primary partial input."""
+    scores = guesses.probability
+    assert scores is not None  # a learner gives probabilities
+    weight = guesses.weight
+    median = np.median(scores) if weight is None else weighted_quantiles(scores, weight, [0.5])[0]
+    return {
+        "mean": guesses.mean(scores),
+        "median": float(median),
+        "share_above_half": guesses.mean(scores > 0.5),
+        "examples": len(scores),
+    }
 
 
 def _lengths(examples: Examples, tokens: Ints) -> Floats:

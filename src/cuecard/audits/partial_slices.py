@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cuecard.audits.baselines import interval, measured
+from cuecard.audits.baselines import counted_hits, interval, measured
 from cuecard.audits.guessing import Bools, Examples, Floats, Guesses, Ints
 from cuecard.data import COLUMNS
 from cuecard.stats import accuracy_log_p, log10_p, q_values
@@ -38,14 +38,15 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     for part in _slices(examples, scored, tokens):
         inside, gold = guesses.take(part.which), examples.gold[scored][part.which]
         if part.column == "label":
-            chance = float((guesses.answer == gold[0]).mean())
-            log_p = float(accuracy_log_p(int(inside.score.sum()), len(inside), chance))
+            chance = guesses.mean(guesses.answer == gold[0])
+            hits, counts = counted_hits(inside, np.zeros(len(inside), dtype=np.int64))
+            log_p = float(accuracy_log_p(hits, int(counts.sum()), chance))
             p, log10 = float(np.exp(log_p)), float(log10_p(log_p))
         else:
             line = measured(part.value, "slice", inside, gold, grouped=grouped)
             chance, p, log10 = line.chance, line.p_value, line.log10_p
-        low, high = interval(inside.score)
-        accuracy = float(inside.score.mean())
+        low, high = interval(inside.score, inside.weight)
+        accuracy = inside.mean(inside.score)
         rows.append((part.column, part.value, len(inside), accuracy, low, high, chance, p, log10))
     columns = ["column", "value", "n", "accuracy", "low", "high", "chance", "p_value", "log10_p"]
     schema = dict.fromkeys(columns, pl.Float64) | {"column": pl.String, "value": pl.String, "n": pl.Int64}

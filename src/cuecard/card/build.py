@@ -20,6 +20,7 @@ from cuecard.analysis import Analysis, Finding, Question, Result, Skip, most_ser
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.data import Instances
+from cuecard.data.weights import weights_note
 from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError
 from cuecard.registry import unknown_name
 
@@ -57,11 +58,18 @@ def audit(
             parameter of that name.
     """
     check_labels(data)
-    return assemble(data, configured(chosen(only, skip), options), progress=progress, command=command)
+    note = weights_note(data, options.get("weights"))
+    asked = configured(chosen(only, skip), options)
+    return assemble(data, asked, progress=progress, command=command, notes=[note] if note else [])
 
 
 def assemble(
-    data: Instances, analyses: Sequence[Analysis], *, progress: Progress | None = None, command: str = ""
+    data: Instances,
+    analyses: Sequence[Analysis],
+    *,
+    progress: Progress | None = None,
+    command: str = "",
+    notes: Sequence[str] = (),
 ) -> Card:
     """Return the card of what some analyses say about a dataset, a section for each."""
     sections: dict[str, Section] = {}
@@ -85,7 +93,7 @@ def assemble(
     tables["examples"] = examples_table(data, about_examples)
     findings = most_serious_first(findings)
     card = Card(
-        dataset=describe(data),
+        dataset=describe(data, notes),
         findings=[FindingModel(**asdict(f), command=repeating(command, f)) for f in findings],
         sections=sections,
         provenance=Provenance(
@@ -181,7 +189,7 @@ def check_labels(data: Instances) -> None:
         )
 
 
-def describe(data: Instances) -> DatasetInfo:
+def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
     """Return what the card says about the dataset itself."""
     splits = {}
     for name in data.splits:
@@ -201,7 +209,7 @@ def describe(data: Instances) -> DatasetInfo:
         files=list(data.report.files),
         columns=dict(data.report.recognised),
         dropped=dict(data.report.dropped),
-        notes=list(data.report.notes),
+        notes=[*data.report.notes, *notes],
     )
 
 

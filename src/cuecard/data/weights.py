@@ -16,6 +16,7 @@ from cuecard.data.reading import OnError
 from cuecard.data.sources import Source, read_as_is, without_preset
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
+from cuecard.stats.weighted import effective_sample_size
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
@@ -43,6 +44,40 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
         raise InputError(f"Column {column!r} gives no train instance a weight above zero.")
     weights[train] *= train.sum() / weights[train].sum()
     return weights
+
+
+def unequal_weights(data: Instances, column: str | None) -> npt.NDArray[np.float64] | None:
+    """Return every instance's weight, or None where no column is named or all instances of a split weigh the same.
+
+    Equal weights change nothing, so an audit under them is the audit without them, to the last digit.
+    """
+    if column is None:
+        return None
+    weights = instance_weights(data, column)
+    split = data.table["split"].cast(pl.String)
+    parts = (weights[(split == name).to_numpy()] for name in data.splits)
+    return None if all((part == part[0]).all() for part in parts) else weights
+
+
+def weights_note(data: Instances, column: str | None) -> str | None:
+    """Return the sentence that says which weights an audit used, or that a column `weight` was left unused."""
+    if column is None:
+        present = data.table.schema.get("weight")
+        if present is None or not present.is_numeric():
+            return None
+        return (
+            "The column 'weight' was not used as weights: every example counts the same (--weights weight)."
+        )
+    weights = unequal_weights(data, column)
+    if weights is None:
+        return f"The weights in column {column!r} are all the same, so every example counts the same."
+    train = np.flatnonzero((data.table["split"].cast(pl.String) == "train").to_numpy())
+    first = train[np.flatnonzero(np.diff(data.example_codes[train], prepend=-1))]
+    share = effective_sample_size(weights[first]) / len(first)
+    return (
+        f"Every example counts by its weight in the column {column!r}: {len(first):,} train examples are worth "
+        f"{100 * share:.1f} % of as many equal ones."
+    )
 
 
 def rows_with_weights(

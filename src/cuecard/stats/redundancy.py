@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.stats._arrays import FloatArray, IntArray, divided
-from cuecard.stats.association import share
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
+
+#: Counts of instances, or sums of their weights.
+Sums = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +33,12 @@ class ConditionalStrength:
     both strata, `odds_ratio` their common odds ratio, `log_p` the natural log of the exact two-sided p-value.
     """
 
-    n_without: IntArray
-    k_without: IntArray
+    n_without: Sums
+    k_without: Sums
     share_without: FloatArray
     base_without: FloatArray
-    n_with: IntArray
-    k_with: IntArray
+    n_with: Sums
+    k_with: Sums
     share_with: FloatArray
     base_with: FloatArray
     odds_ratio: FloatArray
@@ -43,13 +46,15 @@ class ConditionalStrength:
     log_p: FloatArray
 
 
-def group_redundant(presence: sparse.spmatrix, threshold: float = 0.8) -> CueGroups:
+def group_redundant(
+    presence: sparse.spmatrix, threshold: float = 0.8, *, weights: npt.ArrayLike | None = None
+) -> CueGroups:
     """Cue groups that occur in (nearly) the same instances, led by the strongest.
 
     `presence` is a sparse 0/1 matrix, instances × cues, its columns in order of strength. The strongest cue
     left leads and takes every cue left whose Jaccard index |A ∩ B| / |A ∪ B| with it reaches `threshold`;
     repeat. Membership is by likeness to the leader, so a chain of half-alike cues does not become one
-    group.
+    group. With `weights`, one per instance, sets are as large as the weight of their instances.
 
     >>> presence = sparse.csc_matrix([[1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]])
     >>> groups = group_redundant(presence, threshold=0.7)
@@ -60,10 +65,10 @@ def group_redundant(presence: sparse.spmatrix, threshold: float = 0.8) -> CueGro
         raise ValueError(f"threshold must be above 0 and at most 1, and is {threshold}")
     cues = _zero_one(presence)
     size = cues.shape[1]
-    counts = np.diff(cues.indptr)
-    together = (cues.T @ cues).tocsr()
+    counts, together = overlaps(cues, weights)
+    together = together.tocsr()
     rows = np.repeat(np.arange(size), np.diff(together.indptr))
-    jaccard = together.data / (counts[rows] + counts[together.indices] - together.data)
+    jaccard = divided(together.data, counts[rows] + counts[together.indices] - together.data)
     alike = jaccard >= threshold
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[alike], minlength=size))])
     partners, likeness = together.indices[alike], jaccard[alike]
@@ -86,6 +91,8 @@ def conditional_strength(
     cue: npt.ArrayLike,
     given: npt.ArrayLike,
     label: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
 ) -> ConditionalStrength:
     """Strength of what each cue still says of a label once a stronger cue is known.
 
@@ -98,6 +105,9 @@ def conditional_strength(
 
     so z near 0 says that the cue adds nothing to the stronger one; nan where neither stratum can tell.
     Instances are taken as independent.
+
+    With `weights`, one per instance, `n`, `k`, shares and bases are of weight. z, odds ratio and p-value take effective
+    counts: each stratum is scaled so that its instances with the cue are worth (Σw)² / Σw², its four cells rounded.
 
     A cue that occurs only together with the stronger one, in half of its instances, whatever the label:
 
@@ -119,45 +129,77 @@ def conditional_strength(
     if max(columns.max(initial=-1), stronger.max(initial=-1)) >= cues.shape[1]:
         raise ValueError(f"cue and given must name columns of presence, which has {cues.shape[1]}")
     size = int(max(codes.max(initial=0), wanted.max(initial=0))) + 1
-    one_hot = sparse.csr_matrix(
-        (np.ones(len(codes), dtype=np.int64), (np.arange(len(codes)), codes)), shape=(len(codes), size)
-    )
+    mass = None if weights is None else np.asarray(weights, dtype=np.float64)
+    ones = np.ones(len(codes), dtype=np.int64) if mass is None else mass
+    one_hot = sparse.csr_matrix((ones, (np.arange(len(codes)), codes)), shape=(len(codes), size))
     by_label = np.asarray((one_hot.T @ cues).todense())
-    total_by_label = np.bincount(codes, minlength=size)
+    total_by_label = np.bincount(codes, weights=mass, minlength=size)
     rows = cues.tocsr()
-    both_by_label = np.stack([_together(rows[codes == code], columns, stronger) for code in range(size)])
+    both_by_label = np.stack(
+        [_together(rows[codes == code], columns, stronger, ones[codes == code]) for code in range(size)]
+    )
 
     pairs = np.arange(len(columns))
     k_with, n_with = both_by_label[wanted, pairs], both_by_label.sum(axis=0)
     labelled_with, size_with = by_label[wanted, stronger], by_label[:, stronger].sum(axis=0)
-    k_without, n_without = by_label[wanted, columns] - k_with, by_label[:, columns].sum(axis=0) - n_with
-    labelled_without, size_without = total_by_label[wanted] - labelled_with, len(codes) - size_with
+    k_without = _less(by_label[wanted, columns], k_with)
+    n_without = _less(by_label[:, columns].sum(axis=0), n_with)
+    labelled_without = _less(total_by_label[wanted], labelled_with)
+    size_without = _less(np.full(len(columns), ones.sum()), size_with)
 
     k, n = np.column_stack([k_without, k_with]), np.column_stack([n_without, n_with])
     labelled = np.column_stack([labelled_without, labelled_with])
     whole = np.column_stack([size_without, size_with])
+    if mass is not None:
+        squares_with = _together(rows, columns, stronger, mass**2)
+        squares = np.column_stack([np.asarray(cues.T @ mass**2)[columns] - squares_with, squares_with])
+        k, n, labelled, whole = _effective(k, n, labelled, whole, squares)
     log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
     z, odds_ratio = _mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
     return ConditionalStrength(
         n_without=n_without,
         k_without=k_without,
-        share_without=share(k_without, n_without),
-        base_without=share(labelled_without, size_without),
+        share_without=divided(k_without, n_without),
+        base_without=divided(labelled_without, size_without),
         n_with=n_with,
         k_with=k_with,
-        share_with=share(k_with, n_with),
-        base_with=share(labelled_with, size_with),
+        share_with=divided(k_with, n_with),
+        base_with=divided(labelled_with, size_with),
         odds_ratio=odds_ratio,
         z=z,
         log_p=log_p,
     )
 
 
-def _together(rows: sparse.csr_matrix, first: IntArray, second: IntArray) -> IntArray:
-    """Return in how many of the rows both columns of each pair are 1."""
+def overlaps(cues: sparse.csc_matrix, weights: npt.ArrayLike | None) -> tuple[Sums, sparse.spmatrix]:
+    """Return how many instances have each column and each two of them, or how much weight those have."""
+    if weights is None:
+        return np.diff(cues.indptr), cues.T @ cues
+    mass = np.asarray(weights, dtype=np.float64)
+    return np.asarray(cues.T @ mass), cues.T @ cues.multiply(mass[:, None]).tocsc()
+
+
+def _less(whole: Sums, part: Sums) -> Sums:
+    """Return the difference, 0 where it is no more than the rounding error of sums of weights."""
+    rest = whole - part
+    return rest if rest.dtype.kind == "i" else np.where(rest > 1e-9 * whole, rest, 0.0)
+
+
+def _effective(
+    k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return weighted counts by stratum in whole instances, as many as those with the cue are worth."""
+    worth = np.where(squares > 0, n / np.where(squares > 0, squares, 1.0), 0.0)
+    cells = (k, n - k, labelled - k, whole - labelled - n + k)
+    both, cue, label, neither = (np.rint(np.maximum(part * worth, 0)).astype(np.int64) for part in cells)
+    return both, both + cue, both + label, both + cue + label + neither
+
+
+def _together(rows: sparse.csr_matrix, first: IntArray, second: IntArray, mass: Sums) -> Sums:
+    """Return in how many of the rows, or in how much of their weight, both columns of each pair are 1."""
     if len(first) == 0:  # scipy answers an empty look-up with a matrix of another shape
-        return np.empty(0, dtype=np.int64)
-    return np.asarray((rows.T @ rows).tocsr()[first, second]).ravel()
+        return np.empty(0, dtype=mass.dtype)
+    return np.asarray((rows.T @ rows.multiply(mass[:, None]).tocsr()).tocsr()[first, second]).ravel()
 
 
 def _mantel_haenszel(

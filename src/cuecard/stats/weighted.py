@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from cuecard.stats._arrays import level_of
+from cuecard.stats._arrays import IntArray, level_of
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,35 @@ def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: floa
     scale = 1 + z**2 / size
     low, high = max((middle - half) / scale, 0.0), min((middle + half) / scale, 1.0)
     return WeightedShare(share, float(low), float(high), size, len(x))
+
+
+def weighted_quantiles(
+    values: npt.ArrayLike, weights: npt.ArrayLike, levels: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """Return the smallest value at or below which each share of the weight lies.
+
+    >>> weighted_quantiles([10, 20, 30], [1, 1, 8], [0.05, 0.2, 0.5])
+    array([10., 20., 30.])
+    """
+    x, w = np.asarray(values, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    order = np.argsort(x, kind="stable")
+    reached = np.cumsum(w[order])
+    # A sum of weights may end a rounding error below the share that it makes up.
+    wanted = np.asarray(levels, dtype=np.float64) * reached[-1] * (1 - 1e-12)
+    return np.asarray(x[order][np.searchsorted(reached, wanted, side="left")])
+
+
+def effective_counts(sums: npt.ArrayLike, squares: npt.ArrayLike) -> IntArray:
+    """Return rows of summed weights as whole counts of as many equal instances as say the same, (Σw)² / Σw² a row.
+
+    Args:
+        sums: a row per group and a column per label, sums of weights.
+        squares: sum of squared weights of each group.
+
+    >>> effective_counts([[6.0, 2.0]], [16.0])
+    array([[3, 1]])
+    """
+    table = np.asarray(sums, dtype=np.float64)
+    spread = np.asarray(squares, dtype=np.float64)[:, None]
+    worth = table.sum(axis=1, keepdims=True) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(np.rint(table * worth), dtype=np.int64)

@@ -107,6 +107,18 @@ def draw(
 
 
 @njit(cache=True, nogil=True)
+def _small_poisson(mean: float, state: Bits) -> int:
+    """Return a Poisson number of a mean below 1, by counting arrivals; a mean of 0 uses no random number."""
+    if mean <= 0.0:
+        return 0
+    k, left, end = 0, _uniform(state), math.exp(-mean)
+    while left > end:
+        k += 1
+        left *= _uniform(state)
+    return k
+
+
+@njit(cache=True, nogil=True)
 def _large_poisson(mean: int, constants: Floats, i: int, state: Bits) -> int:
     a, b, edge = constants[i, 0], constants[i, 1], constants[i, 3]
     while True:
@@ -131,6 +143,7 @@ def forest(
     ranks: Integers,
     cells: Records,
     counts: Integers,
+    rests: Floats,
     n_labels: int,
     held: Integers,
     trees: int,
@@ -141,8 +154,9 @@ def forest(
     """Return the mean leaf distribution over trees for the held-out points `held`.
 
     A cell is a point with one of its labels: a row (ranks of its features …, label) of `cells`, seen
-    `counts` times. Every tree is grown on Poisson(count) copies of each cell: the bootstrap of all rows up to
-    its exact total, which a tree does not depend on. Held-out points are led down while the tree grows, and
+    `counts` times, or of that weight with `rests` as the fractions beyond whole numbers (empty if there are none).
+    Every tree is grown on Poisson(count) copies of each cell: the bootstrap of all rows up to its exact total,
+    which a tree does not depend on. Held-out points are led down while the tree grows, and
     branches that none of them takes are not grown at all.
     """
     n, width = cells.shape
@@ -160,6 +174,8 @@ def forest(
     for _ in range(trees):
         size = 0
         draw(counts, stay, other, constants, state, drawn)
+        for i in range(len(rests)):
+            drawn[i] += _small_poisson(rests[i], state)
         for i in range(n):
             if drawn[i] > 0:
                 for f in range(width):

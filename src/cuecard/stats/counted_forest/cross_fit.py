@@ -33,17 +33,22 @@ def cross_fitted(
     depth: int = 30,
     seed: int = 0,
     threads: int | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> FloatArray:
     """Return P(label | row) for every row from a random forest fitted on the rows of the other folds.
 
     The forests are those of scikit-learn's settings (Gini, sqrt of the features tried per node, bootstrap of all
     rows), drawn with another random generator. A fold whose complement is empty gets equal probabilities.
     The result does not depend on the number of threads.
+
+    With `weights`, one per row, the bootstrap draws a row Poisson(weight) times. Whole weights give what as many
+    copies of the rows give.
     """
     points = distinct_points(rows)
     codes = np.asarray(labels, dtype=np.int64)
     values, ranks = _ranked(points.values)
-    counts = points.counts(codes, n_labels)
+    mass = None if weights is None else np.asarray(weights, dtype=np.float64)
+    counts = points.counts(codes, n_labels, mass)
     point, label = np.nonzero(counts)
     cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
     tried = max(1, isqrt(points.values.shape[1]))
@@ -56,15 +61,25 @@ def cross_fitted(
         if here.size in (0, len(codes)):
             return
         held, place = np.unique(points.index[here], return_inverse=True)
-        left_out = np.bincount(points.index[here] * n_labels + codes[here], minlength=counts.size)
+        left_out = np.bincount(
+            points.index[here] * n_labels + codes[here], None if mass is None else mass[here], counts.size
+        )
         kept = (counts - left_out.reshape(counts.shape))[point, label]
+        kept, rests = (kept, np.empty(0)) if mass is None else _whole_and_rest(kept)
         mixed = np.random.SeedSequence([seed, fold]).generate_state(1, np.uint64)[0]
-        found = _kernels.forest(values, ranks, cells, kept, n_labels, held, trees, depth, tried, mixed)
+        found = _kernels.forest(values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed)
         probabilities[here] = found[place]
 
     with ThreadPoolExecutor(threads or _cores()) as pool:
         list(pool.map(one_fold, range(len(bounds) - 1)))
     return probabilities
+
+
+def _whole_and_rest(mass: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the whole part of sums of weights and what is left, rounding errors of sums taken off."""
+    exact = np.maximum(np.round(mass, 9), 0.0)
+    whole = np.floor(exact)
+    return whole.astype(np.int64), exact - whole
 
 
 def _ranked(points: FloatArray) -> tuple[FloatArray, IntArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,12 @@ class Points:
     def __len__(self) -> int:
         return len(self.values)
 
-    def counts(self, labels: npt.ArrayLike, n_labels: int) -> IntArray:
-        """Return how often every point carries every label."""
+    def counts(
+        self, labels: npt.ArrayLike, n_labels: int, weights: FloatArray | None = None
+    ) -> npt.NDArray[Any]:
+        """Return how often every point carries every label, or with how much weight."""
         codes = np.asarray(labels, dtype=np.int64)
-        flat = np.bincount(self.index * n_labels + codes, minlength=len(self) * n_labels)
+        flat = np.bincount(self.index * n_labels + codes, weights, minlength=len(self) * n_labels)
         return flat.reshape(len(self), n_labels)
 
 

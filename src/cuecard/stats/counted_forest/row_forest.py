@@ -17,12 +17,14 @@ def forest_probabilities(
     trees: int,
     depth: int | None,
     seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> FloatArray:
     """Return P(label) for every test row from a random forest on the train rows.
 
     The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
     the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
-    weighted row, which leaves every count in every node, and so every split, as it was.
+    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the train rows
+    enter as scikit-learn's ``sample_weight``: they multiply how often a row was drawn.
     """
     from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier
@@ -36,13 +38,14 @@ def forest_probabilities(
     asked_rows = asked.values.astype(np.float32)
     probabilities = np.zeros((len(asked), n_labels))
     present = np.unique(y)
+    given = np.asarray(weights, dtype=np.float64)
     seeds = np.random.RandomState(seed)
     for _ in range(trees):
         tree_seed = seeds.randint(np.iinfo(np.int32).max)
         drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
-        weights = np.bincount(cells.index[drawn], minlength=len(cells)).astype(np.float64)
+        mass = np.bincount(cells.index[drawn], None if weights is None else given[drawn], len(cells))
         tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
         with config_context(skip_parameter_validation=True, assume_finite=True):  # the same for all trees
-            tree.fit(cell_rows, cell_labels, sample_weight=weights, check_input=False)
+            tree.fit(cell_rows, cell_labels, sample_weight=mass.astype(np.float64), check_input=False)
             probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
     return (probabilities / trees)[asked.index]
