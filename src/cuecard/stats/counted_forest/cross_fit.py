@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,7 @@ def cross_fitted(
     return probabilities
 
 
-def _whole_and_rest(mass: FloatArray) -> tuple[IntArray, FloatArray]:
+def _whole_and_rest(mass: npt.NDArray[Any]) -> tuple[IntArray, FloatArray]:
     """Return the whole part of sums of weights and what is left, rounding errors of sums taken off."""
     exact = np.maximum(np.round(mass, 9), 0.0)
     whole = np.floor(exact)
