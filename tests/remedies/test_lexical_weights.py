@@ -52,7 +52,7 @@ def biased_choices(n: int = 300, k: int = 4, seed: int = 0) -> Instances:
 
 
 def quick(**options: object) -> LexicalWeights:
-    return LexicalWeights(**{"min_count": 20, "again": False, **options})  # type: ignore[arg-type]
+    return LexicalWeights(**{"min_count": 20, "reaudit": (), **options})  # type: ignore[arg-type]
 
 
 def test_every_frequent_word_is_balanced_and_weights_have_mean_one():
@@ -111,7 +111,7 @@ def test_other_families_and_regular_expressions_can_be_balanced():
 
 
 def test_significant_balances_what_the_cue_audit_finds_and_nothing_else():
-    result = LexicalWeights(features=("significant",), again=False).run(biased_pairs())
+    result = LexicalWeights(features=("significant",), reaudit=()).run(biased_pairs())
     found = result.tables["balance"]
     assert {"not", "maybe"} <= set(found["feature"])
     assert found.height < 20
@@ -252,7 +252,7 @@ def test_the_papers_objective_does_not_know_choices():
 
 def test_debias_returns_weights_in_the_order_of_the_examples_and_a_card():
     data = biased_pairs()
-    debiased = debias(data, min_count=20, again=False)
+    debiased = debias(data, min_count=20, reaudit=())
     assert debiased.weights.tolist() == quick().run(data).examples["weight"].to_list()
     assert debiased.card["lexical_weights"].status == "done"
     with pytest.raises(UsageError, match="Did you mean 'ngrams'"):
@@ -264,6 +264,6 @@ def test_debias_returns_weights_in_the_order_of_the_examples_and_a_card():
 def test_snli_reaches_the_published_sample_size(real_data):
     import cuecard as cc
 
-    result = LexicalWeights(again=False).run(cc.load(real_data("snli/train_partial.parquet")))
+    result = LexicalWeights(reaudit=()).run(cc.load(real_data("snli/train_partial.parquet")))
     assert result.summary["err"]["constrained"]["after"] <= 1e-5
     assert result.summary["ess"] >= 0.71

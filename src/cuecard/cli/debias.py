@@ -35,6 +35,8 @@ Examples:
 
 `cuecard debias train.parquet --features significant --min-ess 0.6 --out weighted.parquet`
 
+`cuecard debias train.parquet --reaudit all --report out/debias --out weighted.parquet`
+
 `cuecard debias pairs.parquet --method leakage --max-weight 50 --out weighted.parquet`
 
 `cuecard audit weighted.parquet --weights weight` (look again, under the weights)
@@ -111,6 +113,14 @@ def debias(
     task: TaskOption = None,
     columns: ColumnsOption = None,
     labels: LabelsOption = None,
+    reaudit: Annotated[
+        str | None,
+        typer.Option(
+            "--reaudit",
+            metavar="A,B",
+            help="Audits to repeat under the weights: cues, partial_input, …, all or none. [default: cues]",
+        ),
+    ] = None,
     weight_column: Annotated[
         str, typer.Option("--weight-column", metavar="NAME", help="What the column of weights is called.")
     ] = "weight",
@@ -149,6 +159,7 @@ def debias(
         "tokens": tokens,
         "scope": scope,
         "language": language,
+        "reaudit": tuple(comma_list(reaudit)) or None,
         "seed": seed or None,
         "trade_off": _trade_off(method, solver) if report else None,
     }

@@ -26,6 +26,7 @@ from cuecard.remedies.balance_tables import balance_table, unbalanced_table
 from cuecard.remedies.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
 from cuecard.remedies.lexical_findings import lexical_findings
 from cuecard.remedies.reaudit import Reaudit, reaudit
+from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     SoftmaxWeights,
@@ -66,7 +67,7 @@ class LexicalWeights:
         balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
             examples that have none of them free.
         trade_off: further ridges to solve for, to show what softer constraints would buy.
-        again: whether the cue audit is repeated under the weights.
+        reaudit: audits to repeat under the weights, or "all"; the cue audit on the features' own tokens and scope.
     """
 
     name: ClassVar[str] = "lexical_weights"
@@ -88,12 +89,13 @@ class LexicalWeights:
     min_ess: float | None = None
     balance_labels: bool = False
     trade_off: tuple[float, ...] = ()
-    again: bool = True
+    reaudit: tuple[str, ...] = ("cues",)
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check names and numbers at once, so that a typo costs no time."""
         self.families()
+        chosen_audits(self.reaudit)
         if self.ngrams is not None and not 1 <= self.ngrams <= len(NGRAM_FAMILIES):
             raise UsageError(f"ngrams is a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
         if self.min_count is not None and self.min_count < 1:
@@ -123,10 +125,14 @@ class LexicalWeights:
         """Return the weights of the train examples with everything needed to judge them."""
         train = data.train
         balanced = self.balance(train)
+        names = chosen_audits(self.reaudit)
         again = (
             reaudit(balanced.encoded, balanced.weights, [f.name for f in self.families()], self.regex)
-            if self.again
+            if "cues" in names
             else None
+        )
+        others = audits_before_and_after(
+            train, balanced.weights, [name for name in names if name != "cues"], seed=self.seed
         )
         strongest = strongest_words(balanced.encoded)
         summary = self._summary(balanced, strongest, again)
@@ -139,7 +145,11 @@ class LexicalWeights:
             tables["trade_off"] = self._trade_off(balanced)
         if again is not None:
             tables["reweighted_cues"] = again.table
-        return Result(summary, tables, lexical_findings(summary), example_weights(train, balanced.weights))
+        if others.table.height:
+            tables["reaudit"] = others.table
+        summary["not_reaudited"] = others.skipped
+        findings = [*lexical_findings(summary), *others.findings(self.name)]
+        return Result(summary, tables, findings, example_weights(train, balanced.weights))
 
     def balance(self, train: Instances) -> Balanced:
         """Return the weights of the examples of a train split."""

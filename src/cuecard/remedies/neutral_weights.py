@@ -15,6 +15,7 @@ from cuecard.audits.pair_graph_scores import trial
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 
@@ -184,6 +185,7 @@ class NeutralWeighting:
 
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
+        reaudit: audits of the train split to repeat under the weights, or "all".
     """
 
     name: ClassVar[str] = "neutral_weights"
@@ -195,6 +197,11 @@ class NeutralWeighting:
     depth: int = 8
     max_weight: float | None = None
     seed: int = 0
+    reaudit: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the names at once, so that a typo costs no time."""
+        chosen_audits(self.reaudit)
 
     def run(self, data: Instances) -> Result:
         """Return a weight for every example of every split, and the leak before and after."""
@@ -230,7 +237,14 @@ class NeutralWeighting:
         }  # fmt: skip
         keys = data.table.select("example_id", pl.col("split").cast(pl.String))
         examples = keys.with_columns(weight=pl.Series(all_weights))
-        return Result(summary, {"neutral_weights": examples}, [_finding(summary, before, after)], examples)
+        tables = {"neutral_weights": examples}
+        findings = [_finding(summary, before, after)]
+        if names := chosen_audits(self.reaudit):
+            of_train = all_weights[_rows_of(data, "train")]
+            audited = audits_before_and_after(data.train, of_train, names, seed=self.seed)
+            tables["reaudit"] = audited.table
+            findings += audited.findings(self.name)
+        return Result(summary, tables, findings, examples)
 
     def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, NeutralWeights]:
         """Return the weights of every split from its own labels, so that train knows nothing of test's.

@@ -25,8 +25,11 @@ def lexical_weights(card: Card, section: Section) -> SectionView:
         lead=_lead(summary),
         figures=_figures(summary),
         charts=_charts(card, section),
-        tables=[_judged(summary), *_cue_tables(card), *_balance_tables(card)],
-        notes=[f"Not balanced: {reason}." for reason in summary.get("skipped", {}).values()],
+        tables=[_judged(summary), *reaudited(card), *_cue_tables(card), *_balance_tables(card)],
+        notes=[
+            *(f"Not balanced: {reason}." for reason in summary.get("skipped", {}).values()),
+            *(f"Not repeated: {name}; {why}." for name, why in summary.get("not_reaudited", {}).items()),
+        ],
     )
 
 
@@ -85,6 +88,35 @@ def _judged(summary: dict[str, Any]) -> TableView:
         if (part := summary["err"].get(name)) and part["features"]
     ]
     return TableView("Before and after", columns, rows, len(rows), "card.json")
+
+
+def reaudited(card: Card) -> list[TableView]:
+    """Return the figures of the audits that were repeated under weights, before and after."""
+    if "reaudit" not in card.tables or card.tables["reaudit"].is_empty():
+        return []
+    frame = card.tables["reaudit"]
+    columns = [
+        Column("Audit"),
+        Column("Figure"),
+        Column("Equal weights"),
+        Column("Chance", hint="what chance would give, with equal weights"),
+        Column("These weights"),
+        Column("Chance", hint="what chance would give, with these weights"),
+    ]
+    rows = []
+    for row in frame.iter_rows(named=True):
+        write = {"share": numbers.percent, "count": numbers.count}.get(row["unit"], numbers.decimal)
+        rows.append(
+            (
+                row["audit"].replace("_", " "),
+                row["figure"],
+                *(
+                    numbers.MISSING if row[name] is None else write(row[name])
+                    for name in ("value_before", "chance_before", "value_after", "chance_after")
+                ),
+            )
+        )
+    return [TableView("Audits before and after", columns, rows, len(rows), "tables/reaudit.parquet")]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
