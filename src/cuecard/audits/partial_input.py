@@ -22,7 +22,7 @@ from cuecard.audits.partial_findings import partial_findings
 from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
-from cuecard.stats.weighted import weighted_quantiles
+from cuecard.stats.weighted import effective_sample_size, weighted_quantiles
 from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
@@ -242,8 +242,11 @@ def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> B
     """Return the line of guessing each label as often as train has it: right by luck alone."""
     sums = examples.label_sums(train)
     guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
-    low, high = interval(guesses.score, guesses.weight)
     accuracy = _accuracy(guesses)
+    # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.
+    weight = guesses.weight
+    score = guesses.score if weight is None else np.full(round(effective_sample_size(weight)), accuracy)
+    low, high = interval(score)
     return replace(
         always,
         name="prior",

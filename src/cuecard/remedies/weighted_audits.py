@@ -81,8 +81,8 @@ def audits_before_and_after(
     rows: list[dict[str, Any]] = []
     skipped: dict[str, str] = {}
     for name in names:
-        kind = AUDITS.get(name)
-        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        kind: Any = AUDITS.get(name)
+        known = {field.name for field in fields(kind)}
         if train.task not in kind.tasks or name not in FIGURES or "weights" not in known:
             continue
         given = {key: value for key, value in (QUICK | options).items() if key in known}

@@ -325,9 +325,7 @@ def _shuffled_within(
     ordered, cells = group_codes[order], cluster_codes[order] * (label_codes.max() + 1)
     shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
     mass = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
-    tables: IntArray | FloatArray = np.empty(
-        (repeats, *shape), dtype=np.int64 if mass is None else np.float64
-    )
+    tables: npt.NDArray[Any] = np.empty((repeats, *shape), dtype=np.int64 if mass is None else np.float64)
     for i in range(repeats):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
         mixed = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cuecard.card.card import Card, Section
@@ -14,6 +15,11 @@ _JUDGED = {
     "strongest_words": "strongest words",
     "random_bigrams": "random bigrams, not balanced",
     "random_trigrams": "random trigrams, not balanced",
+}
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "share": numbers.percent,
+    "count": numbers.count,
+    "score": numbers.decimal,
 }
 
 
@@ -105,7 +111,7 @@ def reaudited(card: Card) -> list[TableView]:
     ]
     rows = []
     for row in frame.iter_rows(named=True):
-        write = {"share": numbers.percent, "count": numbers.count}.get(row["unit"], numbers.decimal)
+        write = _WRITTEN[row["unit"]]
         rows.append(
             (
                 row["audit"].replace("_", " "),
