@@ -19,6 +19,7 @@ from cuecard.stats.peco import (
     peco_curve,
     peco_interval,
     peco_null,
+    shuffled_divergences,
 )
 
 
@@ -245,3 +246,68 @@ def test_whole_groups_are_redrawn_where_labels_depend_on_each_other() -> None:
     assert excess_interval(twice[0], twice[1], 0.0, groups=twice[2], seed=0) == pytest.approx(alone)
     loose = excess_interval(twice[0], twice[1], 0.0, seed=0)
     assert loose[1] - loose[0] < alone[1] - alone[0]
+
+
+def test_whole_weights_give_the_score_of_repeated_sentences():
+    rng = np.random.default_rng(0)
+    labels, clusters, times = rng.integers(0, 3, 200), rng.integers(0, 5, 200), rng.integers(1, 4, 200)
+    copies = np.repeat(np.arange(200), times)
+    for divergence in ("l2", "kl"):
+        for mode in ("exact", "released"):
+            options = {"divergence": divergence, "mode": mode}
+            ours = peco(labels, clusters, weights=times, **options)
+            assert ours == pytest.approx(peco(labels[copies], clusters[copies], **options), rel=1e-4)
+
+
+def test_shuffled_weights_give_the_divergence_that_sampling_of_uneven_weights_gives():
+    rng = np.random.default_rng(1)
+    labels, clusters = rng.integers(0, 2, 400), rng.integers(0, 4, 400)
+    weights = np.where(labels == 0, 0.2, 1.8) * rng.lognormal(0, 0.5, 400)
+    by_weights = shuffled_divergences(labels, clusters, weights=np.ones(400), permutations=400, seed=3)
+    plain = shuffled_divergences(labels, clusters, permutations=400, seed=3)
+    assert by_weights.mean() == pytest.approx(plain.mean(), rel=0.1)
+    uneven = shuffled_divergences(labels, clusters, weights=weights, permutations=400, seed=3)
+    share = weights[labels == 0].sum() / weights.sum()
+    of_all = (weights**2 * ((labels == 0) - share) ** 2).sum() / weights.sum() ** 2
+    # A quarter of the sentences, drawn without replacement; both labels are off by the same.
+    assert uneven.mean() == pytest.approx(2 * 4 * of_all * 0.75, rel=0.15)
+
+
+def test_the_weighted_null_keeps_its_level():
+    rng = np.random.default_rng(2)
+    small = 0
+    for i in range(200):
+        labels, clusters = rng.choice(3, 240, p=[0.5, 0.3, 0.2]), rng.integers(0, 6, 240)
+        weights = np.array([0.5, 1.0, 2.0])[labels] * rng.lognormal(0, 0.7, 240)
+        small += peco_null(labels, clusters, weights=weights, permutations=39, seed=i).p_value <= 0.05
+    assert small <= 20
+
+
+def test_choices_are_shuffled_within_questions_under_weights_too():
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(150), 4)
+    right = np.tile([1, 0, 0, 0], 150)
+    weights = np.repeat(rng.lognormal(0, 0.7, 150), 4)
+    small = 0
+    for i in range(100):
+        clusters = rng.integers(0, 5, 600)
+        found = peco_null(right, clusters, groups=groups, weights=weights, permutations=39, seed=i)
+        small += found.p_value <= 0.05
+    assert small <= 12
+
+
+def test_the_interval_of_the_weighted_excess_covers_the_excess_of_the_weighted_world():
+    rng = np.random.default_rng(4)
+    shares = np.array([[0.7, 0.3], [0.5, 0.5], [0.4, 0.6], [0.55, 0.45], [0.3, 0.7]] * 4)
+    mean = shares.mean(axis=0)
+    values = ((shares - mean) ** 2).sum(axis=1)
+    truth = 100 * (values.mean() - values.min())
+    covered = 0
+    for i in range(150):
+        clusters = np.repeat(np.arange(20), 150)
+        labels = (rng.random(3000) > shares[clusters, 0]).astype(int)
+        weights = rng.lognormal(0, 0.6, 3000)
+        null = peco_null(labels, clusters, weights=weights, permutations=30, seed=i)
+        low, high = excess_interval(labels, clusters, null.null_mean, weights=weights, draws=200, seed=i)
+        covered += low <= truth <= high
+    assert covered / 150 >= 0.86

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from cuecard.stats import wilson
-from cuecard.stats.weighted import effective_sample_size, weighted_share
+from cuecard.stats.weighted import (
+    effective_counts,
+    effective_sample_size,
+    weighted_quantiles,
+    weighted_share,
+)
 
 
 def test_equal_weights_give_wilsons_interval() -> None:
@@ -45,3 +50,17 @@ def test_one_heavy_row_is_worth_about_one_row() -> None:
 def test_weights_that_cannot_be_are_refused(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights"):
         weighted_share([1, 0], weights)
+
+
+def test_weighted_quantiles_of_whole_weights_are_those_of_repeated_values():
+    rng = np.random.default_rng(0)
+    values, times = rng.integers(0, 30, 200), rng.integers(1, 5, 200)
+    levels = [0.05, 0.25, 0.5, 0.95, 1.0]
+    ours = weighted_quantiles(values, times / times.mean(), levels)
+    expected = np.quantile(np.repeat(values, times), levels, method="inverted_cdf")
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_effective_counts_of_equal_weights_are_the_counts_and_of_none_nothing():
+    assert effective_counts([[3.0, 2.0], [0.0, 0.0]], [5.0, 0.0]).tolist() == [[3, 2], [0, 0]]
+    assert effective_counts([[6.0, 2.0]], [16.0]).tolist() == [[3, 1]]

@@ -117,3 +117,26 @@ def test_rows_of_a_group_share_their_fold_and_folds_are_of_equal_size() -> None:
     folds = fold_numbers(200, 5, groups=groups)
     assert all(len(set(folds[groups == g])) == 1 for g in range(50))
     assert np.bincount(folds).tolist() == [40] * 5
+
+
+def test_whole_weights_give_the_forest_of_repeated_rows_to_the_last_bit():
+    rng = np.random.default_rng(8)
+    rows, labels = rng.integers(0, 4, (300, 3)), rng.integers(0, 3, 300)
+    times = rng.integers(1, 4, 300)
+    folds = rng.integers(0, 3, 300)
+    copies = np.repeat(np.arange(300), times)
+    weighted = cross_fitted(rows, labels, n_labels=3, folds=folds, trees=20, weights=times)
+    many = cross_fitted(rows[copies], labels[copies], n_labels=3, folds=folds[copies], trees=20)
+    np.testing.assert_array_equal(weighted[copies], many)
+
+
+def test_probabilities_of_one_point_are_its_shares_of_weight_in_both_forests():
+    rng = np.random.default_rng(9)
+    rows, labels = np.zeros((4000, 1)), rng.integers(0, 2, 4000)
+    weights = np.where(labels == 0, 0.3, 0.9)
+    folds = np.arange(4000) % 2
+    share = [weights[(labels == 1) & (folds != fold)].sum() / weights[folds != fold].sum() for fold in (0, 1)]
+    found = cross_fitted(rows, labels, n_labels=2, folds=folds, trees=200, weights=weights)
+    np.testing.assert_allclose(found[:, 1], np.take(share, folds), atol=0.01)
+    fitted = forest_probabilities(rows, labels, rows[:1], n_labels=2, trees=200, depth=2, weights=weights)
+    assert fitted[0, 1] == pytest.approx(weights[labels == 1].sum() / weights.sum(), abs=0.01)

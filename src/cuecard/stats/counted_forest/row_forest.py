@@ -24,7 +24,7 @@ def forest_probabilities(
     The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
     the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
     weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the train rows
-    enter as scikit-learn's ``sample_weight``: they multiply how often a row was drawn.
+    multiply how often a row was drawn.
     """
     from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier
