@@ -267,3 +267,26 @@ def test_snli_reaches_the_published_sample_size(real_data):
     result = LexicalWeights(reaudit=()).run(cc.load(real_data("snli/train_partial.parquet")))
     assert result.summary["err"]["constrained"]["after"] <= 1e-5
     assert result.summary["ess"] >= 0.71
+
+
+def test_a_limit_that_leaves_no_balance_is_said_and_the_rest_is_used():
+    result = quick(max_weight=1.1).run(biased_pairs())
+    assert result.summary["max_weight"] <= 1.1 + 1e-9
+    err = result.summary["err"]["constrained"]
+    assert 0 < err["after"] < err["before"]
+    assert result.summary["off_target"]["max_weight"] >= 1
+    told = {f.title: f.text for f in result.findings}
+    assert "--max-weight" in told["Some features stay off target"]
+    assert any(title.startswith("Weights partly balance") for title in told)
+
+
+def test_a_word_that_leans_one_way_in_every_question_is_listed_with_a_proof():
+    questions = [("train", f"q{i}", [f"a{i % 7} most", f"b{i % 5} most", f"x{i}"], i % 2) for i in range(120)]
+    more = [("train", f"r{i}", [f"a{i % 7}", f"b{i % 5}", "e"], i % 3) for i in range(240)]
+    result = quick().run(choice_instances([*questions, *more]))
+    listed = result.tables["unbalanced"].filter(feature="most").row(0, named=True)
+    assert listed["reason"] == "conflict"
+    assert listed["proof"] == "no weights balance it"
+    others = result.tables["balance"].filter(pl.col("feature") != "most")
+    assert others.height >= 10
+    assert others["off_after"].max() < 1e-3

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_sets import choice_instances, pair_instances
 
 from cuecard.errors import UsageError
 from cuecard.remedies import LexicalWeights, NeutralWeighting
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from small_sets import choice_instances, pair_instances
 
 
 def leaning_pairs(n: int = 600):
@@ -31,7 +31,7 @@ def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
     assert alone["value_after"] < alone["value_before"] - 0.1
     assert alone["low_after"] <= alone["chance_after"] + 0.02
     assert result.summary["cues"]["before"]["significant"] > result.summary["cues"]["after"]["significant"]
-    told = [f for f in result.findings if f.title == "Hypothesis only under the weights"]
+    told = [f for f in result.findings if f.title == "The hypothesis alone under the weights"]
     assert len(told) == 1
     assert told[0].chance == pytest.approx(alone["chance_after"])
 

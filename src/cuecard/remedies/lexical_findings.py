@@ -7,6 +7,15 @@ from typing import Any
 from cuecard.analysis import Finding
 from cuecard.wording import count, percent
 
+#: Label shares that are off by less on average, half a point, pass for balanced, and a change by less for none.
+BALANCED = 0.005
+_REASONS = {
+    "conflict": "cannot be balanced by any weights, alone or together, which is proved",
+    "max_weight": "cannot be balanced with weights as small as --max-weight asks",
+    "ridge": "kept softer, as --ridge or --min-ess asks",
+    "not reached": "not there yet when the solver stopped",
+}
+
 
 def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
     """Return what the weights do and what they cost, as plain sentences."""
@@ -16,7 +25,8 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
         Finding(
             "lexical_weights",
             "info",
-            f"Weights balance {count(summary['constrained'], 'feature')}",
+            f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} "
+            f"{count(summary['constrained'], 'feature')}",
             f"The label shares of instances with one of {count(summary['constrained'], 'feature')} are on average "
             f"{points(balanced['before'])} off target with equal weights and {points(balanced['after'])} with these "
             f"weights. They keep {percent(summary['ess'])} of {count(summary['examples'], 'example')} as effective "
@@ -35,6 +45,17 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
                 "with some label; no weights can change that.",
                 n=left,
+            )
+        )
+    if summary["off_target"]:
+        why = [f"{count(n, 'feature')} {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
+        findings.append(
+            Finding(
+                "lexical_weights",
+                "info",
+                "Some features stay off target",
+                f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.",
+                n=sum(summary["off_target"].values()),
             )
         )
     findings += _held_out(errors)
@@ -71,7 +92,7 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
         for name, part in errors.items()
         if name.startswith("random_")
         and part["chance_after"] is not None
-        and part["after"] > max(part["before"], part["chance_after"])
+        and part["after"] > max(part["before"], part["chance_after"]) + BALANCED
     ]
     return [
         Finding(

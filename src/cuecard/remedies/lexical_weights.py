@@ -148,6 +148,8 @@ class LexicalWeights:
         if others.table.height:
             tables["reaudit"] = others.table
         summary["not_reaudited"] = others.skipped
+        reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
+        summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
         return Result(summary, tables, findings, example_weights(train, balanced.weights))
 

@@ -150,6 +150,17 @@ FIGURES: dict[str, Callable[[Mapping[str, Any]], Iterator[Figure]]] = {
     "cues": _cues,
 }
 
+_SUBJECTS = {
+    "hypothesis only": "the hypothesis alone",
+    "premise only": "the premise alone",
+    "choices only": "the choices alone",
+    "length": "the length of a text alone",
+    "position": "the position of a choice alone",
+    "longest": "the rule to take the longest answer",
+    "shortest": "the rule to take the shortest answer",
+    "sentence frequencies": "how often sentences occur",
+}
+
 
 def _telling(row: Mapping[str, Any]) -> bool:
     """Return whether an accuracy that should be at chance was above it, or lies off it with the weights."""
@@ -161,8 +172,9 @@ def _telling(row: Mapping[str, Any]) -> bool:
 
 def _finding(section: str, row: Mapping[str, Any]) -> Finding:
     what = row["figure"].removeprefix("accuracy, ")
+    subject = _SUBJECTS.get(what, what)
     text = (
-        f"A learner on {what} is right on {percent(row['value_before'])} with equal weights (chance "
+        f"From {subject}, a learner is right on {percent(row['value_before'])} with equal weights (chance "
         f"{percent(row['chance_before'])}) and on {percent(row['value_after'])} with these (95 % interval "
         f"{percent(row['low_after'])} to {percent(row['high_after'])}, chance {percent(row['chance_after'])})."
     )
@@ -174,7 +186,7 @@ def _finding(section: str, row: Mapping[str, Any]) -> Finding:
     return Finding(
         section,
         "info",
-        f"{what[0].upper()}{what[1:]} under the weights",
+        f"{subject[0].upper()}{subject[1:]} under the weights",
         text,
         row["value_after"],
         row["low_after"],

@@ -79,11 +79,13 @@ class Units:
         capped = q > self.cap
         while True:
             free = ~capped
-            room, mass = 1.0 - float(self.cap[capped].sum()), float(raw[free].sum())
-            if room <= 0 or mass <= 0:
+            room = 1.0 - float(self.cap[capped].sum())
+            if room <= 0 or not free.any():
                 q = self.cap / self.cap.sum()
                 break
-            q = np.where(capped, self.cap, raw * (room / mass))
+            # Taken from the highest free score: against the capped ones, all the others may vanish in rounding.
+            raw = np.where(free, self.unit_base * np.exp(np.minimum(scores - scores[free].max(), 0.0)), 0.0)
+            q = np.where(capped, self.cap, raw * (room / raw.sum()))
             over = free & (q > self.cap)
             if not np.any(over):
                 break

@@ -80,18 +80,19 @@ def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stoppi
         if ridge > 0 or stopping.reached(point) or rounds == _ROUNDS:
             return solution
         found = _proof(constraints, solution, stopping.tolerance, strengths > 0)
-        if found is None:
+        if not found:
             return solution
-        local = np.searchsorted(constraints.columns, found.features)
         strengths = strengths.copy()
-        strengths[local] = _RELAXED_RIDGE
-        proofs = proofs | dict.fromkeys(local.tolist(), found)
+        for proof in found:
+            local = np.searchsorted(constraints.columns, proof.features)
+            strengths[local] = _RELAXED_RIDGE
+            proofs = proofs | dict.fromkeys(local.tolist(), proof)
 
 
 def _proof(
     constraints: Constraints, solution: Solution, tolerance: float, softened: npt.NDArray[np.bool_]
-) -> Certificate | None:
-    """Proof of conflict, verified, from the features that lag behind or from the diverging dual itself."""
+) -> list[Certificate]:
+    """Proofs of conflict, verified, from the features that lag behind or from the diverging dual itself."""
     units, point, target = solution.problem.units, solution.point, constraints.target
     # A feature whose whole weight has vanished is as far behind as can be.
     lag = np.nan_to_num(np.abs(share_residuals(point.totals, target)), nan=1.0).max(axis=1)
@@ -102,14 +103,32 @@ def _proof(
         chosen = constraints.columns[suspects]
         found = conflict_certificate(constraints.matrix[:, chosen], constraints.labels, target, chosen)
         if found is not None and is_proof(found.scores(constraints.matrix, constraints.labels, target), None):
-            return found
+            return [found]
+    if constraints.max_weight is None and units.groups is not None:
+        alone = _one_sided(constraints, units, constraints.columns[suspects])
+        if alone:
+            return alone
     if softened.all():
-        return None
+        return []
     direction = direction_certificate(
         solution.problem.multipliers(solution.x), constraints.columns, constraints.max_weight
     )
     rows = -point.scores if units.groups is None else -point.scores[units.groups]
-    return direction if is_proof(rows, constraints.max_weight) else None
+    return [direction] if is_proof(rows, constraints.max_weight) else []
+
+
+def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> list[Certificate]:
+    """Proofs for those of some features that lean the same way in every group that has them."""
+    found = []
+    for column in columns:
+        for sign in (1.0, -1.0):
+            multipliers = np.zeros((1, len(constraints.target)))
+            multipliers[0, 0] = sign
+            proof = Certificate(np.array([column]), multipliers)
+            scores = proof.scores(constraints.matrix, constraints.labels, constraints.target)
+            if is_proof(units.unit_scores(scores), None):
+                found.append(proof)
+    return found
 
 
 def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solution:
