@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from cuecard.card import audit
@@ -76,3 +78,14 @@ def test_a_set_too_small_to_test_is_not_called_clean() -> None:
     headline = verdict(audit(pair_instances(rows), only=["cues"])).headline
     assert "No cue was found" not in headline
     assert "frequent enough" in headline
+
+
+def test_a_card_of_weighted_audits_says_so_below_its_headline():
+    rows = [
+        ("train", f"p{i}", f"h{i % 7} {'not' if i % 2 else 'so'}", ("no", "yes")[i % 3 == 0])
+        for i in range(60)
+    ]
+    data = pair_instances(rows)
+    weighted = replace(data, table=data.table.with_columns(mine=pl.Series([1.0, 2.0] * 30)))
+    assert "column 'mine'" in verdict(audit(weighted, only=["overview"], weights="mine")).detail
+    assert "column" not in verdict(audit(weighted, only=["overview"])).detail

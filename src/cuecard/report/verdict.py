@@ -66,6 +66,8 @@ def verdict(card: Card) -> Verdict:
     detail = _detail(tally)
     if missing:
         detail += f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
+    if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
+        detail = f"Examples count by their weights in the column {column!r}. {detail}"
     if not done:
         return Verdict(f"Nothing is known about {name} yet.", detail.strip())
     for level, of_cues, of_flaws in _HEADLINES:
