@@ -178,7 +178,12 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
             "score": row["peco_exact_l2"],
             "null": row["null_mean"],
             "p": numbers.probability(row["p_value"]),
-            "text": f"{row['excess']:.1f}" + ("" if row["p_value"] <= 0.05 else " n.s."),
+            "left": row["clusters"],
+            "starts": row["starts"],
+            "headline": row["headline"],
+            "text": f"{row['excess']:.1f}"
+            + ("" if row["p_value"] <= 0.05 else " n.s.")
+            + ("" if row["clusters"] == row["k"] else f" ({row['clusters']})"),
         }
         for row in frame.iter_rows(named=True)
     ]
@@ -190,8 +195,10 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
         x=alt.X("k:N", sort=ks, title="clusters", axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("components:N", sort=dimensions, title="principal components"),
         tooltip=[
-            alt.Tooltip("k:N", title="clusters"),
+            alt.Tooltip("k:N", title="clusters asked for"),
+            alt.Tooltip("left:Q", title="clusters left"),
             alt.Tooltip("components:N", title="components"),
+            alt.Tooltip("starts:Q", title="k-means starts"),
             alt.Tooltip("score:Q", title="PECO", format=".2f"),
             alt.Tooltip("null:Q", title="with shuffled labels", format=".2f"),
             alt.Tooltip("excess:Q", title="excess", format=".2f"),
@@ -202,9 +209,11 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
     cells = base.mark_rect(style="accent", cornerRadius=3).encode(
         opacity=alt.Opacity("strength:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.62]), legend=None)
     )
-    return alt.layer(cells, base.mark_text(style="name", aria=False).encode(text="text:N")).properties(
-        width="container", height=alt.Step(44)
+    framed = base.transform_filter("datum.headline").mark_rect(
+        style="accent", cornerRadius=3, filled=False, strokeWidth=2.5
     )
+    text = base.mark_text(style="name", aria=False).encode(text="text:N")
+    return alt.layer(cells, framed, text).properties(width="container", height=alt.Step(44))
 
 
 def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most: int) -> Any:
