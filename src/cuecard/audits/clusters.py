@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +55,7 @@ class Clusters:
     test split is analysed where there is one, else train.
 
     Args:
-        embed: "tfidf" (needs nothing), "minilm", or the folder of a transformer checkpoint.
+        embed: "tfidf" (needs nothing), "minilm", or the folder of a trained model or a transformer checkpoint.
         k: number of clusters; by default 50, fewer for sets below 5,000 sentences.
         components: principal components kept before clustering; 0 keeps all.
         restarts: k-means starts. The score is the mean over all of them; the tightest one is shown.
@@ -119,7 +119,9 @@ class Clusters:
         texts = scoped_texts(part, self.scope)
         language = self.language or guess_language(texts)
         tokens = self.tokens or suggested_tokeniser(language)
-        vectors, codes = embed(texts, self.embed, tokens=tokens, seed=self.seed)
+        vectors, codes = embed(
+            texts, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope)
+        )
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
         asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
         points = principal_components(vectors, weights, self.components)
@@ -159,7 +161,7 @@ class Clusters:
             tables["cluster_map"] = self._map(part, texts, points, codes, clusters)
         if self.transformations:
             tables["cluster_transformations"] = self._transformed(
-                texts, labelled, scores[0], asked, tokens, language
+                part, texts, labelled, scores[0], asked, tokens, language
             )
         about = _about_examples(part, clusters)
         if self.dynamics:
@@ -253,6 +255,7 @@ class Clusters:
 
     def _transformed(
         self,
+        part: Instances,
         texts: pl.Series,
         labelled: Labelled,
         original: PecoStarts,
@@ -263,7 +266,9 @@ class Clusters:
         scores = [original]
         for name in self.transformations:
             changed = transformed(texts, name, language=language, seed=self.seed)
-            vectors, codes = embed(changed, self.embed, tokens=tokens, seed=self.seed)
+            vectors, codes = embed(
+                changed, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope, changed)
+            )
             weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
             points = principal_components(vectors, weights, self.components)
             few = min(k, len(np.unique(points, axis=0)))
@@ -287,6 +292,20 @@ def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
         joined = pl.concat_str("premise", "hypothesis", separator=" ", ignore_nulls=True)
         return data.table.select(joined).to_series()
     return data.table[scope].fill_null("")
+
+
+def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
+    """Return the instances as a trained model shall read them: the text in its place, the other one empty.
+
+    Changed texts of both together stand in the place of the hypothesis.
+    """
+    if scope == "both" and texts is None:
+        return data
+    place, other = ("premise", "hypothesis") if scope == "premise" else ("hypothesis", "premise")
+    columns = [(scoped_texts(data, scope) if texts is None else texts).alias(place)]
+    if data.task != "text":
+        columns.append(pl.repeat("", len(data), eager=True).alias(other))
+    return replace(data, table=data.table.with_columns(columns))
 
 
 def _about_examples(part: Instances, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
