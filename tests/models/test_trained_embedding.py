@@ -119,7 +119,7 @@ def test_texts_are_embedded_by_the_model_that_the_folder_names(folder: Path) -> 
 def test_clusters_are_made_of_what_enters_the_models_last_layer(folder: Path) -> None:
     data = topical(400, 1)
     result = Clusters(
-        embed=str(folder), k=5, map="none", sweep=False, restarts=2, transformations=("masked_nouns",)
+        embed=str(folder), k=5, map="none", sweep=False, restarts=2, transformations=("shuffled_words",)
     )
     summary = result.run(data).summary
     assert summary["p_value"] <= 0.01

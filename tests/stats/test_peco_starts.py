@@ -128,6 +128,15 @@ def test_clusterings_that_differ_widen_the_interval() -> None:
     assert (mixed.high - mixed.low) / mixed.excess > 1.5 * (same.high - same.low) / same.excess
 
 
+def test_a_perfectly_even_set_has_a_finite_interval() -> None:
+    labels, clusters = np.tile([0, 1], 60), np.repeat(np.arange(6), 20)
+    found = peco_starts(labels, [clusters, clusters // 2, clusters // 3])[0]
+    assert found.score == 0
+    assert found.p_value == 1
+    assert -found.null_mean == pytest.approx(found.low)
+    assert found.low <= found.excess <= found.high < 20
+
+
 def test_the_same_seed_gives_the_same_figures() -> None:
     labels, clusters = leaning(5, 40, np.random.default_rng(7))
     first, second = (peco_starts(labels, [clusters, clusters // 2], seed=3)[0] for _ in range(2))

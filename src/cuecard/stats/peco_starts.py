@@ -94,9 +94,7 @@ def peco_starts(
         mean, means = float(scores.mean()), by_chance.mean(axis=1)
         excesses = scores - by_chance.mean(axis=0)
         chance = float(means.mean())
-        low, high = _interval(
-            mean, again.mean(axis=1), excesses, tables.fewest, confidence, rooted=mode == "exact"
-        )
+        low, high = _interval(scores, again.mean(axis=1), tables.fewest, confidence, rooted=mode == "exact")
         null_low, null_high = (float(edge) for edge in np.quantile(means, [0.05, 0.95]))
         found.append(
             PecoStarts(
@@ -150,7 +148,7 @@ class _Tables:
             known = {name: divergences(part, name) for name in dict.fromkeys(d for d, _ in wanted)}
             for j, (divergence, mode) in enumerate(wanted):
                 found[j, :, i] = score_of(known[divergence], divergence, mode)
-        return found
+        return np.maximum(found, 0.0)  # a mean can round to a hair below the minimum
 
 
 def _codes(values: npt.ArrayLike) -> IntArray:
@@ -192,21 +190,20 @@ def _as_high(null: FloatArray, seen: float | FloatArray) -> npt.NDArray[np.float
 
 
 def _interval(
-    score: float, again: FloatArray, excesses: FloatArray, clusters: int, confidence: float, rooted: bool
+    scores: FloatArray, again: FloatArray, clusters: int, confidence: float, *, rooted: bool
 ) -> tuple[float, float]:
-    """Return the interval of the mean score from its redrawn values and the excess of every clustering."""
-    centre, values, slope = score, again, 1.0
+    """Return the interval of the mean score from every clustering's score and the mean scores of redrawn instances."""
+    centre, starts = float(scores.mean()), len(scores)
     if rooted:
-        centre, values = score**0.5, np.sqrt(again)
-        slope = 0.5 / max(centre, 1e-9)
-    starts = len(excesses)
-    parts = [(float(values.var(ddof=1)), max(1, clusters - 1))]
+        centre, scores, again = centre**0.5, np.sqrt(scores), np.sqrt(again)
+    parts = [(float(again.var(ddof=1)), max(1, clusters - 1))]
     if starts > 1:
-        parts.append((slope**2 * float(excesses.var(ddof=1)) / starts, starts - 1))
+        parts.append((float(scores.var(ddof=1)) / starts, starts - 1))
     variance = sum(part for part, _ in parts)
     if variance == 0:
-        return score, score
-    freedom = variance**2 / sum(part**2 / terms for part, terms in parts)
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * variance**0.5
+        half = 0.0
+    else:
+        freedom = variance**2 / sum(part**2 / terms for part, terms in parts)
+        half = float(stdtrit(freedom, (1 + confidence) / 2)) * variance**0.5
     low, high = centre - half, centre + half
     return (max(0.0, low) ** 2, high**2) if rooted else (low, high)

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from cuecard.audits.cluster_confidence import BIASED
+from cuecard.audits.cluster_findings import disagreement, giant_cluster
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
@@ -68,8 +70,6 @@ def _made(card: Card, summary: dict[str, Any]) -> str:
 
 
 def _verdict(card: Card, summary: dict[str, Any]) -> str:
-    from cuecard.audits.cluster_findings import disagreement, giant_cluster
-
     chance = f"{summary['null_mean']:.2f} with shuffled labels"
     caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, _texts(card, summary))
     if summary["p_value"] > summary["alpha"]:
@@ -178,11 +178,23 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 "Confidence in training",
                 chart("confidence"),
                 alt="Histograms of training confidence inside and outside biased clusters.",
-                caption="Blue: examples of biased clusters. Grey: all others. Each adds up to 100 %.",
+                caption=_confidence_caption(tables["cluster_confidence"]),
                 wide=False,
             )
         )
     return shown
+
+
+def _confidence_caption(histogram: pl.DataFrame) -> str:
+    inside, outside = int(histogram["biased"].sum()), int(histogram["other"].sum())
+    if not inside:
+        return (
+            f"No cluster diverges by more than {BIASED}, so all {numbers.count(outside)} examples are grey."
+        )
+    return (
+        f"Blue: the {numbers.count(inside)} examples of clusters that diverge by more than {BIASED}. Grey: the "
+        f"{numbers.count(outside)} others. Each adds up to 100 %."
+    )
 
 
 def _sweep_caption(sweep: pl.DataFrame) -> str:
