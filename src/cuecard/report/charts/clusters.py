@@ -29,7 +29,7 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
     """Return the sentences in two dimensions; clusters above the threshold are large (PECO, Figure 1)."""
     threshold = threshold_slider([tables["clusters"]])
     layers = map_layers(tables, labels)
-    layers[1] = layers[1].add_params(threshold)
+    layers[0] = layers[0].add_params(threshold)
     return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
 
 
@@ -44,7 +44,7 @@ def threshold_slider(clusters: Sequence[pl.DataFrame]) -> Any:
 
 
 def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix: str = "") -> list[Any]:
-    """Return small points, large points and names; they read the parameter `threshold`."""
+    """Return points and names; both read the parameter `threshold`, above which a cluster stands out."""
     names = [display_text(label, 60) for label in labels]
     points, clusters = tables["cluster_map"], tables["clusters"]
     about = {row["cluster"]: row for row in clusters.iter_rows(named=True)}
@@ -52,7 +52,7 @@ def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix
     chosen = alt.selection_point(fields=["label"], bind="legend", name=f"map_label{suffix}")
     zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name=f"zoom_map{suffix}")
     base = (
-        alt.Chart(inline(_map_points(points)))
+        alt.Chart(inline(_map_points(points, about)))
         .transform_lookup(
             lookup="cluster",
             from_=alt.LookupData(
@@ -73,19 +73,22 @@ def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix
             ],
         )
     )
-    mark = {"filled": True, "strokeWidth": 0, "clip": True}
-    small = base.transform_filter("!(datum.divergence > threshold)").mark_point(size=13, **mark)
-    large = base.transform_filter("datum.divergence > threshold").mark_point(size=62, **mark)
-    return [
-        small.encode(opacity=alt.condition(chosen, alt.value(0.42), alt.value(0.04))),
-        large.encode(opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.04))).add_params(
-            zoom, chosen
+    # One layer, and no description per point: both halve what a move of the slider costs with many points.
+    stands_out = "datum.divergence > threshold"
+    drawn = base.mark_point(filled=True, strokeWidth=0, clip=True, aria=False).encode(
+        size=alt.condition(stands_out, alt.value(62), alt.value(13)),
+        opacity=alt.condition(
+            chosen,
+            alt.value(alt.expr(f"{stands_out} ? 0.72 : 0.42")),
+            alt.value(0.04),
         ),
-        *_map_names(points, about),
-    ]
+    )
+    return [drawn.add_params(zoom, chosen), *_map_names(points, about)]
 
 
-def _map_points(points: pl.DataFrame) -> list[dict[str, Any]]:
+def _map_points(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points, those of the clusters that diverge most last: they are drawn over the others."""
+    far = pl.col("cluster").replace_strict({key: row["divergence_l2"] for key, row in about.items()})
     return [
         {
             "x": round(row["x"], 2),
@@ -94,7 +97,7 @@ def _map_points(points: pl.DataFrame) -> list[dict[str, Any]]:
             "cluster": row["cluster"],
             "text": display_text(row["text"], 110),
         }
-        for row in points.iter_rows(named=True)
+        for row in points.sort(far, maintain_order=True).iter_rows(named=True)
     ]
 
 
