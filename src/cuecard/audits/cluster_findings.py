@@ -79,7 +79,8 @@ def _verdict(
         # Sets that repeat each text with every label (counterfactual or symmetric ones) are flatter than chance.
         spread = "more evenly than" if summary["peco_exact_l2"] < summary["null_low"] else "as"
         text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
-        title = "No region of meaning leans to a label"
+        clearly = "" if clusterings_agree(summary, alpha) else "clearly "
+        title = f"No region of meaning {clearly}leans to a label"
         return Finding("clusters", "info", title, text + caveats, value=0.0, n=total)
     touched = int(leaning["size"].sum()) / total
     severity: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
