@@ -14,9 +14,10 @@ import pytest
 from cuecard.analysis import Skip
 from cuecard.audits import Clusters
 from cuecard.audits.cluster_confidence import confidence_histogram
+from cuecard.audits.cluster_findings import clusterings_agree, disagreement, giant_cluster
 from cuecard.audits.cluster_scores import Labelled, sweep_table
 from cuecard.audits.cluster_table import characteristic_words
-from cuecard.audits.clustering import default_k, k_means, principal_components
+from cuecard.audits.clustering import clusterings, default_k, principal_components
 from cuecard.card import audit, load_card, save_card
 from cuecard.data import Instances, load
 from cuecard.errors import InputError, UsageError
@@ -172,6 +173,77 @@ def test_the_sweep_states_how_many_clusters_are_left_and_how_many_components_the
     assert sweep["peco_exact_l2"][0] == sweep["peco_exact_l2"][2]
 
 
+def test_a_setting_of_the_sweep_never_has_two_numbers() -> None:
+    result = Clusters(k=25, map="none", restarts=3).run(pairs(400, leak=0.6))
+    sweep, summary = result.tables["cluster_sweep"], result.summary
+    headline = sweep.filter("headline").row(0, named=True)
+    assert headline["k"] == summary["k_asked"] == 25
+    assert headline["clusters"] == result.tables["cluster_starts"]["clusters"].min()
+    assert headline["starts"] == 3
+    for name in ("peco_exact_l2", "null_mean", "excess", "p_value"):
+        assert headline[name] == summary[name]
+    assert sweep.select("k", "components").is_unique().all()
+
+
+def test_the_score_is_the_mean_over_starts_and_the_tightest_is_shown() -> None:
+    result = Clusters(k=8, sweep=False, map="none", restarts=4).run(pairs(500, leak=0.5))
+    starts, summary = result.tables["cluster_starts"], result.summary
+    assert starts.height == summary["starts"] == 4
+    assert starts["spread"].is_sorted()
+    assert starts["peco_exact_l2"].mean() == pytest.approx(summary["peco_exact_l2"])
+    divergences = result.tables["clusters"]["divergence_l2"]
+    shown = 100 * (divergences.mean() - divergences.min())  # type: ignore[operator]
+    assert starts["peco_exact_l2"][0] == pytest.approx(shown)
+    assert summary["excess_by_start"] == starts["excess"].to_list()
+    assert summary["largest_cluster"] == result.tables["clusters"]["size"].max() / 500  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("p", "alone", "agree", "said"),
+    [
+        (0.01, 10, True, ""),
+        (0.01, 9, True, "9 of 10 are significant"),
+        (0.01, 4, False, "4 of 10 are significant, with an excess from 0.15 to 1.23"),
+        (0.30, 0, True, ""),
+        (0.30, 4, False, "4 of 10 are significant"),
+    ],
+)
+def test_clusterings_that_disagree_are_told(p: float, alone: int, agree: bool, said: str) -> None:
+    summary = {"p_value": p, "starts": 10, "starts_significant": alone, "excess_by_start": [0.15, 1.23]}
+    assert clusterings_agree(summary, 0.05) == agree
+    assert said in disagreement(summary, 0.05)
+    assert bool(said) == bool(disagreement(summary, 0.05))
+
+
+def test_a_verdict_on_which_starts_disagree_is_hedged() -> None:
+    # A weak leak in many small clusters: together the starts see it, alone some do not.
+    for seed in range(12):
+        result = Clusters(k=40, sweep=False, map="none").run(pairs(600, leak=0.25, seed=seed))
+        if result.summary["p_value"] <= 0.05 and not clusterings_agree(result.summary, 0.05):
+            break
+    else:
+        pytest.fail("no set on which the starts disagree")
+    verdict = result.findings[0]
+    assert verdict.severity == "low"
+    assert "may lean" in verdict.title
+    assert "The clusterings differ" in verdict.text
+
+
+def test_one_giant_cluster_is_warned_about() -> None:
+    data = pairs(300)
+    # Two in three texts share their words, in an order of their own, so nothing tells them apart.
+    alike = (
+        pl.when(pl.Series(np.arange(300) % 3 > 0)).then(pl.lit("it is so")).otherwise(pl.col("hypothesis"))
+    )
+    result = Clusters(k=5, **QUICK).run(
+        Instances(data.table.with_columns(hypothesis=alike), "pair", data.labels)
+    )
+    assert result.summary["largest_cluster"] >= 2 / 3
+    assert "One cluster holds 6" in result.findings[0].text
+    assert "--embed minilm" in result.findings[0].text
+    assert giant_cluster({"largest_cluster": 0.2, "embedding": "tfidf"}, "texts") == ""
+
+
 def test_choices_are_shuffled_within_their_question() -> None:
     texts, topics = sentences(800, 3)
     rng = np.random.default_rng(0)
@@ -305,7 +377,7 @@ def test_clusters_are_numbered_by_size() -> None:
     rng = np.random.default_rng(0)
     centres = np.eye(3, 5) * 20
     points = (np.repeat(centres, [10, 60, 30], axis=0) + rng.normal(size=(100, 5))).astype(np.float32)
-    found = k_means(points, np.ones(100, dtype=np.int64), 3, restarts=2, seed=0)
+    found = clusterings(points, np.ones(100, dtype=np.int64), 3, starts=2, seed=0)[0]
     assert np.bincount(found.clusters).tolist() == [60, 30, 10]
 
 
@@ -332,7 +404,7 @@ def test_clusters_too_small_to_tell_go_to_their_neighbours() -> None:
     rng = np.random.default_rng(0)
     groups = np.repeat(np.eye(4, 6) * 30, [50, 40, 30, 3], axis=0)
     points = (groups + rng.normal(size=groups.shape)).astype(np.float32)
-    found = k_means(points, np.ones(len(points), dtype=np.int64), 4, restarts=4, seed=0)
+    found = clusterings(points, np.ones(len(points), dtype=np.int64), 4, starts=4, seed=0)[0]
     assert sorted(np.bincount(found.clusters).tolist())[0] >= 30
     assert len(np.unique(found.clusters)) == 3
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from threadpoolctl import threadpool_limits
 
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models import embed, sentence_encoder
@@ -206,3 +207,13 @@ def test_retrained_weights_never_meet_old_vectors(tmp_path: Path) -> None:
         )
     model.save_pretrained(folder, safe_serialization=True)
     assert not np.allclose(before, embed(pl.Series(SENTENCES), str(folder))[0], atol=1e-3)
+
+
+def test_the_number_of_threads_does_not_change_a_bit() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(3000)]
+    texts = pl.Series([" ".join(rng.choice(words, 9)) for _ in range(3000)])
+    with threadpool_limits(limits=1):
+        alone = lexical_embedding(texts)
+    with threadpool_limits(limits=2):
+        np.testing.assert_array_equal(lexical_embedding(texts), alone)

@@ -73,6 +73,36 @@ def test_a_leaking_set_is_said_to_differ_and_shows_everything(leaking: Card) -> 
     assert "sleep" in view.tables[0].rows[0][0]
 
 
+def test_the_sweep_is_a_table_too_with_what_became_of_each_setting(leaking: Card) -> None:
+    view = section_view(leaking, "clusters")
+    table = next(table for table in view.tables if table.title == "Other settings")
+    assert [column.title for column in table.columns][:4] == ["k", "Clusters", "Components", "Starts"]
+    assert len(table.rows) == leaking.tables["cluster_sweep"].height
+    chart = next(chart for chart in view.charts if chart.title == "Does it depend on the settings?")
+    assert "framed" in chart.caption
+    assert "10 above" in chart.caption
+    drawn = json.dumps(chart.draw().to_dict())
+    assert '"headline": true' in drawn
+    assert "clusters left" in drawn
+
+
+def test_clusterings_that_disagree_and_a_giant_cluster_are_said(leaking: Card) -> None:
+    card = leaking.model_copy(deep=True)
+    card._tables = dict(leaking.tables)
+    card["clusters"].summary.update(starts_significant=4, largest_cluster=0.52)
+    view = section_view(card, "clusters")
+    assert "4 of 10 are significant" in view.lead[1]
+    assert "One cluster holds 52" in view.lead[1]
+    assert "4 of 10 starts are significant alone" in view.notes[0]
+
+
+def test_the_confidence_histogram_says_how_many_examples_it_compares(leaking: Card) -> None:
+    counts = leaking.tables["cluster_confidence"]
+    chart = next(c for c in section_view(leaking, "clusters").charts if c.title == "Confidence in training")
+    assert f"the {counts['biased'].sum()} examples" in chart.caption
+    assert f"the {counts['other'].sum()} others" in chart.caption
+
+
 def test_a_clean_set_is_said_to_hold(tmp_path: Path) -> None:
     view = section_view(made_card(tmp_path, leak=False), "clusters")
     assert "That holds here" in view.lead[1]
@@ -112,3 +142,29 @@ def test_a_browser_draws_every_chart_and_hostile_texts_never_run(tmp_path: Path)
     assert dom.count('data-chart="') == dom.count('data-state="drawn"') == 6
     assert "<canvas" in dom
     assert 'type="range"' in dom
+
+
+def test_a_map_of_fifty_thousand_points_stays_small_enough_to_open(leaking: Card, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n = 50_000
+    points = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)],
+            "x": rng.normal(size=n) * 40,
+            "y": rng.normal(size=n) * 40,
+            "cluster": rng.integers(0, leaking["clusters"].summary["k"], n),
+            "label": rng.choice(leaking.dataset.labels, n),
+            "text": [
+                f"A man in a blue shirt number {i} is standing on a ladder cleaning a window."
+                for i in range(n)
+            ],
+        }
+    )
+    small = write_report(leaking, tmp_path / "small.html").stat().st_size
+    crowded = leaking.model_copy()
+    crowded._tables = {**leaking.tables, "cluster_map": points}
+    large = write_report(crowded, tmp_path / "large.html").stat().st_size
+    assert large - small > 3_000_000  # the points are there
+    # The chart library is most of a small report; a point costs what it says, not what it weighs in a table.
+    assert large - small < 9_000_000
+    assert large < 10_000_000

@@ -14,7 +14,6 @@ from scipy.stats import entropy, kstest
 from cuecard.stats.peco import (
     _shuffled_tables,
     cluster_divergence,
-    excess_interval,
     peco,
     peco_curve,
     peco_interval,
@@ -204,50 +203,6 @@ def test_groups_of_another_length_are_refused() -> None:
         peco_null([0, 1, 0], [0, 0, 1], groups=[0, 1])
 
 
-def choices_in_clusters(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Questions with two choices, the right one more often in an even cluster."""
-    clusters = rng.integers(0, 6, (n, 2))
-    odds = np.where(clusters % 2 == 0, 3.0, 1.0)
-    second = rng.random(n) < odds[:, 1] / odds.sum(axis=1)
-    labels = np.stack([second, ~second], axis=1).astype(int)
-    return labels.ravel(), clusters.ravel(), np.repeat(np.arange(n), 2)
-
-
-@pytest.mark.parametrize("mode", ["exact", "released"])
-def test_the_interval_of_the_excess_covers_the_expected_excess(mode) -> None:
-    rng = np.random.default_rng(0)
-    # As many sentences per cluster as the audit aims at; with a handful of clusters coverage is lower, as documented.
-    shares = np.linspace(0.2, 0.8, 20)
-    clusters = np.repeat(np.arange(20), 100)
-    found = []
-    for i in range(150):
-        labels = (rng.random(2000) < shares[clusters]).astype(int)
-        null = peco_null(labels, clusters, mode=mode, permutations=50, seed=i)
-        low, high = excess_interval(labels, clusters, null.null_mean, mode=mode, draws=300, seed=i)
-        found.append((null.excess, low, high))
-    excess, low, high = np.array(found).T
-    covered = ((low <= excess.mean()) & (excess.mean() <= high)).mean()
-    assert covered > 0.88
-
-
-def test_whole_groups_are_redrawn_where_labels_depend_on_each_other() -> None:
-    rng = np.random.default_rng(1)
-    found = []
-    for i in range(150):
-        labels, clusters, groups = choices_in_clusters(400, rng)
-        null = peco_null(labels, clusters, groups=groups, permutations=50, seed=i)
-        low, high = excess_interval(labels, clusters, null.null_mean, groups=groups, draws=200, seed=i)
-        found.append((null.excess, low, high))
-    excess, low, high = np.array(found).T
-    assert 0.88 < ((low <= excess.mean()) & (excess.mean() <= high)).mean() <= 1
-    # The same rows twice as a group carry no more information than once: the interval must not shrink.
-    twice = [np.concatenate([part, part]) for part in (labels, clusters, groups)]
-    alone = excess_interval(labels, clusters, 0.0, groups=groups, seed=0)
-    assert excess_interval(twice[0], twice[1], 0.0, groups=twice[2], seed=0) == pytest.approx(alone)
-    loose = excess_interval(twice[0], twice[1], 0.0, seed=0)
-    assert loose[1] - loose[0] < alone[1] - alone[0]
-
-
 def test_whole_weights_give_the_score_of_repeated_sentences():
     rng = np.random.default_rng(0)
     labels, clusters, times = rng.integers(0, 3, 200), rng.integers(0, 5, 200), rng.integers(1, 4, 200)
@@ -294,20 +249,3 @@ def test_choices_are_shuffled_within_questions_under_weights_too():
         found = peco_null(right, clusters, groups=groups, weights=weights, permutations=39, seed=i)
         small += found.p_value <= 0.05
     assert small <= 12
-
-
-def test_the_interval_of_the_weighted_excess_covers_the_excess_of_the_weighted_world():
-    rng = np.random.default_rng(4)
-    shares = np.array([[0.7, 0.3], [0.5, 0.5], [0.4, 0.6], [0.55, 0.45], [0.3, 0.7]] * 4)
-    mean = shares.mean(axis=0)
-    values = ((shares - mean) ** 2).sum(axis=1)
-    truth = 100 * (values.mean() - values.min())
-    covered = 0
-    for i in range(150):
-        clusters = np.repeat(np.arange(20), 150)
-        labels = (rng.random(3000) > shares[clusters, 0]).astype(int)
-        weights = rng.lognormal(0, 0.6, 3000)
-        null = peco_null(labels, clusters, weights=weights, permutations=30, seed=i)
-        low, high = excess_interval(labels, clusters, null.null_mean, weights=weights, draws=200, seed=i)
-        covered += low <= truth <= high
-    assert covered / 150 >= 0.86

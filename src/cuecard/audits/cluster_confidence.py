@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 
+from cuecard.audits.cluster_files import read_table
 from cuecard.errors import InputError
 
 #: A cluster counts as biased above this divergence, as in the paper.
@@ -17,24 +15,7 @@ BINS = 20
 
 def read_dynamics(path: str) -> pl.DataFrame:
     """Return the table of training dynamics in a file: at least example_id and confidence."""
-    file = Path(path)
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".parquet": pl.read_parquet,
-        ".csv": pl.read_csv,
-        ".jsonl": pl.read_ndjson,
-    }
-    if file.suffix not in readers:
-        raise InputError(f"{path}: training dynamics are read from {', '.join(readers)} files.")
-    try:
-        table = readers[file.suffix](file)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: cannot be read as training dynamics ({error}).") from None
-    missing = {"example_id", "confidence"} - set(table.columns)
-    if missing:
-        raise InputError(
-            f"{path}: training dynamics need the columns example_id and confidence; found {', '.join(table.columns)}."
-        )
-    return table
+    return read_table(path, ("example_id", "confidence"), "training dynamics")
 
 
 def confidence_histogram(

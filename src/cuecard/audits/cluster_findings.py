@@ -16,6 +16,10 @@ NOTABLE_GAIN = 0.10
 MOST_FINDINGS = 6
 EXAMPLES_PER_FINDING = 3
 WORDS_IN_TITLE = 3
+#: A verdict is hedged unless this share of the clusterings supports it by itself.
+MOST_STARTS = 0.75
+#: A cluster with a third of all sentences is what is left over, not a region.
+GIANT = 1 / 3
 
 
 def notable(clusters: pl.DataFrame) -> pl.DataFrame:
@@ -68,13 +72,16 @@ def _verdict(
     _, many = texts_named(data, scope)
     measured = (
         f"PECO is {summary['peco_exact_l2']:.2f}, and {summary['null_mean']:.2f} when labels are shuffled "
-        f"(p = {summary['p_value']:.2g})"
+        f"(p = {summary['p_value']:.2g}, mean of {count(summary['starts'], 'clustering')})"
     )
+    caveats = disagreement(summary, alpha) + giant_cluster(summary, many)
     if summary["p_value"] > alpha:
         # Sets that repeat each text with every label (counterfactual or symmetric ones) are flatter than chance.
         spread = "more evenly than" if summary["peco_exact_l2"] < summary["null_low"] else "as"
         text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
-        return Finding("clusters", "info", "No region of meaning leans to a label", text, value=0.0, n=total)
+        clearly = "" if clusterings_agree(summary, alpha) else "clearly "
+        title = f"No region of meaning {clearly}leans to a label"
+        return Finding("clusters", "info", title, text + caveats, value=0.0, n=total)
     touched = int(leaning["size"].sum()) / total
     severity: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
     text = f"{measured}, an excess of {summary['excess']:.2f}."
@@ -88,7 +95,38 @@ def _verdict(
     else:
         text += f" No single cluster leans to a label by {100 * NOTABLE_GAIN:.0f} points or more."
     title = f"Regions of meaning lean to a label: {many} alone tell"
-    return Finding("clusters", severity, title, text, value=touched, n=total)
+    if not clusterings_agree(summary, alpha):
+        severity, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
+    return Finding("clusters", severity, title, text + caveats, value=touched, n=total)
+
+
+def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:
+    """Return whether most starts of k-means, each by itself, say what all of them together say."""
+    share = float(summary["starts_significant"] / summary["starts"])
+    return share >= MOST_STARTS if summary["p_value"] <= alpha else share <= 1 - MOST_STARTS
+
+
+def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
+    """Return a sentence about the starts of k-means that say otherwise than all together; empty if none does."""
+    alone, starts = summary["starts_significant"], summary["starts"]
+    if alone == (starts if summary["p_value"] <= alpha else 0):
+        return ""
+    excesses = summary["excess_by_start"]
+    return (
+        f" The clusterings differ: by themselves, {alone} of {starts} are significant, with an excess from "
+        f"{min(excesses):.2f} to {max(excesses):.2f}."
+    )
+
+
+def giant_cluster(summary: Mapping[str, Any], many: str) -> str:
+    """Return a warning if one cluster holds so much of the set that it is no region of meaning; else nothing."""
+    if summary["largest_cluster"] < GIANT:
+        return ""
+    other = " Try --embed minilm." if summary["embedding"] == "tfidf" else ""
+    return (
+        f" One cluster holds {percent(summary['largest_cluster'], 0)} of the {many}: the embedding tells these hardly "
+        f"apart, and a leak among them would not show.{other}"
+    )
 
 
 def _cluster(

@@ -27,6 +27,12 @@ class Clustering:
 
     clusters: npt.NDArray[np.int64]
     distances: npt.NDArray[np.float32]
+    spread: float
+    """Sum of the squared distances of all sentences: what k-means makes small."""
+
+    def of_instances(self, codes: npt.NDArray[np.int64]) -> Clustering:
+        """Return the clustering of instances from that of their distinct texts."""
+        return Clustering(self.clusters[codes], self.distances[codes], self.spread)
 
 
 def default_k(n: int) -> tuple[int, str]:
@@ -54,10 +60,8 @@ def principal_components(
         return np.ascontiguousarray(centred @ axes.astype(np.float32))
 
 
-def k_means(
-    points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, restarts: int, seed: int
-) -> Clustering:
-    """Return at most k clusters of points that stand for `weights` sentences each, none very small."""
+def k_means(points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed: int) -> Clustering:
+    """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import pairwise_distances_argmin_min
 
@@ -66,7 +70,7 @@ def k_means(
     if len(points) > MOST_FITTED:
         fitted = np.sort(rng.choice(len(points), MOST_FITTED, replace=False))
     with threadpool_limits(limits=1):
-        model = KMeans(k, n_init=restarts, random_state=seed).fit(
+        model = KMeans(k, n_init=1, random_state=seed).fit(
             points[fitted], sample_weight=weights[fitted].astype(np.float32)
         )
         centres = model.cluster_centers_
@@ -76,6 +80,16 @@ def k_means(
             if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
                 break
             centres = np.delete(centres, sizes.argmin(), axis=0)
-    rank = np.empty(len(centres), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(centres))
-    return Clustering(rank[assigned], distances.astype(np.float32))
+    rank = np.full(len(centres), -1, dtype=np.int64)
+    used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+    rank[used] = np.arange(len(used))
+    spread = float(weights @ distances.astype(np.float64) ** 2)
+    return Clustering(rank[assigned], distances.astype(np.float32), spread)
+
+
+def clusterings(
+    points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, starts: int, seed: int
+) -> list[Clustering]:
+    """Return what so many seeded starts of k-means find, the tightest clustering first."""
+    found = [k_means(points, weights, k, seed=seed + i) for i in range(starts)]
+    return sorted(found, key=lambda clustering: clustering.spread)

@@ -18,8 +18,11 @@ from cuecard.audits.cluster_scores import (
     SWEEP_K,
     Labelled,
     curve_table,
-    excess_by_start,
-    score_rows,
+    over_starts,
+    score_table,
+    start_summary,
+    start_table,
+    sweep_row,
     sweep_table,
 )
 from cuecard.audits.cluster_table import characteristic_words, cluster_table, example_table
@@ -27,8 +30,8 @@ from cuecard.audits.clustering import (
     LEAST_SENTENCES,
     Clustering,
     FloatMatrix,
+    clusterings,
     default_k,
-    k_means,
     principal_components,
 )
 from cuecard.data import TASKS, Instances, Task
@@ -36,6 +39,7 @@ from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
+from cuecard.stats.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, guess_language, suggested_tokeniser, tokenise
 from cuecard.text.transformations import check_transformation, transformed
 
@@ -52,10 +56,10 @@ class Clusters:
     test split is analysed where there is one, else train.
 
     Args:
-        embed: "tfidf" (needs nothing), "minilm", or the folder of a transformer checkpoint.
+        embed: "tfidf" (needs nothing), "minilm", or the folder of a trained model or a transformer checkpoint.
         k: number of clusters; by default 50, fewer for sets below 5,000 sentences.
         components: principal components kept before clustering; 0 keeps all.
-        restarts: k-means starts, of which the best is taken.
+        restarts: k-means starts. The score is the mean over all of them; the tightest one is shown.
         permutations: shuffles of the labels that make the null distribution.
         transformations: ways to change the texts before embedding whose scores are compared with the original's:
             "shuffled_words", "masked_nouns", "masked_function_words".
@@ -79,7 +83,7 @@ class Clusters:
     embed: str = "tfidf"
     k: int | None = None
     components: int = 50
-    restarts: int = 4
+    restarts: int = 10
     permutations: int = 200
     transformations: tuple[str, ...] = ()
     map: MapMethod = "tsne"
@@ -119,17 +123,17 @@ class Clusters:
         texts = scoped_texts(part, self.scope)
         language = self.language or guess_language(texts)
         tokens = self.tokens or suggested_tokeniser(language)
-        vectors, codes = embed(texts, self.embed, tokens=tokens, seed=self.seed)
+        vectors, codes = embed(
+            texts, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope)
+        )
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
-        k, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
+        asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
         points = principal_components(vectors, weights, self.components)
-        found = k_means(points, weights, k, restarts=self.restarts, seed=self.seed)
-        clusters, distances = _numbered(found, codes)
-        if clusters.max() + 1 < k:
-            why_k += (
-                f"; {k - int(clusters.max()) - 1} with fewer than {LEAST_SENTENCES} sentences were merged"
-            )
-            k = int(clusters.max()) + 1
+        found = self._clusterings(points, weights, codes, asked)
+        clusters, distances = found[0].clusters, found[0].distances
+        k = int(clusters.max()) + 1
+        if k < asked:
+            why_k += f"; {asked - k} with fewer than {LEAST_SENTENCES} sentences were merged"
         labelled = Labelled(
             part.label_codes,
             part.example_codes if part.grouped else None,
@@ -137,18 +141,18 @@ class Clusters:
             self.seed,
             row_weights,
         )
-        words = characteristic_words(
-            tokenise(texts, tokens), clusters, int(clusters.max()) + 1, language=language
-        )
+        words = characteristic_words(tokenise(texts, tokens), clusters, k, language=language)
         table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
         examples = example_table(part, texts, clusters, distances, seed=self.seed)
-        scores = score_rows(labelled, clusters)
-        summary = self._summary(part, table, scores, k, why_k, points.shape[1], len(vectors), tokens)
-        summary["excess_by_start"] = excess_by_start(labelled, points, weights, codes, k)
+        scores = over_starts(labelled, found)
+        starts = start_table(found, scores[0])
+        summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
+        summary |= {"k": k, "k_asked": asked, **start_summary(starts, self.alpha)}
         tables = {
             "clusters": table,
             "cluster_examples": examples,
-            "cluster_scores": pl.DataFrame(scores),
+            "cluster_scores": score_table(scores),
+            "cluster_starts": starts,
             "cluster_curve": curve_table(labelled, clusters),
         }
         if self.sweep:
@@ -157,14 +161,15 @@ class Clusters:
                 vectors,
                 weights,
                 codes,
-                k=(*SWEEP_K, k),
+                k=(*SWEEP_K, asked),
                 components=(*SWEEP_COMPONENTS, self.components),
+                headline=sweep_row(asked, min(self.components, vectors.shape[1]), found, scores[0]),
             )
         if self.map != "none":
             tables["cluster_map"] = self._map(part, texts, points, codes, clusters)
         if self.transformations:
             tables["cluster_transformations"] = self._transformed(
-                texts, labelled, scores, k, tokens, language
+                part, texts, labelled, scores[0], asked, tokens, language
             )
         about = _about_examples(part, clusters)
         if self.dynamics:
@@ -209,8 +214,7 @@ class Clusters:
         self,
         part: Instances,
         table: pl.DataFrame,
-        scores: list[dict[str, Any]],
-        k: int,
+        scores: list[PecoStarts],
         why_k: str,
         components: int,
         distinct: int,
@@ -219,16 +223,15 @@ class Clusters:
         exact = scores[0]
         leaning = notable(table)
         return {
-            "k": k,
             "components": components,
-            **{f"peco_{row['mode']}_{row['divergence']}": row["score"] for row in scores},
-            "null_mean": exact["null_mean"],
-            "null_low": exact["null_low"],
-            "null_high": exact["null_high"],
-            "excess": exact["excess"],
-            "excess_low": exact["low"],
-            "excess_high": exact["high"],
-            "p_value": exact["p_value"],
+            **{f"peco_{row.mode}_{row.divergence}": row.score for row in scores},
+            "null_mean": exact.null_mean,
+            "null_low": exact.null_low,
+            "null_high": exact.null_high,
+            "excess": exact.excess,
+            "excess_low": exact.low,
+            "excess_high": exact.high,
+            "p_value": exact.p_value,
             "why_k": why_k,
             "embedding": self.embed,
             "tokens": tokens,
@@ -266,23 +269,35 @@ class Clusters:
 
     def _transformed(
         self,
+        part: Instances,
         texts: pl.Series,
         labelled: Labelled,
-        original: list[dict[str, Any]],
+        original: PecoStarts,
         k: int,
         tokens: str,
         language: str,
     ) -> pl.DataFrame:
-        rows = [{"transformation": "original", **original[0]}]
+        scores = [original]
         for name in self.transformations:
             changed = transformed(texts, name, language=language, seed=self.seed)
-            vectors, codes = embed(changed, self.embed, tokens=tokens, seed=self.seed)
+            vectors, codes = embed(
+                changed, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope, changed)
+            )
             weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
             points = principal_components(vectors, weights, self.components)
             few = min(k, len(np.unique(points, axis=0)))
-            found = k_means(points, weights, few, restarts=self.restarts, seed=self.seed)
-            rows.append({"transformation": name, **score_rows(labelled, _numbered(found, codes)[0])[0]})
-        return pl.DataFrame(rows).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
+            found = self._clusterings(points, weights, codes, few)
+            scores += over_starts(labelled, found, all_scores=False)
+        names = pl.Series("transformation", ["original", *self.transformations])
+        table = score_table(scores).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
+        return table.insert_column(0, names)
+
+    def _clusterings(
+        self, points: FloatMatrix, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
+    ) -> list[Clustering]:
+        """Return the clusterings of all instances, the tightest first: that is the one shown."""
+        found = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
+        return [clustering.of_instances(codes) for clustering in found]
 
 
 def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
@@ -293,12 +308,18 @@ def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
     return data.table[scope].fill_null("")
 
 
-def _numbered(
-    found: Clustering, codes: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return cluster and distance of every instance, clusters numbered without gaps."""
-    clusters = found.clusters[codes]
-    return np.unique(clusters, return_inverse=True)[1].astype(np.int64), found.distances[codes]
+def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
+    """Return the instances as a trained model shall read them: the text in its place, the other one empty.
+
+    Changed texts of both together stand in the place of the hypothesis.
+    """
+    if scope == "both" and texts is None:
+        return data
+    place, other = ("premise", "hypothesis") if scope == "premise" else ("hypothesis", "premise")
+    columns = [(scoped_texts(data, scope) if texts is None else texts).alias(place)]
+    if data.task != "text":
+        columns.append(pl.repeat("", len(data), eager=True).alias(other))
+    return replace(data, table=data.table.with_columns(columns))
 
 
 def _about_examples(part: Instances, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:

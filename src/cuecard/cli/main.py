@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import audit, compare, datasets, debias, demo, explain, probe, report, stress
+from cuecard.cli import audit, compare, datasets, debias, demo, explain, peco, probe, report, stress
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2
@@ -53,6 +53,7 @@ app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("stress", epilog=stress.EXAMPLES)(stress.stress)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("report", epilog=report.EXAMPLES)(report.report)
+app.command("peco", epilog=peco.EXAMPLES)(peco.peco)
 app.command("datasets", epilog=datasets.EXAMPLES)(datasets.datasets)
 
 

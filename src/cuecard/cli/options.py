@@ -94,7 +94,30 @@ EmbedOption = Annotated[
     typer.Option(
         "--embed",
         metavar="NAME|PATH",
-        help="How texts become vectors for clusters: tfidf, minilm, or the folder of a transformer checkpoint.",
+        help="How texts become vectors for clusters: tfidf, minilm, or the folder of a trained model or checkpoint.",
+    ),
+]
+MapOption = Annotated[
+    Literal["tsne", "opentsne", "umap", "pca", "none"],
+    typer.Option("--map", help="How the clusters are laid out in two dimensions."),
+]
+MapSizeOption = Annotated[
+    int, typer.Option("--map-size", min=10, help="Sentences on the map of clusters; more are sampled.")
+]
+TransformOption = Annotated[
+    str | None,
+    typer.Option(
+        "--transform",
+        metavar="A,B",
+        help="Score clusters again after shuffled_words, masked_nouns or masked_function_words.",
+    ),
+]
+DynamicsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--dynamics",
+        metavar="FILE",
+        help="Training dynamics (example_id, confidence), compared inside and outside biased clusters.",
     ),
 ]
 MinCountOption = Annotated[

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.models.lexical_embedding import lexical_embedding
 from cuecard.models.sentence_encoder import encode_sentences, minilm_folder
+from cuecard.models.trained_embedding import is_trained, trained_vectors
 from cuecard.registry import Registry, unknown_name
 
 FloatMatrix = npt.NDArray[np.float32]
@@ -40,17 +42,24 @@ def _minilm(texts: pl.Series, *, tokens: str, seed: int) -> FloatMatrix:
 
 
 def embed(
-    texts: pl.Series, method: str = "tfidf", *, tokens: str = "default", seed: int = 0
+    texts: pl.Series,
+    method: str = "tfidf",
+    *,
+    tokens: str = "default",
+    seed: int = 0,
+    data: Instances | None = None,
 ) -> tuple[FloatMatrix, npt.NDArray[np.int64]]:
     """Return vectors of the distinct texts, and which of them each text has.
 
     Args:
         texts: the texts; a missing one counts as empty.
-        method: "tfidf", "minilm", another registered name, or the folder of a transformer checkpoint with its
-            weights as safetensors. A sentence encoder gives the mean of its last layer; a fine-tuned classifier
-            gives what enters its last linear layer, as in PECO.
+        method: "tfidf", "minilm", another registered name, the folder of a model that was trained and saved here, or
+            the folder of a transformer checkpoint with its weights as safetensors. A sentence encoder gives the mean
+            of its last layer; a trained model or fine-tuned classifier gives what enters its last layer, as in PECO.
         tokens: tokenisation for "tfidf".
         seed: seed of what is drawn at random.
+        data: for a model trained here, the instances it reads: one per text, with equal texts read alike. Without
+            them, each text is read as a hypothesis without a premise.
     """
     texts = texts.cast(pl.String).fill_null("")
     distinct = texts.unique(maintain_order=True)
@@ -58,7 +67,24 @@ def embed(
     check_embedding(method)
     if method in EMBEDDERS.names():
         return EMBEDDERS.get(method)(distinct, tokens=tokens, seed=seed), codes
-    return encode_sentences(distinct, Path(method)), codes
+    folder = Path(method)
+    if is_trained(folder):
+        _, first = np.unique(codes, return_index=True)
+        return trained_vectors(_rows(texts) if data is None else data, folder)[first], codes
+    return encode_sentences(distinct, folder), codes
+
+
+def _rows(texts: pl.Series) -> Instances:
+    """Return the texts as hypotheses of pairs, for a model that reads instances."""
+    columns = {
+        "example_id": pl.int_range(len(texts), eager=True).cast(pl.String),
+        "position": pl.zeros(len(texts), pl.Int32, eager=True),
+        "split": pl.repeat("train", len(texts), eager=True),
+        "premise": pl.repeat("", len(texts), eager=True),
+        "hypothesis": texts,
+        "label": pl.repeat("none", len(texts), dtype=pl.Enum(["none"]), eager=True),
+    }
+    return Instances(pl.DataFrame(columns), "pair", ("none",))
 
 
 def check_embedding(method: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_matrix, diags_array
+from threadpoolctl import threadpool_limits
 
 from cuecard.text import tokenise
 
@@ -28,7 +29,8 @@ def lexical_embedding(
     rank = min(dimensions, *(side - 1 for side in weighted.shape))
     if rank < 1:
         return np.zeros((len(texts), 1), dtype=np.float32)
-    left, singular, _ = randomized_svd(weighted, rank, n_iter=4, random_state=seed)
+    with threadpool_limits(limits=1):  # the number of threads must not change the last digit
+        left, singular, _ = randomized_svd(weighted, rank, n_iter=4, random_state=seed)
     return np.asarray(left * singular, dtype=np.float32)
 
 

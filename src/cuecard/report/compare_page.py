@@ -44,22 +44,33 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
 
 def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
     """Write the charts as one page that opens offline, or as .png or .svg, and return its path."""
-    path = Path(path)
-    if path.suffix not in {".html", ".png", ".svg"}:
-        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    path = checked_path(path)
     charts = comparison_charts(cards)
     if not charts:
         raise InputError(
             "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
-    page = themed(alt.vconcat(*charts, spacing=40).resolve_scale(**apart))
+    return write_page(alt.vconcat(*charts, spacing=40).resolve_scale(**apart), path)
+
+
+def checked_path(path: str | Path) -> Path:
+    """Return the path if charts can be written in its format, else raise."""
+    path = Path(path)
+    if path.suffix not in {".html", ".png", ".svg"}:
+        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    return path
+
+
+def write_page(chart: Any, path: Path) -> Path:
+    """Write a chart as a page that opens offline, or as a picture, whole or not at all, and return its path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
         os.close(handle)
         try:
-            page.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
+            themed(chart).save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
+            os.chmod(temporary, 0o644)
             os.replace(temporary, path)
         finally:
             Path(temporary).unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from cuecard.stats.peco import (
     peco_interval,
     peco_null,
 )
+from cuecard.stats.peco_starts import PecoStarts, peco_starts
 from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
 from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
@@ -37,6 +38,7 @@ __all__ = [
     "GoodnessOfFit",
     "PecoCurve",
     "PecoNull",
+    "PecoStarts",
     "WithinExampleTest",
     "accuracy_log_p",
     "artifact_z",
@@ -62,6 +64,7 @@ __all__ = [
     "peco_curve",
     "peco_interval",
     "peco_null",
+    "peco_starts",
     "percentile_bootstrap",
     "pmi",
     "q_values",

@@ -29,7 +29,7 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
     """Return the sentences in two dimensions; clusters above the threshold are large (PECO, Figure 1)."""
     threshold = threshold_slider([tables["clusters"]])
     layers = map_layers(tables, labels)
-    layers[1] = layers[1].add_params(threshold)
+    layers[0] = layers[0].add_params(threshold)
     return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
 
 
@@ -44,7 +44,7 @@ def threshold_slider(clusters: Sequence[pl.DataFrame]) -> Any:
 
 
 def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix: str = "") -> list[Any]:
-    """Return small points, large points and names; they read the parameter `threshold`."""
+    """Return points and names; both read the parameter `threshold`, above which a cluster stands out."""
     names = [display_text(label, 60) for label in labels]
     points, clusters = tables["cluster_map"], tables["clusters"]
     about = {row["cluster"]: row for row in clusters.iter_rows(named=True)}
@@ -52,7 +52,7 @@ def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix
     chosen = alt.selection_point(fields=["label"], bind="legend", name=f"map_label{suffix}")
     zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name=f"zoom_map{suffix}")
     base = (
-        alt.Chart(inline(_map_points(points)))
+        alt.Chart(inline(_map_points(points, about)))
         .transform_lookup(
             lookup="cluster",
             from_=alt.LookupData(
@@ -73,19 +73,22 @@ def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix
             ],
         )
     )
-    mark = {"filled": True, "strokeWidth": 0, "clip": True}
-    small = base.transform_filter("!(datum.divergence > threshold)").mark_point(size=13, **mark)
-    large = base.transform_filter("datum.divergence > threshold").mark_point(size=62, **mark)
-    return [
-        small.encode(opacity=alt.condition(chosen, alt.value(0.42), alt.value(0.04))),
-        large.encode(opacity=alt.condition(chosen, alt.value(0.72), alt.value(0.04))).add_params(
-            zoom, chosen
+    # One layer, and no description per point: both halve what a move of the slider costs with many points.
+    stands_out = "datum.divergence > threshold"
+    drawn = base.mark_point(filled=True, strokeWidth=0, clip=True, aria=False).encode(
+        size=alt.condition(stands_out, alt.value(62), alt.value(13)),
+        opacity=alt.condition(
+            chosen,
+            alt.value(alt.expr(f"{stands_out} ? 0.72 : 0.42")),
+            alt.value(0.04),
         ),
-        *_map_names(points, about),
-    ]
+    )
+    return [drawn.add_params(zoom, chosen), *_map_names(points, about)]
 
 
-def _map_points(points: pl.DataFrame) -> list[dict[str, Any]]:
+def _map_points(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points, those of the clusters that diverge most last: they are drawn over the others."""
+    far = pl.col("cluster").replace_strict({key: row["divergence_l2"] for key, row in about.items()})
     return [
         {
             "x": round(row["x"], 2),
@@ -94,7 +97,7 @@ def _map_points(points: pl.DataFrame) -> list[dict[str, Any]]:
             "cluster": row["cluster"],
             "text": display_text(row["text"], 110),
         }
-        for row in points.iter_rows(named=True)
+        for row in points.sort(far, maintain_order=True).iter_rows(named=True)
     ]
 
 
@@ -178,7 +181,12 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
             "score": row["peco_exact_l2"],
             "null": row["null_mean"],
             "p": numbers.probability(row["p_value"]),
-            "text": f"{row['excess']:.1f}" + ("" if row["p_value"] <= 0.05 else " n.s."),
+            "left": row["clusters"],
+            "starts": row["starts"],
+            "headline": row["headline"],
+            "text": f"{row['excess']:.1f}"
+            + ("" if row["p_value"] <= 0.05 else " n.s.")
+            + ("" if row["clusters"] == row["k"] else f" ({row['clusters']})"),
         }
         for row in frame.iter_rows(named=True)
     ]
@@ -190,8 +198,10 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
         x=alt.X("k:N", sort=ks, title="clusters", axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("components:N", sort=dimensions, title="principal components"),
         tooltip=[
-            alt.Tooltip("k:N", title="clusters"),
+            alt.Tooltip("k:N", title="clusters asked for"),
+            alt.Tooltip("left:Q", title="clusters left"),
             alt.Tooltip("components:N", title="components"),
+            alt.Tooltip("starts:Q", title="k-means starts"),
             alt.Tooltip("score:Q", title="PECO", format=".2f"),
             alt.Tooltip("null:Q", title="with shuffled labels", format=".2f"),
             alt.Tooltip("excess:Q", title="excess", format=".2f"),
@@ -202,9 +212,11 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
     cells = base.mark_rect(style="accent", cornerRadius=3).encode(
         opacity=alt.Opacity("strength:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 0.62]), legend=None)
     )
-    return alt.layer(cells, base.mark_text(style="name", aria=False).encode(text="text:N")).properties(
-        width="container", height=alt.Step(44)
+    framed = base.transform_filter("datum.headline").mark_rect(
+        style="accent", cornerRadius=3, filled=False, strokeWidth=2.5
     )
+    text = base.mark_text(style="name", aria=False).encode(text="text:N")
+    return alt.layer(cells, framed, text).properties(width="container", height=alt.Step(44))
 
 
 def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most: int) -> Any:

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from cuecard.audits.cluster_confidence import BIASED
+from cuecard.audits.cluster_findings import disagreement, giant_cluster
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
@@ -22,10 +24,12 @@ def clusters(card: Card, section: Section) -> SectionView:
     """Return the score beside what chance gives, the map, the curve and the clusters to search."""
     summary = section.summary
     return SectionView(
-        lead=[_made(card, summary), _verdict(summary)],
+        lead=[_made(card, summary), _verdict(card, summary)],
         figures=[
             KeyFigure(
-                "PECO", numbers.decimal(summary["peco_exact_l2"]), f"{summary['null_mean']:.2f} by chance"
+                "PECO",
+                numbers.decimal(summary["peco_exact_l2"]),
+                f"{summary['null_mean']:.2f} by chance",
             ),
             KeyFigure(
                 "excess over chance",
@@ -39,7 +43,11 @@ def clusters(card: Card, section: Section) -> SectionView:
             KeyFigure("in leaning clusters", numbers.percent(summary["leaning_share"]), "of the sentences"),
         ],
         charts=_charts(card, section),
-        tables=[_table(card), _examples(card)],
+        tables=[
+            _table(card),
+            _examples(card),
+            *([_settings(card)] if "cluster_sweep" in section.tables else []),
+        ],
         notes=_notes(summary),
     )
 
@@ -61,14 +69,17 @@ def _made(card: Card, summary: dict[str, Any]) -> str:
     )
 
 
-def _verdict(summary: dict[str, Any]) -> str:
+def _verdict(card: Card, summary: dict[str, Any]) -> str:
     chance = f"{summary['null_mean']:.2f} with shuffled labels"
+    caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, _texts(card, summary))
     if summary["p_value"] > summary["alpha"]:
-        return f"That holds here: the PECO score is {summary['peco_exact_l2']:.2f}, against {chance}."
+        return (
+            f"That holds here: the PECO score is {summary['peco_exact_l2']:.2f}, against {chance}.{caveats}"
+        )
     return (
         f"Here they differ: the PECO score is {summary['peco_exact_l2']:.2f} against {chance}, and "
         f"{numbers.plural(summary['significant_clusters'], 'cluster')} of {summary['k']} "
-        f"{'differs' if summary['significant_clusters'] == 1 else 'differ'} from the whole beyond chance."
+        f"{'differs' if summary['significant_clusters'] == 1 else 'differ'} from the whole beyond chance.{caveats}"
     )
 
 
@@ -78,10 +89,14 @@ def _notes(summary: dict[str, Any]) -> list[str]:
         if summary["null"] == "within-example"
         else "Labels were shuffled over all sentences."
     )
-    starts = summary["excess_by_start"]
+    excesses = summary["excess_by_start"]
+    starts = numbers.plural(summary["starts"], "start")
     return [
-        f"Number of clusters: {summary['why_k']}. {shuffled} The interval holds for these clusters; {len(starts)} "
-        f"other starts of k-means gave an excess of {min(starts):.2f} to {max(starts):.2f}.",
+        f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means, whose excesses go from "
+        f"{min(excesses):.2f} to {max(excesses):.2f}; {summary['starts_significant']} of {starts} "
+        f"{'is' if summary['starts_significant'] == 1 else 'are'} significant alone. Map, curve and tables show the "
+        f"tightest clustering. {shuffled} Each shuffle is scored with every clustering, so the p-value holds for all "
+        "of them together.",
         f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no "
         f"cluster leans) and {summary['peco_released_kl']:.1f} (KL divergence).",
     ]
@@ -132,7 +147,8 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             chart("curve"),
             alt="Share of clusters whose labels diverge from the whole by more than a threshold, above the band that "
             "shuffled labels give.",
-            caption="Blue: this set; the area is the PECO score. Grey: 95 % of shuffles of the labels.",
+            caption="Blue: the clustering shown, whose score is the area from the least divergence on: "
+            f"{tables['cluster_starts']['peco_exact_l2'][0]:.2f}. Grey: 95 % of shuffles of the labels.",
             wide=False,
         )
     )
@@ -142,7 +158,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 "Does it depend on the settings?",
                 chart("sweep"),
                 alt="Excess of the PECO score over shuffled labels for several numbers of clusters and components.",
-                caption="Excess over shuffled labels; n.s. = not significant.",
+                caption=_sweep_caption(tables["cluster_sweep"]),
                 wide=False,
             )
         )
@@ -162,11 +178,62 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 "Confidence in training",
                 chart("confidence"),
                 alt="Histograms of training confidence inside and outside biased clusters.",
-                caption="Blue: examples of biased clusters. Grey: all others. Each adds up to 100 %.",
+                caption=_confidence_caption(tables["cluster_confidence"]),
                 wide=False,
             )
         )
     return shown
+
+
+def _confidence_caption(histogram: pl.DataFrame) -> str:
+    inside, outside = int(histogram["biased"].sum()), int(histogram["other"].sum())
+    if not inside:
+        return (
+            f"No cluster diverges by more than {BIASED}, so all {numbers.count(outside)} examples are grey."
+        )
+    return (
+        f"Blue: the {numbers.count(inside)} examples of clusters that diverge by more than {BIASED}. Grey: the "
+        f"{numbers.count(outside)} others. Each adds up to 100 %."
+    )
+
+
+def _sweep_caption(sweep: pl.DataFrame) -> str:
+    others, headline = sweep.filter(~pl.col("headline")), sweep.filter("headline")
+    text = "Excess over shuffled labels; n.s. = not significant. "
+    if others.height:
+        text += f"Each cell is the mean of {numbers.plural(others['starts'][0], 'start')} of k-means"
+    if headline.height:
+        text += f"{', the' if others.height else 'The'} framed one that of the {headline['starts'][0]} above"
+    merged = " A number in brackets says how many clusters were left after small ones were merged."
+    return f"{text}.{merged if (sweep['clusters'] < sweep['k']).any() else ''}"
+
+
+def _settings(card: Card) -> TableView:
+    """Return the sweep as a table: what was asked for, what became of it, and the score."""
+    columns = {
+        "k": Column("k", "count", "clusters asked for"),
+        "clusters": Column(
+            "Clusters", "count", "left after small ones were merged, in the start with fewest"
+        ),
+        "components": Column("Components", "text", "principal components kept"),
+        "starts": Column("Starts", "count", "k-means starts averaged"),
+        "peco_exact_l2": Column("PECO", "decimal"),
+        "null_mean": Column("By chance", "decimal", "with shuffled labels"),
+        "excess": Column("Excess", "decimal"),
+        "p_value": Column("p", "probability"),
+    }
+    frame = card.tables["cluster_sweep"].with_columns(
+        components=pl.when(pl.col("components") == 0)
+        .then(pl.lit("all"))
+        .otherwise(pl.col("components").cast(pl.String))
+    )
+    return TableView(
+        title="Other settings",
+        columns=list(columns.values()),
+        rows=frame.select(list(columns)).rows(),
+        total=frame.height,
+        source="tables/cluster_sweep.parquet",
+    )
 
 
 def _table(card: Card) -> TableView:

@@ -1,0 +1,32 @@
+"""Tables that other programs made for the clusters: training dynamics, clusterings of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from cuecard.errors import InputError
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".parquet": pl.read_parquet,
+    ".csv": pl.read_csv,
+    ".jsonl": pl.read_ndjson,
+}
+
+
+def read_table(path: str | Path, needed: Sequence[str], what: str) -> pl.DataFrame:
+    """Return the table in a file, which must have the needed columns; `what` names it in messages."""
+    file = Path(path)
+    if file.suffix not in READERS:
+        raise InputError(f"{path}: {what} are read from {', '.join(READERS)} files.")
+    try:
+        table = READERS[file.suffix](file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: cannot be read as {what} ({error}).") from None
+    if not set(needed) <= set(table.columns):
+        raise InputError(
+            f"{path}: {what} need the columns {' and '.join(needed)}; found {', '.join(table.columns)}."
+        )
+    return table

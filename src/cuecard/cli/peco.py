@@ -1,0 +1,86 @@
+"""`cuecard peco`: do clusters that you made lean to a label?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options import JsonOption, LabelsOption, SeedOption
+
+EXAMPLES = """
+Examples:
+
+`cuecard peco clusters.csv`
+
+`cuecard peco points.csv --columns cluster=clid --labels 0=entailment,1=neutral --chart map.html`
+"""
+ROLES = ("label", "cluster", "x", "y", "text")
+
+
+def peco(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="One row per sentence with label and cluster; x and y for a map; text for words. "
+            "Format .csv, .parquet or .jsonl.",
+        ),
+    ],
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="ROLE=COLUMN,…", help=f"Which column is what: {', '.join(ROLES)}."),
+    ] = None,
+    labels: LabelsOption = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw the map from x and y: .html, .png or .svg."),
+    ] = None,
+    permutations: Annotated[int, typer.Option("--permutations", min=1, help="Shuffles of the labels.")] = 200,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Score clusters of your own: how far do their labels diverge from the whole, and from chance?"""
+    from cuecard.audits.cluster_files import read_table
+    from cuecard.audits.given_clusters import given_clusters
+    from cuecard.data import parse_labels
+
+    said = _roles(columns)
+    frame = read_table(table, [said.get(role, role) for role in ("label", "cluster")], "clusters")
+    named = frame.select(
+        frame[said.get(role, role)].alias(role) for role in ROLES if said.get(role, role) in frame.columns
+    )
+    found = given_clusters(
+        named,
+        label_names=parse_labels(labels) if labels else None,
+        permutations=permutations,
+        seed=seed,
+    )
+    if chart is not None:
+        from cuecard.report.given_clusters import write_cluster_map
+
+        typer.echo(f"Map: {write_cluster_map(found, chart, title=table.stem)}", err=json)
+    if json:
+        from json import dumps
+
+        shown = {"scores": found.scores.to_dicts(), "clusters": found.clusters.to_dicts()}
+        typer.echo(dumps(shown, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from cuecard.report.given_clusters import render_given_clusters
+
+    render_given_clusters(found, Console())
+
+
+def _roles(columns: str | None) -> dict[str, str]:
+    """Return role → column, checked."""
+    from cuecard.data import parse_columns
+    from cuecard.registry import unknown_name
+
+    said = parse_columns(columns) if columns else {}
+    for role in said:
+        if role not in ROLES:
+            raise unknown_name("role", role, list(ROLES))
+    return said

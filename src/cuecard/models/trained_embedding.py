@@ -1,0 +1,63 @@
+"""Vectors from a model that was trained here: what enters its last layer, as in PECO."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.data import Instances
+from cuecard.errors import InputError
+from cuecard.models.text_model import MODELS
+from cuecard.models.vector_cache import cached_vectors
+
+#: What `save` writes beside the weights; its key `model` names the registered class.
+ABOUT = "model.json"
+
+FloatMatrix = npt.NDArray[np.float32]
+
+
+def is_trained(folder: Path) -> bool:
+    """Return whether a folder was written by a model's `save`, not by another program."""
+    try:
+        return (folder / ABOUT).is_file() and "model" in _about(folder)
+    except InputError:
+        return True  # a broken file of ours is told when it is read
+
+
+def trained_vectors(data: Instances, folder: Path) -> FloatMatrix:
+    """Return one vector per row from the model saved in a folder, from disk where they were made before."""
+    key = blake2b(b"trained 1", digest_size=20)
+    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        key.update(file.name.encode())
+        with file.open("rb") as opened:
+            while block := opened.read(1 << 20):
+                key.update(block)
+    for column in ("example_id", "premise", "hypothesis"):
+        for value in data.table[column]:
+            encoded = b"\0" if value is None else str(value).encode("utf-8", "surrogatepass")
+            key.update(len(encoded).to_bytes(8, "little") + encoded)
+    return cached_vectors(key.hexdigest(), len(data), lambda: _vectors(data, folder))
+
+
+def _vectors(data: Instances, folder: Path) -> FloatMatrix:
+    name = _about(folder)["model"]
+    vectors = np.asarray(MODELS.get(str(name)).load(folder).embed(data), dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
+        raise InputError(
+            f"{folder}: the model {name} gave vectors of shape {vectors.shape} for {len(data)} rows, or values that "
+            "are no numbers."
+        )
+    return vectors
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / ABOUT}: cannot be read ({error}).") from None
+    return about if isinstance(about, dict) else {}

@@ -1,0 +1,74 @@
+"""Clusters that somebody else made: their scores in the terminal, their map on a page (PECO, Figure 1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.audits.given_clusters import GivenClusters
+from cuecard.errors import InputError
+from cuecard.report import numbers
+from cuecard.report.charts.clusters import cluster_map
+from cuecard.report.compare_page import checked_path, write_page
+from cuecard.report.texts import display_text
+
+_SCORES = {"exact": "exact (area under the curve)", "released": "as the authors' program"}
+
+
+def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 10) -> None:
+    """Print every score beside what shuffled labels give, and the clusters that lean most."""
+    scores = _table("PECO", "Score", "By chance", "Excess", "95 % interval", "p")
+    for row in given.scores.iter_rows(named=True):
+        scores.add_row(
+            f"{row['divergence'].upper()}, {_SCORES[row['mode']]}",
+            f"{row['score']:.3f}",
+            f"{row['null_mean']:.3f}",
+            f"{row['excess']:.3f}",
+            f"{row['low']:.2f} to {row['high']:.2f}",
+            numbers.probability(row["p_value"]),
+        )
+    console.print(scores)
+    leaning = _table("Cluster", "Size", "Leans to", "Share", "Divergence", "q")
+    for row in given.clusters.head(top).iter_rows(named=True):
+        leaning.add_row(
+            display_text(
+                row["name"] if row["words"] == row["name"] else f"{row['name']}: {row['words']}", 60
+            ),
+            numbers.count(row["size"]),
+            display_text(row["label"], 30),
+            numbers.percent(row["share"]),
+            f"{row['divergence_l2']:.3f}",
+            numbers.probability(row["q_value"]),
+        )
+    console.print(leaning)
+    differing = int(given.clusters["significant"].sum())
+    console.print(
+        Text(
+            f"{numbers.plural(differing, 'cluster')} of {given.clusters.height} "
+            f"{'differs' if differing == 1 else 'differ'} from the whole beyond chance."
+        )
+    )
+
+
+def write_cluster_map(given: GivenClusters, path: str | Path, *, title: str = "") -> Path:
+    """Write the map as a page with its slider, or as .png or .svg, and return its path."""
+    path = checked_path(path)
+    if given.map is None:
+        raise InputError("The clusters have no coordinates to draw; give the columns x and y.")
+    score = given.scores.row(0, named=True)
+    said = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
+    heading = {"text": display_text(title, 80) or said, "subtitle": said if title else ""}
+    return write_page(
+        cluster_map(given.tables, given.labels).properties(width=900, height=640, title=heading), path
+    )
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i == 0 or heading == "Leans to" else "right")
+    return table
