@@ -9,11 +9,8 @@ import pytest
 from cuecard.card.debias import debias
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.neutral_weights import (
-    NeutralWeighting,
-    leakage_neutral_weights,
-    weights_from_probabilities,
-)
+from cuecard.features.pair_graph.neutral_weights import leakage_neutral_weights, weights_from_probabilities
+from cuecard.remedies import NeutralWeighting
 from cuecard.stats.weighted import weighted_share
 
 

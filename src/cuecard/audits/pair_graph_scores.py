@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_prob
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
+
+FOREST_NAMES: tuple[str, ...] = get_args(ForestName)
 
 #: Trees and depth of the named forests; the first two are the Selection paper's.
 FORESTS: dict[str, tuple[int, int]] = {"paper-small": (500, 5), "paper-large": (200, 30), "fast": (100, 10)}
@@ -168,7 +170,7 @@ def trial(data: Instances, *, forest: str, folds: int, seed: int) -> Trial:
         forest = "paper-small" if rows <= SMALL_ROWS else "paper-large"
     name = forest
     if name not in FORESTS:
-        raise unknown_name("forest", name, ["paper", *FORESTS])
+        raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
     return Trial(data, tuple(rounds), scored, trees, depth, name, seed)
 

@@ -6,6 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.audits.pair_similarity import (
+    PAIRS_TO_MOVE,
+    cosine_similarity,
+    has_transport,
+    pairs_compared,
+    word_movers_distance,
+)
 from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
@@ -18,9 +25,6 @@ FREQUENCY_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 FEWEST_IN_CLASS = 20
 
 QUANTILE_BINS = 20
-
-#: Similarity is only drawn beside the leakage features, so a sample of pairs is enough.
-SIMILARITY_ROWS = 20_000
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -87,18 +91,16 @@ def _classes(values: IntArray) -> IntArray:
     return np.array(ends, dtype=np.int64)
 
 
-def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.DataFrame:
+def quantile_shares(data: Instances, features: IntArray, *, embed: str, seed: int) -> pl.DataFrame:
     """Return how every feature, as its quantile, is distributed within each label (Figure 1).
 
-    TF-IDF cosine similarity of the two texts stands beside the three leakage features for comparison.
+    The cosine of the two texts' embeddings stands beside the three leakage features for comparison, and Word Mover's
+    Distance where POT is installed; both on a sample of the pairs.
     """
     columns = {
         name: (features[:, i].astype(np.float64), data.label_codes) for i, name in enumerate(LEAKAGE_FEATURES)
     }
-    rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(len(data))[:SIMILARITY_ROWS])
-    similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))
-    columns["similarity"] = (similarity, data.label_codes[sample])
+    columns |= _similarities(data, embed, seed)
     frames = []
     bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
     for name, (values, labels) in columns.items():
@@ -121,14 +123,25 @@ def quantile_shares(data: Instances, features: IntArray, *, seed: int) -> pl.Dat
     return pl.concat(frames)
 
 
-def _similarity(first: pl.Series, second: pl.Series) -> FloatArray:
-    """Return the cosine of the TF-IDF vectors of two columns of texts, 0 where a text has no word."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def _similarities(
+    data: Instances, embed: str, seed: int
+) -> dict[str, tuple[FloatArray, npt.NDArray[np.int32]]]:
+    """Return how alike the texts of sampled pairs are, by name, beside the labels of these pairs."""
+    order = np.random.default_rng(seed).permutation(len(data))
 
-    texts = [*first.to_list(), *second.to_list()]
-    try:
-        vectors = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit_transform(texts)
-    except ValueError:  # no word in any text
-        return np.zeros(len(first))
-    product = vectors[: len(first)].multiply(vectors[len(first) :]).sum(axis=1)
-    return np.asarray(product, dtype=np.float64).ravel()
+    def sampled(size: int) -> tuple[pl.Series, pl.Series, npt.NDArray[np.int32]]:
+        rows = np.sort(order[:size])
+        premises, hypotheses = (
+            data.table[name].fill_null("").gather(rows) for name in ("premise", "hypothesis")
+        )
+        return premises, hypotheses, data.label_codes[rows]
+
+    first, second, labels = sampled(pairs_compared(embed))
+    found = {"similarity": (cosine_similarity(first, second, embed, seed=seed), labels)}
+    if has_transport():
+        first, second, labels = sampled(PAIRS_TO_MOVE)
+        distance = word_movers_distance(first, second, seed=seed)
+        known = np.isfinite(distance)
+        if known.any():
+            found["word_movers_distance"] = (distance[known], labels[known])
+    return found

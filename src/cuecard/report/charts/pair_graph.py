@@ -18,6 +18,7 @@ FEATURE_TITLES = {
     "s2_freq": "second sentence's frequency",
     "s1s2_inter": "two-step walks",
     "similarity": "text similarity",
+    "word_movers_distance": "Word Mover's Distance",
 }
 
 
@@ -131,5 +132,5 @@ def quantile_curves(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -
             ],
         )
         .properties(width=190, height=180)
-        .facet(facet=alt.Facet("feature:N", title=None, sort=list(FEATURE_TITLES.values())), columns=4)
+        .facet(facet=alt.Facet("feature:N", title=None, sort=list(FEATURE_TITLES.values())), columns=3)
     )

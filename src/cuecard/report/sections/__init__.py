@@ -6,6 +6,8 @@ from cuecard.card.card import Card
 from cuecard.report.sections import (
     clusters,
     cues,
+    debiased_evaluation,
+    identical_pairs,
     lexical_weights,
     model_pairs,
     model_tests,
@@ -22,6 +24,8 @@ from cuecard.report.view import SECTION_VIEWS, SectionView
 __all__ = [
     "clusters",
     "cues",
+    "debiased_evaluation",
+    "identical_pairs",
     "lexical_weights",
     "model_pairs",
     "model_tests",

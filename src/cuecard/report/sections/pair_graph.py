@@ -125,14 +125,16 @@ def _scores(card: Card) -> TableView:
         Column("Accuracy", "percent"),
         Column("From", "percent"),
         Column("To", "percent"),
-        Column("p", "probability"),
+        Column("p", "probability", "exact one-sided test against the majority"),
+        Column("q", "probability", "false discovery rate over the seven sets of leakage features"),
         Column("Examples", "count"),
     ]
     return TableView(
         title="Accuracy of every set of features",
         columns=columns,
-        rows=frame.select("features", "accuracy", "low", "high", "p_value", "n").rows(),
+        rows=frame.select("features", "accuracy", "low", "high", "p_value", "q_value", "n").rows(),
         total=frame.height,
         source="tables/pair_graph.parquet",
-        caption="Exact one-sided test against the majority; 95 % Wilson intervals.",
+        caption="Exact one-sided test against the majority; q is the Benjamini–Hochberg value over the seven sets of "
+        "the three features; 95 % Wilson intervals.",
     )
