@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from cuecard.analysis import Analysis, Skip
-from cuecard.audits.pair_similarity import has_transport
 from cuecard.audits import AUDITS, PairGraphAudit
 from cuecard.audits.pair_graph_scores import ABLATIONS, ablations, trial
+from cuecard.audits.pair_similarity import has_transport
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -87,7 +87,7 @@ def test_a_section_that_does_not_run_cannot_be_set() -> None:
 @pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
 def test_every_default_of_every_audit_can_be_typed(kind: type[Any]) -> None:
     audit = kind()
-    for parameter in kind.__dataclass_fields__:
+    for parameter in (field.name for field in fields(kind)):
         value = getattr(audit, parameter)
         if isinstance(value, tuple):
             continue

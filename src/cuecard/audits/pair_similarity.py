@@ -19,6 +19,8 @@ PAIRS_OF_AN_ENCODER = 2_000
 PAIRS_TO_MOVE = 3_000
 #: Dimensions of the word vectors that words are moved between.
 WORD_DIMENSIONS = 64
+#: A vector this much shorter than the longest is rounding error.
+NOTHING = 1e-5
 
 
 def pairs_compared(embed: str) -> int:
@@ -33,7 +35,9 @@ def cosine_similarity(
     texts = pl.concat([first.alias("text"), second.alias("text")])
     vectors, codes = embedded(texts, embed, seed=seed)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(lengths > 0, lengths, 1)
+    # A text without words is not quite the zero vector after the decomposition, and has no direction.
+    without = lengths <= NOTHING * lengths.max(initial=0)
+    directions = np.where(without, 0, vectors / np.where(without, 1, lengths))
     product = np.einsum("ij,ij->i", directions[codes[: len(first)]], directions[codes[len(first) :]])
     similarity: FloatArray = np.clip(product.astype(np.float64), -1, 1)
     return similarity

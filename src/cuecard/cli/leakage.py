@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
+    from cuecard.data.formats import Format
 
 TestWeightsOption = Annotated[
     str | None,
@@ -46,18 +47,17 @@ SentencesOption = Annotated[
 
 
 def write_identical_pairs(
-    data: Instances, out: Path, *, match: str | None, sample: int | None, seed: int
+    data: Instances, out: Path, kind: Format, *, match: str | None, sample: int | None, seed: int
 ) -> int:
     """Write the identical pairs of train to a file whole or not at all, and return how many there are."""
     import polars as pl
 
-    from cuecard.data.weights import check_writable, write_rows
+    from cuecard.data.weights import write_rows
     from cuecard.errors import UsageError
     from cuecard.probes import identical_pairs, matching_label
 
     if data.task != "pair":
         raise UsageError(f"Identical pairs are made of pair data, and this is {data.task} data.")
-    kind = check_writable(out, "")
     label = matching_label(data, match)
     pairs = identical_pairs(data, sample=sample, seed=seed)
     write_rows(pairs.with_columns(label=pl.lit(label)), out, kind)

@@ -57,18 +57,20 @@ def stress(
     from cuecard.card import audit
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
+    from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies import stress_set, write_stress_set
 
     if not identical_pairs and (sample is not None or match is not None):
         raise UsageError("--sample and --match are for --identical-pairs.")
+    kind = check_writable(out, train) if identical_pairs else None
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load_from_options(
             train, test=test, task=task, columns=columns, labels=labels, on_error=on_error, seed=seed
         )
-    if identical_pairs:
-        written_pairs = write_identical_pairs(data, out, match=match, sample=sample, seed=seed)
+    if kind is not None:
+        written_pairs = write_identical_pairs(data, out, kind, match=match, sample=sample, seed=seed)
         if json:
             typer.echo(dumps({"pairs": written_pairs, "file": str(out)}))
         elif not quiet:

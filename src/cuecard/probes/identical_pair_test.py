@@ -16,10 +16,13 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.identical_pairs import LAST_FREQUENCY, box_statistics
 from cuecard.probes.identical_scores import check_source, identical_scores
 from cuecard.probes.predictions import Predictions
-from cuecard.wording import count
+from cuecard.wording import count, percent
 
 ALPHA = 0.05
-#: How far the mean score must differ between sentences that occur once and the most frequent ones.
+NORMAL_95 = 1.96
+#: Frequent sentences whose mean score is compared with that of the rarest.
+FEWEST_FREQUENT = 20
+#: How far the mean score must differ between the rarest sentences and the most frequent ones.
 NOTABLE_RISE, LARGE_RISE = 0.05, 0.2
 
 
@@ -69,55 +72,66 @@ class IdenticalPairTest:
                 "Two files of identical pairs have the same name: give --identical-pairs NAME=FILE."
             )
         boxes = box_statistics(scores, last=self.last)
-        models = {
-            str(name): _trend(mine, boxes.filter(model=name))
-            for (name,), mine in scores.group_by("model", maintain_order=True)
-        }
+        models = {str(name): _trend(mine) for (name,), mine in scores.group_by("model", maintain_order=True)}
         summary = {"models": models, "last": self.last, "pairs": scores["example_id"].n_unique()}
         tables = {"identical_pairs": boxes, "identical_pair_scores": scores}
-        return Result(summary, tables, [_finding(name, found, self.last) for name, found in models.items()])
+        return Result(summary, tables, [_finding(name, found) for name, found in models.items()])
 
 
-def _trend(scores: pl.DataFrame, boxes: pl.DataFrame) -> dict[str, Any]:
-    """Return how the score goes with frequency: Spearman's ρ, and the means of the rarest and the most frequent."""
+def _trend(scores: pl.DataFrame) -> dict[str, Any]:
+    """Return how the score goes with frequency: Spearman's ρ, and the means of rare and of frequent sentences."""
     from scipy.stats import spearmanr
 
     frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
-    rho = p_value = None
-    if len(np.unique(frequency)) > 1 and len(np.unique(score)) > 1:
-        found = spearmanr(frequency, score)
-        rho, p_value = float(found.statistic), float(found.pvalue)
-    first, last = boxes.row(0, named=True), boxes.row(-1, named=True)
-    return {
+    known: dict[str, Any] = {
         "n": scores.height,
         "mean": float(score.mean()),
         "matched": float((score >= 0.5).mean()),
-        "rho": rho,
-        "p_value": p_value,
-        "rarest": {"frequency": first["frequency"], "n": first["n"], "mean": first["mean"]},
-        "most_frequent": {"frequency": last["frequency"], "n": last["n"], "mean": last["mean"]},
+        "rho": None,
+        "p_value": None,
+        "rise": None,
+    }
+    levels = np.unique(frequency)
+    if len(levels) < 2:
+        return known
+    if len(np.unique(score)) > 1:
+        found = spearmanr(frequency, score)
+        known |= {"rho": float(found.statistic), "p_value": float(found.pvalue)}
+    # The most frequent sentences are few: as many levels are joined as give a mean that can be relied on.
+    start = next((x for x in levels[:0:-1] if (frequency >= x).sum() >= FEWEST_FREQUENT), levels[1])
+    rare, frequent = score[frequency == levels[0]], score[frequency >= start]
+    rise = float(frequent.mean() - rare.mean())
+    half = NORMAL_95 * float(np.sqrt(frequent.var() / len(frequent) + rare.var() / len(rare)))
+    return known | {
+        "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
+        "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
+        "rise": rise,
+        "rise_low": rise - half,
+        "rise_high": rise + half,
     }
 
 
-def _finding(model: str, found: dict[str, Any], last_box: int) -> Finding:
-    first, last = found["rarest"], found["most_frequent"]
-    rise = last["mean"] - first["mean"]
-    goes = found["p_value"] is not None and found["p_value"] <= ALPHA and found["rho"] * rise > 0
+def _finding(model: str, found: dict[str, Any]) -> Finding:
+    said = f"Of {count(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
+    if found["rise"] is None:
+        title = f"{model} on identical pairs"
+        text = f"{said}{percent(found['matched'])} at least one half; all of them occur equally often."
+        return Finding("identical_pairs", "info", title, text, n=found["n"])
+    rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
     severity: Severity = "info"
     title = f"{model} scores identical pairs alike, rare or frequent"
-    if goes and abs(rise) >= NOTABLE_RISE:
+    least = max(found["rise_low"], -found["rise_high"])
+    if found["p_value"] is not None and found["p_value"] <= ALPHA and least > 0 and abs(rise) >= NOTABLE_RISE:
         severity = "medium" if abs(rise) >= LARGE_RISE else "low"
-        way = "frequent" if rise > 0 else "rare"
-        title = f"{model} is surer that a {way} sentence matches itself"
-    trend = "" if found["rho"] is None else f" (Spearman's ρ {found['rho']:+.2f})"
-    compared = f"those that occur {_times(first['frequency'], last_box)} {first['mean']:.2f} on average"
-    if last["frequency"] > first["frequency"]:
-        compared += f" and the {last['n']:,} that occur {_times(last['frequency'], last_box)} {last['mean']:.2f}{trend}"
-    text = f"Of {count(found['n'], 'sentence')} paired with themselves, {model} scores {compared}. All of them match."
+        title = f"{model} is surer that a {'frequent' if rise > 0 else 'rare'} sentence matches itself"
+    trend = "" if found["rho"] is None else f"; Spearman's ρ {found['rho']:+.2f}"
+    text = (
+        f"{said}those that occur {_times(rare['frequency'])} {rare['mean']:.2f} on average and the "
+        f"{frequent['n']:,} that occur at least {_times(frequent['from'])} {frequent['mean']:.2f}: a difference of "
+        f"{rise:+.2f} (95 % interval {found['rise_low']:+.2f} to {found['rise_high']:+.2f}{trend})."
+    )
     return Finding("identical_pairs", severity, title, text, n=found["n"])
 
 
-def _times(frequency: int, last_box: int) -> str:
-    if frequency >= last_box:
-        return f"{frequency} times or more"
+def _times(frequency: int) -> str:
     return "once" if frequency == 1 else f"{frequency} times"

@@ -139,8 +139,9 @@ def _checked(values: pl.Series, name: str, source: str) -> pl.Series:
     wrong = numbers.is_null() | ~numbers.is_between(0, 1).fill_null(False)
     if wrong.any():
         row = int(wrong.arg_max() or 0)
+        found = "nothing" if values[row] is None else values[row]
         raise InputError(
-            f"{source}: row {row + 1:,} has {values[row]!r} as {name} ({count(int(wrong.sum()), 'row')} in all); "
+            f"{source}: row {row + 1:,} has {found} as {name} ({count(int(wrong.sum()), 'row')} in all); "
             "a score is a probability from 0 to 1."
         )
     return numbers
