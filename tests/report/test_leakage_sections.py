@@ -75,3 +75,25 @@ def test_charts_are_valid_specifications_without_markup(card, name):
     spec = chart.draw().to_dict()
     assert spec["layer"]
     assert "<b>" not in chart.title
+
+
+def test_weights_are_shown_by_split_with_the_leak_before_and_after(make_card):
+    made = make_card()
+    split = {"examples": 40, "effective_sample_size": 30.0, "smallest": 0.5, "largest": 9.0}
+    summary = {
+        "leakage_accuracy": {
+            "unweighted": {"accuracy": 0.7, "low": 0.65, "high": 0.75},
+            "weighted": {"accuracy": 0.5, "low": 0.4, "high": 0.6},
+        },
+        "majority": {"unweighted": 0.5, "weighted": 0.5}, "effective_share": 0.75, "largest": 9.0, "infinite": 1,
+        "clipped": 2, "splits": {"train": {**split, "infinite": 1, "clipped": 2}}, "quantiles": {"0.5": 1.0},
+        "unweighted_splits": ["test"],
+    }  # fmt: skip
+    made.sections["neutral_weights"] = Section(title="Weights", status="done", summary=summary)
+    view = section_view(made, "neutral_weights")
+    words = view.lead[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "70.0 % (65.0 % to 75.0 %) as it stands and on 50.0 % (40.0 % to 60.0 %) under the weights" in words
+    )
+    assert view.tables[0].rows == [("train", 40, 30.0, 0.75, 0.5, 9.0, 1, 2)]
+    assert "Left unweighted, because all examples have one label: test." in view.notes

@@ -70,6 +70,7 @@ class NeutralWeighting:
             "infinite": sum(found.infinite for found in splits.values()),
             "clipped": sum(found.clipped for found in splits.values()),
             "prior": {data.labels[int(y)]: float(p) for y, p in zip(main.labels, main.prior, strict=True)},
+            "splits": {name: _of_split(found) for name, found in splits.items()},
             "unweighted_splits": [name for name in data.splits if name not in splits],
             "leakage_accuracy": {"unweighted": _described(before), "weighted": _described(after)},
             "majority": {"unweighted": asked.chance, "weighted": float(shares.max())},
@@ -98,6 +99,17 @@ class NeutralWeighting:
         if not found:
             raise Skip("no split has two labels")
         return found
+
+
+def _of_split(found: NeutralWeights) -> dict[str, float]:
+    return {
+        "examples": len(found.weights),
+        "effective_sample_size": found.effective_sample_size,
+        "smallest": float(found.weights.min()),
+        "largest": float(found.weights.max()),
+        "infinite": found.infinite,
+        "clipped": found.clipped,
+    }
 
 
 def _rows_of(data: Instances, split: str) -> npt.NDArray[np.bool_]:

@@ -113,7 +113,8 @@ def _charts(card: Card) -> list[ChartView]:
             "Graph features beside similarity",
             quantiles,
             alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
-            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says.",
+            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says. Text "
+            "similarity is the cosine of the texts' vectors.",
         ),
     ]
 
