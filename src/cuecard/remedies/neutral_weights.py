@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.audits.pair_graph_scores import trial
-from cuecard.data import Instances, Task
+from cuecard.data import TASKS, Instances, Task
 from cuecard.features.pair_graph import NeutralWeights, graph_of, leakage_features, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 
@@ -34,7 +34,7 @@ class NeutralWeighting:
 
     name: ClassVar[str] = "neutral_weights"
     title: ClassVar[str] = "Leakage-neutral weights"
-    tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
 
     folds: int = 100
     trees: int = 1000
@@ -44,6 +44,8 @@ class NeutralWeighting:
 
     def run(self, data: Instances) -> Result:
         """Return a weight for every example of every split, and the leak before and after."""
+        if data.task != "pair":
+            raise Skip(_reason(data.task))
         if len(data) < 2:
             raise Skip("there are fewer than two pairs")
         features = leakage_features(graph_of(data))
@@ -99,6 +101,16 @@ class NeutralWeighting:
         if not found:
             raise Skip("no split has two labels")
         return found
+
+
+def _reason(task: Task) -> str:
+    """Return why data that is no pairs has no leakage-neutral weights."""
+    if task == "text":
+        return "an example of text data is one text, so there are no pairs to build a graph from; try --method lexical"
+    return (
+        f"an example of {task} data is a question with all its answers and has one weight, and no weight of the whole "
+        "makes its right answer less frequent than the wrong ones beside it; try --method lexical"
+    )
 
 
 def _of_split(found: NeutralWeights) -> dict[str, float]:

@@ -8,6 +8,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 #: How a set of features is called in the table.
@@ -33,6 +34,10 @@ def pair_graph(card: Card, section: Section) -> SectionView:
         figures=_figures(summary),
         charts=_charts(card),
         tables=[_scores(card)] if "pair_graph" in card.tables else [],
+        notes=[
+            f"Left out: {NAMES.get(name, name)} ({display_text(reason, 200)})."
+            for name, reason in summary.get("left_out", {}).items()
+        ],
     )
 
 
