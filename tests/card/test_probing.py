@@ -29,7 +29,8 @@ def card(demo, models):
 
 
 def test_every_probe_has_a_section_and_the_cues_come_last(card):
-    assert list(card.sections) == [*(name for name in PROBES.names() if name != "prompts"), "cues"]
+    when_asked = ("prompts", "identical_pairs")
+    assert list(card.sections) == [*(name for name in PROBES.names() if name not in when_asked), "cues"]
     others = [section for name, section in card.sections.items() if name != "option_order"]
     assert {section.status for section in others} == {"done"}
     assert "choice data" in card["option_order"].reason
@@ -78,9 +79,9 @@ def test_a_saved_card_comes_back_with_its_tables(card, tmp_path):
 def test_multiple_choice_is_probed_too():
     demo = demo_choice(2000, seed=1)
     card = cc.probe(demo.instances, demo_predictions(demo, follow=0.7, seed=1), features=("word", "length"))
-    assert {
-        s.status for name, s in card.sections.items() if name not in ("agreement", "paired_comparison")
-    } == {"done"}
+    skipped = ("agreement", "paired_comparison", "debiased_evaluation")
+    assert {s.status for name, s in card.sections.items() if name not in skipped} == {"done"}
+    assert "give weights of your own" in card["debiased_evaluation"].reason
     assert card["agreement"].status == "skipped"
     assert card["reliance"].summary["models"]["model"]["relies"] >= 1
     for name in card.sections:

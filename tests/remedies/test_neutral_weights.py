@@ -7,13 +7,10 @@ import polars as pl
 import pytest
 
 from cuecard.card.debias import debias
-from cuecard.data import Instances
+from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
-from cuecard.remedies.neutral_weights import (
-    NeutralWeighting,
-    leakage_neutral_weights,
-    weights_from_probabilities,
-)
+from cuecard.features.pair_graph.neutral_weights import leakage_neutral_weights, weights_from_probabilities
+from cuecard.remedies import NeutralWeighting
 from cuecard.stats.weighted import weighted_share
 
 
@@ -198,3 +195,13 @@ def test_no_written_weight_exceeds_the_limit() -> None:
     assert found.weights.max() <= 1.2
     assert found.weights.mean() == pytest.approx(1)
     assert len(found.weights) == 600
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [("choice", "a question with all its answers"), ("text", "no pairs to build a graph from")],
+)
+def test_data_without_pairs_is_told_why_it_has_no_such_weights(task: Task, reason: str) -> None:
+    table = planted(20).table.with_columns(example_id=pl.Series(np.repeat(np.arange(10), 2)).cast(pl.String))
+    with pytest.raises(UsageError, match=reason):
+        debias(Instances(table, task, ("yes", "no")), "leakage")

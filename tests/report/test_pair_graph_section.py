@@ -51,3 +51,19 @@ def test_the_table_lists_every_set_of_features(leaky_card: Card) -> None:
     (table,) = section_view(leaky_card, "pair_graph").tables
     assert table.total == 7
     assert table.rows[0][0] == "all three"
+    assert [column.title for column in table.columns] == [
+        "Features",
+        "Accuracy",
+        "From",
+        "To",
+        "p",
+        "q",
+        "Examples",
+    ]
+    assert table.rows[0][5] == leaky_card["pair_graph"].summary["intervals"]["leakage"]["q_value"]
+
+
+def test_what_was_left_out_is_said_with_the_option_that_computes_it(leaky_card: Card) -> None:
+    notes = section_view(leaky_card, "pair_graph").notes
+    assert len(notes) == 2
+    assert "--set pair_graph.advanced=true" in notes[0]

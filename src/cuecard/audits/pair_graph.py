@@ -11,6 +11,7 @@ import polars as pl
 from cuecard.analysis import Result, Skip
 from cuecard.audits.pair_graph_findings import pair_graph_findings
 from cuecard.audits.pair_graph_scores import (
+    FOREST_NAMES,
     SMALL_ROWS,
     FloatArray,
     ForestName,
@@ -23,6 +24,7 @@ from cuecard.audits.pair_graph_scores import (
 from cuecard.audits.pair_graph_tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
 from cuecard.data.weights import unequal_weights
+from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
     PairGraph,
@@ -31,6 +33,8 @@ from cuecard.features.pair_graph import (
     leakage_features,
     unlexicalized_features,
 )
+from cuecard.models.embeddings import check_embedding
+from cuecard.registry import unknown_name
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class PairGraphAudit:
             at most 20,000 pairs.
         unlexicalized: also the 15 features of length and word overlap, for comparison; None as above.
         folds: without a test split, examples are scored by forests on the other folds.
+        embed: how texts become vectors for the similarity drawn beside the features: "tfidf", "minilm" or a folder.
         seed: seed of forests, folds and walks.
         weights: extra column that holds every example's weight, by which it counts where forests are fitted and where
             they are scored; the graph itself is of the rows as they stand.
@@ -57,8 +62,17 @@ class PairGraphAudit:
     advanced: bool | None = None
     unlexicalized: bool | None = None
     folds: int = 5
+    embed: str = "tfidf"
     seed: int = 0
     weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        if self.forest not in FOREST_NAMES:
+            raise unknown_name("forest", self.forest, list(FOREST_NAMES))
+        if self.folds < 2:
+            raise UsageError(f"pair_graph.folds must be at least 2, and is {self.folds}.")
+        check_embedding(self.embed)
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
@@ -94,7 +108,9 @@ class PairGraphAudit:
             "pair_graph": _table(scores, q_values, asked.chance),
             "pair_graph_grid": frequency_grid(data, features, weights),
             "pair_graph_by_frequency": by_frequency,
-            "pair_graph_quantiles": quantile_shares(data, features, seed=self.seed, weights=weights),
+            "pair_graph_quantiles": quantile_shares(
+                data, features, embed=self.embed, seed=self.seed, weights=weights
+            ),
         }
         findings = pair_graph_findings(
             data, features, scores, asked.chance, summary, by_frequency, weights=weights
@@ -108,7 +124,8 @@ class PairGraphAudit:
         left_out = {}
         for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
             if wanted is False or (wanted is None and (len(data) > SMALL_ROWS or asked.forest == "fast")):
-                left_out[name] = f"it takes long; {name}=True or forest='paper' on a small set computes it"
+                asked_off = "it was not asked for" if wanted is False else "it takes long"
+                left_out[name] = f"{asked_off}; --set pair_graph.{name}=true computes it"
                 continue
             table = (
                 advanced_features(graph, seed=self.seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from cuecard.stats.weighted import weighted_share
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
+
+FOREST_NAMES: tuple[str, ...] = get_args(ForestName)
 
 #: Trees and depth of the named forests; the first two are the Selection paper's.
 FORESTS: dict[str, tuple[int, int]] = {"paper-small": (500, 5), "paper-large": (200, 30), "fast": (100, 10)}
@@ -198,7 +200,7 @@ def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: Float
         forest = "paper-small" if rows <= SMALL_ROWS else "paper-large"
     name = forest
     if name not in FORESTS:
-        raise unknown_name("forest", name, ["paper", *FORESTS])
+        raise unknown_name("forest", name, list(FOREST_NAMES))
     trees, depth = FORESTS[name]
     return Trial(data, tuple(rounds), scored, trees, depth, name, seed, weights)
 

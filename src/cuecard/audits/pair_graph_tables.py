@@ -6,6 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.audits.pair_similarity import (
+    PAIRS_TO_MOVE,
+    cosine_similarity,
+    has_transport,
+    pairs_compared,
+    word_movers_distance,
+)
 from cuecard.data import Instances
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
@@ -19,9 +26,6 @@ FREQUENCY_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 FEWEST_IN_CLASS = 20
 
 QUANTILE_BINS = 20
-
-#: Similarity is only drawn beside the leakage features, so a sample of pairs is enough.
-SIMILARITY_ROWS = 20_000
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -101,21 +105,19 @@ def _classes(values: IntArray) -> IntArray:
 
 
 def quantile_shares(
-    data: Instances, features: IntArray, *, seed: int, weights: FloatArray | None = None
+    data: Instances, features: IntArray, *, embed: str, seed: int, weights: FloatArray | None = None
 ) -> pl.DataFrame:
     """Return how every feature, as its quantile, is distributed within each label (Figure 1).
 
-    TF-IDF cosine similarity of the two texts stands beside the three leakage features for comparison.
+    The cosine of the two texts' embeddings stands beside the three leakage features for comparison, and Word Mover's
+    Distance where POT is installed; both on a sample of the pairs.
     """
     mass = np.ones(len(data)) if weights is None else weights
     columns = {
         name: (features[:, i].astype(np.float64), data.label_codes, mass)
         for i, name in enumerate(LEAKAGE_FEATURES)
     }
-    rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(len(data))[:SIMILARITY_ROWS])
-    similarity = _similarity(data.table["premise"].gather(sample), data.table["hypothesis"].gather(sample))
-    columns["similarity"] = (similarity, data.label_codes[sample], mass[sample])
+    columns |= _similarities(data, mass, embed, seed)
     frames = []
     bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
     for name, (values, labels, weight) in columns.items():
@@ -138,14 +140,27 @@ def quantile_shares(
     return pl.concat(frames)
 
 
-def _similarity(first: pl.Series, second: pl.Series) -> FloatArray:
-    """Return the cosine of the TF-IDF vectors of two columns of texts, 0 where a text has no word."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def _similarities(
+    data: Instances, mass: FloatArray, embed: str, seed: int
+) -> dict[str, tuple[FloatArray, npt.NDArray[np.int32], FloatArray]]:
+    """Return how alike the texts of sampled pairs are, by name, beside the labels and weights of these pairs."""
+    order = np.random.default_rng(seed).permutation(len(data))
 
-    texts = [*first.to_list(), *second.to_list()]
-    try:
-        vectors = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit_transform(texts)
-    except ValueError:  # no word in any text
-        return np.zeros(len(first))
-    product = vectors[: len(first)].multiply(vectors[len(first) :]).sum(axis=1)
-    return np.asarray(product, dtype=np.float64).ravel()
+    def sampled(size: int) -> tuple[pl.Series, pl.Series, npt.NDArray[np.int64]]:
+        rows = np.sort(order[:size])
+        premises, hypotheses = (
+            data.table[name].fill_null("").gather(rows) for name in ("premise", "hypothesis")
+        )
+        return premises, hypotheses, rows
+
+    first, second, rows = sampled(pairs_compared(embed))
+    alike = cosine_similarity(first, second, embed, seed=seed)
+    found = {"similarity": (alike, data.label_codes[rows], mass[rows])}
+    if has_transport():
+        first, second, rows = sampled(PAIRS_TO_MOVE)
+        distance = word_movers_distance(first, second, seed=seed)
+        known = np.isfinite(distance)
+        if known.any():
+            rows = rows[known]
+            found["word_movers_distance"] = (distance[known], data.label_codes[rows], mass[rows])
+    return found

@@ -7,6 +7,7 @@ from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
+from cuecard.card.settings import Settings, parse_settings
 
 __all__ = [
     "Card",
@@ -19,6 +20,7 @@ __all__ = [
     "Progress",
     "Provenance",
     "Section",
+    "Settings",
     "SplitInfo",
     "audit",
     "card_schema",
@@ -28,6 +30,7 @@ __all__ = [
     "configured_remedy",
     "debias",
     "load_card",
+    "parse_settings",
     "probe",
     "save_card",
     "schema_text",

@@ -19,6 +19,7 @@ from cuecard._version import __version__
 from cuecard.analysis import Analysis, Finding, Question, Result, Skip, most_serious_first, parameters
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
+from cuecard.card.settings import Settings, with_settings
 from cuecard.data import Instances
 from cuecard.data.weights import weights_note
 from cuecard.errors import CueCardError, InputError, MissingExtraError, UsageError
@@ -42,6 +43,7 @@ def audit(
     *,
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
+    settings: Settings | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -52,6 +54,7 @@ def audit(
         data: what `cuecard.load` returned.
         only: names of the audits to run; all by default.
         skip: names of audits to leave out.
+        settings: parameters of single audits, such as ``{"pair_graph": {"forest": "paper"}}``.
         progress: called with each audit's title; returns a context manager the audit runs in.
         command: what the user typed, for the findings and the provenance.
         options: parameters of the audits, such as ``tokens="treebank"``; each goes to every audit that has a
@@ -59,7 +62,7 @@ def audit(
     """
     check_labels(data)
     note = weights_note(data, options.get("weights"))
-    asked = configured(chosen(only, skip), options)
+    asked = configured(chosen(only, skip), options, settings)
     return assemble(data, asked, progress=progress, command=command, notes=[note] if note else [])
 
 
@@ -138,9 +141,14 @@ def answered(question: Question, data: Instances, run: Callable[[], Result]) -> 
     return section, result
 
 
-def check_options(only: Sequence[str] | None, skip: Sequence[str], options: dict[str, Any]) -> None:
+def check_options(
+    only: Sequence[str] | None,
+    skip: Sequence[str],
+    options: dict[str, Any],
+    settings: Settings | None = None,
+) -> None:
     """Raise if an audit, an option or a value of an option does not exist, before any data is read."""
-    configured(chosen(only, skip), options)
+    configured(chosen(only, skip), options, settings)
 
 
 def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[type[Analysis]]:
@@ -150,14 +158,17 @@ def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[type[Analysi
     return [AUDITS.get(name) for name in AUDITS.names() if (not only or name in only) and name not in skip]
 
 
-def configured(audits: Iterable[type[Analysis]], options: dict[str, Any]) -> list[Analysis]:
-    """Return the audits with the options that concern them; an option nobody has is an error."""
+def configured(
+    audits: Iterable[type[Analysis]], options: dict[str, Any], settings: Settings | None = None
+) -> list[Analysis]:
+    """Return the audits with the options and settings that concern them; an option nobody has is an error."""
     accepted = {kind: {f.name for f in fields(kind)} for kind in audits}  # type: ignore[arg-type]
     known = set().union(*({f.name for f in fields(kind)} for kind in AUDITS))  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             raise unknown_name("option", name, sorted(known))
-    return [kind(**{k: v for k, v in options.items() if k in names}) for kind, names in accepted.items()]
+    analyses = [kind(**{k: v for k, v in options.items() if k in names}) for kind, names in accepted.items()]
+    return with_settings(analyses, settings, {kind.name: kind for kind in AUDITS})
 
 
 def repeating(command: str, finding: Finding) -> str:

@@ -16,18 +16,21 @@ from cuecard.audits import Cues
 from cuecard.card.build import (
     Progress,
     answered,
+    assemble,
     check_labels,
     describe,
     examples_table,
     versions,
 )
 from cuecard.card.card import Card, FindingModel, Provenance, Section
+from cuecard.card.settings import Settings, with_settings
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features import count_cues
 from cuecard.probes import (
     PROBES,
     CueSet,
+    IdenticalPairTest,
     Predictions,
     Probe,
     PromptStudy,
@@ -49,6 +52,7 @@ def probe(
     top: int = 20,
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
+    settings: Settings | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -58,17 +62,28 @@ def probe(
     Args:
         data: what `cuecard.load` returned, with a test split.
         predictions: `Predictions`, a file, a frame or a function (see `read_predictions`); a list of them; or
-            a mapping from the names of models to them.
+            a mapping from the names of models to them. None are needed where `identical_pairs` alone is asked.
         cues: cues to probe, such as "sleeping" or "length:longest"; the strongest of the data by default.
         top: how many of the strongest cues to probe.
         only: names of the probes to run; all by default.
         skip: names of probes to leave out.
+        settings: parameters of single probes or of the cue audit, such as ``{"permutation_test": {"per_label": 20}}``.
         progress: called with each probe's title; returns a context manager the probe runs in.
         command: what the user typed, for the findings and the provenance.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
     check_labels(data)
-    audit, probes = configured_probes(only, skip, options)
+    audit, probes = configured_probes(only, skip, options, settings)
+    scored = [asked for asked in probes if isinstance(asked, IdenticalPairTest) and asked.identical_pairs]
+    if (
+        scored
+        and not callable(predictions)
+        and not isinstance(predictions, Predictions)
+        and not len(predictions)
+    ):
+        return assemble(data, scored, progress=progress, command=command)
+    if not only and not scored:
+        probes = [asked for asked in probes if not isinstance(asked, IdenticalPairTest)]
     models = distinctly_named(_all_predictions(predictions, data))
     if not only and not any(model.prompt for model in models):
         probes = [asked for asked in probes if not isinstance(asked, PromptStudy)]
@@ -116,9 +131,12 @@ def probe(
 
 
 def configured_probes(
-    only: Sequence[str] | None, skip: Sequence[str], options: Mapping[str, Any]
+    only: Sequence[str] | None,
+    skip: Sequence[str],
+    options: Mapping[str, Any],
+    settings: Settings | None = None,
 ) -> tuple[Cues, list[Probe]]:
-    """Return the cue audit and the probes to run with the options that concern them."""
+    """Return the cue audit and the probes to run with the options and settings that concern them."""
     for name in (*(only or ()), *skip):
         PROBES.get(name)
     kinds = [PROBES.get(n) for n in PROBES.names() if (not only or n in only) and n not in skip]
@@ -128,7 +146,10 @@ def configured_probes(
         if name not in known:
             raise unknown_name("option", name, sorted(known))
     audit = Cues(**{k: v for k, v in options.items() if k in accepted[Cues]})
-    return audit, [kind(**{k: v for k, v in options.items() if k in accepted[kind]}) for kind in kinds]
+    probes = [kind(**{k: v for k, v in options.items() if k in accepted[kind]}) for kind in kinds]
+    named = {kind.name: kind for kind in (Cues, *PROBES)}
+    found: list[Any] = with_settings([audit, *probes], settings, named)
+    return found[0], found[1:]
 
 
 def _all_predictions(given: ManyPredictions, data: Instances) -> list[Predictions]:

@@ -27,6 +27,7 @@ from cuecard.cli.options import (
     RegexOption,
     ScopeOption,
     SeedOption,
+    SetOption,
     SourceArgument,
     StopWordsOption,
     TaskOption,
@@ -48,6 +49,8 @@ Examples:
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
 
 `cuecard audit weighted.parquet --weights weight`
+
+`cuecard audit pairs.csv --only pair_graph --set pair_graph.forest=paper --set pair_graph.advanced=true`
 
 `cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
@@ -75,6 +78,7 @@ def audit(
     map_size: MapSizeOption = 3_000,
     transform: TransformOption = None,
     dynamics: DynamicsOption = None,
+    set_: SetOption = None,
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -83,8 +87,9 @@ def audit(
     quiet: QuietOption = False,
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
+    from cuecard.audits import AUDITS
     from cuecard.card import audit as run_audit
-    from cuecard.card import check_options
+    from cuecard.card import check_options, parse_settings
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
@@ -106,7 +111,8 @@ def audit(
         "features": tuple(comma_list(features)) or None,
     }
     chosen = comma_list(only) or None
-    check_options(chosen, comma_list(skip), options)
+    settings = parse_settings(set_ or [], {kind.name: kind for kind in AUDITS})
+    check_options(chosen, comma_list(skip), options, settings)
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load_from_options(
@@ -124,6 +130,7 @@ def audit(
         data,
         only=chosen,
         skip=comma_list(skip),
+        settings=settings,
         progress=progress(silent=silent),
         command=shlex.join(["cuecard", *sys.argv[1:]]),
         **options,

@@ -19,6 +19,7 @@ from cuecard.cli.options import (
     QuietOption,
     RegexOption,
     SeedOption,
+    SetOption,
     SourceArgument,
     TaskOption,
     TokensOption,
@@ -37,7 +38,7 @@ Examples:
 
 `cuecard debias train.parquet --reaudit all --report out/debias --out weighted.parquet`
 
-`cuecard debias pairs.parquet --method leakage --max-weight 50 --out weighted.parquet`
+`cuecard debias pairs.parquet --method leakage --max-weight 20 --set leakage.trees=500 --out weighted.parquet`
 
 `cuecard audit weighted.parquet --weights weight` (look again, under the weights)
 """
@@ -128,6 +129,7 @@ def debias(
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write card.json, report.html and tables/ here."),
     ] = None,
+    set_: SetOption = None,
     on_error: OnErrorOption = "stop",
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -138,12 +140,13 @@ def debias(
     Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
     a row without a label has the weight 0.
     """
-    from cuecard.card import configured_remedy
+    from cuecard.card import configured_remedy, parse_settings
     from cuecard.card import debias as run_debias
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.data.weights import check_writable, rows_with_weights, write_rows
+    from cuecard.remedies import REMEDIES
 
     given: dict[str, object] = {
         "ngrams": ngrams,
@@ -164,6 +167,7 @@ def debias(
         "trade_off": _trade_off(method, solver) if report else None,
     }
     options = {name: value for name, value in given.items() if value is not None}
+    options |= parse_settings(set_ or [], {method: REMEDIES.get(method)}).get(method, {})
     configured_remedy(method, options)
     kind = check_writable(out, train)
     silent = quiet or json

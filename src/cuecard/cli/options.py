@@ -133,6 +133,15 @@ WeightsOption = Annotated[
     ),
 ]
 
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.PARAMETER=VALUE",
+        help="Any parameter of one section, such as pair_graph.forest=paper; may be given several times.",
+    ),
+]
+
 
 def comma_list(text: str | None) -> list[str]:
     """Return the parts of "a,b,c" without blanks."""

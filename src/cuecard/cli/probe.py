@@ -24,6 +24,7 @@ from cuecard.cli.asking import (
     ask_endpoint,
     narrowed,
 )
+from cuecard.cli.leakage import IdenticalScoresOption, MatchOption, TestWeightsOption
 from cuecard.cli.options import (
     ColumnsOption,
     FeaturesOption,
@@ -38,6 +39,7 @@ from cuecard.cli.options import (
     RegexOption,
     ScopeOption,
     SeedOption,
+    SetOption,
     SourceArgument,
     TaskOption,
     TestOption,
@@ -58,6 +60,8 @@ Examples:
 `cuecard probe train.parquet --test test.parquet --model linear --model linear-hypothesis`
 
 `cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
+
+`cuecard probe train.parquet --identical-pairs biased=a.csv --identical-pairs debiased=b.csv --out probe`
 
 `cuecard probe train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --llm smollm2 --stress no`
 """
@@ -104,6 +108,10 @@ def probe(
     concurrency: ConcurrencyOption = 8,
     answers: AnswersOption = None,
     key_variable: KeyVariableOption = "OPENAI_API_KEY",
+    weights: TestWeightsOption = None,
+    identical_pairs: IdenticalScoresOption = None,
+    match: MatchOption = None,
+    set_: SetOption = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the strongest cues to probe.")] = 20,
     stratify: Annotated[
         Literal["label"] | None,
@@ -133,15 +141,15 @@ def probe(
 ) -> None:
     """Probe models: do they use the cues of the data?"""
     from cuecard.audits import Cues
-    from cuecard.card import configured_probes
+    from cuecard.card import configured_probes, parse_settings
     from cuecard.card import probe as run_probe
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
-    from cuecard.probes import linear_predictions, read_predictions
+    from cuecard.probes import PROBES, linear_predictions, read_predictions
 
-    if not predictions and not model and not endpoint:
+    if not predictions and not model and not endpoint and not identical_pairs:
         raise UsageError(
             "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
         )
@@ -156,10 +164,14 @@ def probe(
         "features": tuple(comma_list(features)) or None,
         "stratify": stratify,
         "reading": reading,
+        "test_weights": weights,
+        "identical_pairs": tuple(identical_pairs or ()),
+        "match": match,
         "seed": seed,
     }
     chosen = comma_list(only) or None
-    configured_probes(chosen, comma_list(skip), options)
+    settings = parse_settings(set_ or [], {kind.name: kind for kind in (Cues, *PROBES)})
+    configured_probes(chosen, comma_list(skip), options, settings)
     silent = quiet or json
     names = parse_labels(labels) if labels else None
     with stage("Reading", silent=silent):
@@ -199,6 +211,7 @@ def probe(
         top=top,
         only=chosen,
         skip=comma_list(skip),
+        settings=settings,
         progress=progress(silent=silent),
         command=shlex.join(["cuecard", *sys.argv[1:]]),
         **options,

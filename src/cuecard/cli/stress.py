@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cuecard.cli.leakage import IdenticalPairsFlag, MatchOption, SentencesOption, write_identical_pairs
 from cuecard.cli.options import (
     ColumnsOption,
     JsonOption,
@@ -25,13 +26,15 @@ Examples:
 `cuecard stress train.parquet --test test.parquet --out hard`
 
 `cuecard stress qa.jsonl --balanced --out hard`
+
+`cuecard stress pairs.parquet --identical-pairs --sample 20000 --out identical.csv`
 """
 
 
 def stress(
     train: SourceArgument,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Write hard, easy and balance here.")
+        Path, typer.Option("--out", "-o", metavar="DIR|FILE", help="Write hard, easy and balance here.")
     ],
     test: TestOption = None,
     task: TaskOption = None,
@@ -40,24 +43,42 @@ def stress(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Drop hard examples until every label has as many.")
     ] = False,
+    identical_pairs: IdenticalPairsFlag = False,
+    sample: SentencesOption = None,
+    match: MatchOption = None,
     on_error: OnErrorOption = "stop",
     seed: SeedOption = 0,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the examples that no partial input solves, and the rest, as two sets."""
+    """Write the examples that no partial input solves, and the rest, as two sets; or identical pairs."""
     from json import dumps
 
     from cuecard.card import audit
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
+    from cuecard.data.weights import check_writable
+    from cuecard.errors import UsageError
     from cuecard.remedies import stress_set, write_stress_set
 
+    if not identical_pairs and (sample is not None or match is not None):
+        raise UsageError("--sample and --match are for --identical-pairs.")
+    kind = check_writable(out, train) if identical_pairs else None
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load_from_options(
             train, test=test, task=task, columns=columns, labels=labels, on_error=on_error, seed=seed
         )
+    if kind is not None:
+        written_pairs = write_identical_pairs(data, out, kind, match=match, sample=sample, seed=seed)
+        if json:
+            typer.echo(dumps({"pairs": written_pairs, "file": str(out)}))
+        elif not quiet:
+            typer.echo(f"{written_pairs:,} sentences paired with themselves: {out}")
+            typer.echo(
+                f"Let a model score them, then: cuecard probe {train} --identical-pairs NAME=SCORES.csv"
+            )
+        return
     card = audit(data, only=["partial_input"], progress=progress(silent=silent), seed=seed)
     found = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
     written = write_stress_set(found, out)

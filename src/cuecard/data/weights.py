@@ -114,11 +114,9 @@ def check_writable(path: Path, source: Source) -> Format:
     """Return the format that a file of rows is written in, or raise if it cannot be written there."""
     named = format_of(path)
     if named is None or named[1] != "none":
-        raise UsageError(
-            f"{path}: weighted rows are written as .parquet, .csv, .tsv or .jsonl; name such a file."
-        )
+        raise UsageError(f"{path}: rows are written as .parquet, .csv, .tsv or .jsonl; name such a file.")
     if isinstance(source, str | Path) and path.exists() and path.resolve() == Path(source).resolve():
-        raise UsageError(f"{path} is the file that is read: write the weighted rows to another one.")
+        raise UsageError(f"{path} is the file that is read: write to another one.")
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a file in it.")
     folder = path.absolute().parent

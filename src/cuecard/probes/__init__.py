@@ -3,10 +3,13 @@
 from cuecard.probes.accuracy import AccuracyTest
 from cuecard.probes.agreement import AgreementOfModels
 from cuecard.probes.cue_set import CueSet, choose_cues
+from cuecard.probes.debiased_accuracy import DebiasedEvaluation
 from cuecard.probes.debiased_evaluation import debiased_evaluation
 from cuecard.probes.distribution import DistributionTest
 from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.identical_pair_test import IdenticalPairTest
 from cuecard.probes.identical_pairs import box_statistics, identical_pairs, score_identical_pairs
+from cuecard.probes.identical_scores import identical_scores, matching_label
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.option_order import OptionOrder, OptionOrderTest, option_order
 from cuecard.probes.paired import PairedComparison
@@ -20,7 +23,7 @@ from cuecard.probes.stress_set import StressSet, stress_set
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
-    PromptStudy,
+    PromptStudy, DebiasedEvaluation, IdenticalPairTest,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -32,7 +35,9 @@ __all__ = [
     "AccuracyTest",
     "AgreementOfModels",
     "CueSet",
+    "DebiasedEvaluation",
     "DistributionTest",
+    "IdenticalPairTest",
     "OptionOrder",
     "OptionOrderTest",
     "PairedComparison",
@@ -51,7 +56,9 @@ __all__ = [
     "distinctly_named",
     "find_prompt",
     "identical_pairs",
+    "identical_scores",
     "linear_predictions",
+    "matching_label",
     "option_order",
     "prompted_predictions",
     "read_predictions",

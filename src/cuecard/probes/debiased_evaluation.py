@@ -7,8 +7,9 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
+from cuecard.probes.examples import Bools, Floats
 from cuecard.registry import unknown_name
-from cuecard.stats.weighted import weighted_share
+from cuecard.stats.weighted import weighted_change, weighted_share
 
 
 def debiased_evaluation(
@@ -38,12 +39,7 @@ def debiased_evaluation(
         raise InputError(
             f"{gold['weight'].null_count():,} {split} examples have no weight; weigh all splits together."
         )
-    shares = gold.group_by("gold").agg(n=pl.len(), weight=pl.col("weight").sum())
-    rows = []
-    for column in ("n", "weight"):
-        label = shares.sort(column, "gold", descending=[True, False])["gold"][0]
-        rows.append((gold["gold"] == label).to_numpy())
-    found = [_row("majority", rows[0], rows[1], gold["weight"].to_numpy(), level)]
+    found = [majority_row(gold["gold"], gold["weight"].to_numpy(), level)]
     if "model" not in predictions.columns:
         predictions = predictions.with_columns(model=pl.lit("model"))
     for (name,), answers in predictions.group_by("model", maintain_order=True):
@@ -60,8 +56,8 @@ def debiased_evaluation(
                 f"{joined.filter(pl.col('prediction').is_null())['example_id'][0]!r}; predict every example."
             )
         right = (joined["prediction"] == joined["gold"]).to_numpy()
-        found.append(_row(str(name), right, right, joined["weight"].to_numpy(), level))
-    return pl.DataFrame(found)
+        found.append(accuracy_row(str(name), right, joined["weight"].to_numpy(), level))
+    return pl.DataFrame(found, schema_overrides=ROW_SCHEMA)
 
 
 def _gold(data: Instances) -> pl.DataFrame:
@@ -73,11 +69,19 @@ def _gold(data: Instances) -> pl.DataFrame:
     return table.select("example_id", gold=pl.col("label").cast(pl.String))
 
 
-def _row(
-    model: str, right: np.ndarray, weighted_right: np.ndarray, weights: np.ndarray, level: float
+def accuracy_row(
+    model: str, right: Bools, weights: Floats, level: float = 0.95, *, weighted_right: Bools | None = None
 ) -> dict[str, object]:
+    """Return the accuracy of one model as it stands and under weights.
+
+    A majority may name another label under the weights, and `weighted_right` says where that one is right; the
+    change is then no property of one model and has no interval.
+    """
     plain = weighted_share(right, np.ones(len(right)), level)
-    weighted = weighted_share(weighted_right, weights, level)
+    weighted = weighted_share(right if weighted_right is None else weighted_right, weights, level)
+    change: tuple[float | None, ...] = (weighted.share - plain.share, None, None)
+    if weighted_right is None:
+        change = weighted_change(right, weights, level)
     return {
         "model": model,
         "n": plain.n,
@@ -88,5 +92,21 @@ def _row(
         "weighted_low": weighted.low,
         "weighted_high": weighted.high,
         "effective_n": weighted.effective_n,
-        "change": weighted.share - plain.share,
+        "change": change[0],
+        "change_low": change[1],
+        "change_high": change[2],
     }
+
+
+def majority_row(gold: pl.Series, weights: Floats, level: float = 0.95) -> dict[str, object]:
+    """Return the accuracy of always giving the most frequent answer, which may be another under the weights."""
+    shares = pl.DataFrame({"gold": gold, "weight": weights}).group_by("gold").agg(
+        n=pl.len(), weight=pl.col("weight").sum()
+    )  # fmt: skip
+    most = [shares.sort(column, "gold", descending=[True, False])["gold"][0] for column in ("n", "weight")]
+    plain, weighted = ((gold == answer).to_numpy() for answer in most)
+    return accuracy_row("majority", plain, weights, level, weighted_right=weighted)
+
+
+#: Columns of the table whose values may all be missing.
+ROW_SCHEMA = {"change_low": pl.Float64, "change_high": pl.Float64}

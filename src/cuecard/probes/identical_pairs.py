@@ -31,7 +31,8 @@ def identical_pairs(
     """Return every distinct sentence of a split paired with itself, and how often it occurs there.
 
     The frame has `example_id`, `premise`, `hypothesis` and `frequency`; written to a file, any model can score it. With
-    `sample`, at most so many sentences are drawn, rare and frequent ones alike.
+    `sample`, at most so many sentences are drawn, rare and frequent ones alike; a sentence has the same id in every
+    sample of the same split.
     """
     table = data.split(split).table
     both = pl.concat([table["premise"], table["hypothesis"].rename("premise")])
@@ -47,7 +48,7 @@ def identical_pairs(
     chosen = texts.gather(kept)
     return pl.DataFrame(
         {
-            "example_id": [f"identical-{i}" for i in range(len(kept))],
+            "example_id": [f"identical-{i}" for i in kept + 1],
             "premise": chosen,
             "hypothesis": chosen,
             "frequency": frequency[kept],

@@ -1,7 +1,8 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
+from cuecard.features.pair_graph import NeutralWeights, leakage_neutral_weights
 from cuecard.remedies.lexical_weights import LexicalWeights
-from cuecard.remedies.neutral_weights import NeutralWeighting, NeutralWeights, leakage_neutral_weights
+from cuecard.remedies.neutral_weights import NeutralWeighting
 from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
 

@@ -60,6 +60,11 @@ def verdict(card: Card) -> Verdict:
             f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
         )
+    if list(card.sections) == ["identical_pairs"] and card["identical_pairs"].status == "done":
+        return Verdict(
+            f"What models say about sentences of {name} paired with themselves.",
+            "All of these pairs match; a score that goes with a sentence's frequency does not come from reading.",
+        )
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
     missing = len(card.sections) - len(done)

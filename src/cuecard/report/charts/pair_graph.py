@@ -18,6 +18,7 @@ FEATURE_TITLES = {
     "s2_freq": "second sentence's frequency",
     "s1s2_inter": "two-step walks",
     "similarity": "text similarity",
+    "word_movers_distance": "Word Mover's Distance",
 }
 
 
@@ -60,7 +61,12 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
         alt.Chart(inline(rows))
         .mark_rect()
         .encode(
-            x=alt.X("s1_freq:O", title="first sentence occurs", scale=alt.Scale(domain=steps)),
+            x=alt.X(
+                "s1_freq:O",
+                title="first sentence occurs",
+                scale=alt.Scale(domain=steps),
+                axis=alt.Axis(labelAngle=0),
+            ),
             y=alt.Y("s2_freq:O", title="second sentence occurs", scale=alt.Scale(domain=steps[::-1])),
             color=alt.Color(
                 "share:Q",
@@ -94,7 +100,9 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
         for row in tables["pair_graph_by_frequency"].iter_rows(named=True)
     ]
     order = list(dict.fromkeys(row["times"] for row in sorted(rows, key=lambda row: row["from"])))
-    base = alt.Chart(inline(rows)).encode(x=alt.X("times:O", sort=order, title="occurs … times"))
+    base = alt.Chart(inline(rows)).encode(
+        x=alt.X("times:O", sort=order, title="occurs … times", axis=alt.Axis(labelAngle=0))
+    )
     tooltip = [
         alt.Tooltip("times:N", title="occurs"),
         alt.Tooltip("label:N", title="label"),
@@ -131,5 +139,5 @@ def quantile_curves(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -
             ],
         )
         .properties(width=190, height=180)
-        .facet(facet=alt.Facet("feature:N", title=None, sort=list(FEATURE_TITLES.values())), columns=4)
+        .facet(facet=alt.Facet("feature:N", title=None, sort=list(FEATURE_TITLES.values())), columns=3)
     )

@@ -8,6 +8,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 #: How a set of features is called in the table.
@@ -33,6 +34,10 @@ def pair_graph(card: Card, section: Section) -> SectionView:
         figures=_figures(summary),
         charts=_charts(card),
         tables=[_scores(card)] if "pair_graph" in card.tables else [],
+        notes=[
+            f"Left out: {NAMES.get(name, name)} ({display_text(reason, 200)})."
+            for name, reason in summary.get("left_out", {}).items()
+        ],
     )
 
 
@@ -113,7 +118,8 @@ def _charts(card: Card) -> list[ChartView]:
             "Graph features beside similarity",
             quantiles,
             alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
-            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says.",
+            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says. Text "
+            "similarity is the cosine of the texts' vectors.",
         ),
     ]
 
@@ -125,14 +131,16 @@ def _scores(card: Card) -> TableView:
         Column("Accuracy", "percent"),
         Column("From", "percent"),
         Column("To", "percent"),
-        Column("p", "probability"),
+        Column("p", "probability", "exact one-sided test against the majority"),
+        Column("q", "probability", "false discovery rate over the seven sets of leakage features"),
         Column("Examples", "count"),
     ]
     return TableView(
         title="Accuracy of every set of features",
         columns=columns,
-        rows=frame.select("features", "accuracy", "low", "high", "p_value", "n").rows(),
+        rows=frame.select("features", "accuracy", "low", "high", "p_value", "q_value", "n").rows(),
         total=frame.height,
         source="tables/pair_graph.parquet",
-        caption="Exact one-sided test against the majority; 95 % Wilson intervals.",
+        caption="Exact one-sided test against the majority; q is the Benjamini–Hochberg value over the seven sets of "
+        "the three features; 95 % Wilson intervals.",
     )

@@ -1,0 +1,90 @@
+"""Scores of sentences paired with themselves, by how often the sentence occurs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+
+
+@SECTION_VIEWS.register("identical_pairs")
+def identical_pairs(card: Card, section: Section) -> SectionView:
+    """Return the boxes by frequency, one series per model."""
+    summary, boxes = section.summary, card.tables["identical_pairs"]
+
+    def draw() -> Any:
+        from cuecard.report.charts.identical_pairs import identical_pairs_chart
+
+        return identical_pairs_chart(boxes, last=summary["last"])
+
+    return SectionView(
+        lead=[
+            f"{numbers.plural(summary['pairs'], 'sentence')} of train, each paired with itself: all of them match, so "
+            "a score that goes with how often the sentence occurs does not come from reading.",
+            *(_sentence(name, found) for name, found in summary["models"].items()),
+        ],
+        charts=[
+            ChartView(
+                "Score by how often the sentence occurs",
+                draw,
+                alt="Tukey boxes of each model's score of identical pairs by the sentence's frequency.",
+                caption="Box: the middle half; line: median; whiskers: the outermost scores within 1.5 box lengths.",
+            )
+        ],
+        tables=[_table(card, summary["last"])],
+    )
+
+
+def _sentence(name: str, found: dict[str, Any]) -> str:
+    trend = (
+        ""
+        if found["rho"] is None
+        else f"; Spearman's ρ with frequency is {found['rho']:+.2f} (p = {numbers.probability(found['p_value'])})"
+    )
+    return (
+        f"{display_text(name, 60)} gives {numbers.percent(found['matched'])} of them a score of at least one half, "
+        f"{found['mean']:.2f} on average{trend}."
+    )
+
+
+def _table(card: Card, last: int) -> TableView:
+    frame = card.tables["identical_pairs"]
+    columns = [
+        Column("Model"),
+        Column("Occurs", "text", "how often the sentence occurs in train"),
+        Column("Sentences", "count"),
+        Column("Low", "decimal", "end of the lower whisker"),
+        Column("Quarter", "decimal", "a quarter of the scores is lower"),
+        Column("Median", "decimal"),
+        Column("Three quarters", "decimal", "three quarters of the scores are lower"),
+        Column("High", "decimal", "end of the upper whisker"),
+        Column("Mean", "decimal"),
+        Column("Match", "percent", "share of scores of at least one half"),
+        Column("Outliers", "count", "scores beyond the whiskers", brief=False),
+    ]
+    rows = [
+        (
+            row["model"],
+            f"{row['frequency']}{'+' if row['frequency'] >= last else ''}",
+            row["n"],
+            row["low"],
+            row["q1"],
+            row["median"],
+            row["q3"],
+            row["high"],
+            row["mean"],
+            row["matched"],
+            row["outliers"],
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+    return TableView(
+        title="Scores of identical pairs by frequency",
+        columns=columns,
+        rows=rows,
+        total=frame.height,
+        source="tables/identical_pairs.parquet",
+    )

@@ -1,0 +1,99 @@
+"""The debiased evaluation and the identical pairs in a report: what is said, tables, valid charts."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from cuecard.card.card import Section
+from cuecard.report.sections import section_view
+
+HOSTILE = "<b>model</b>"
+
+
+def row(model: str, accuracy: float, weighted: float, *, baseline: bool) -> dict[str, object]:
+    return {
+        "model": model, "n": 500, "accuracy": accuracy, "low": accuracy - 0.04, "high": accuracy + 0.04,
+        "weighted_accuracy": weighted, "weighted_low": weighted - 0.06, "weighted_high": weighted + 0.06,
+        "effective_n": 300.0, "change": weighted - accuracy,
+        "change_low": None if baseline else weighted - accuracy - 0.02,
+        "change_high": None if baseline else weighted - accuracy + 0.02, "baseline": baseline,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def card(make_card):
+    made = make_card()
+    table = pl.DataFrame([row("majority", 0.5, 0.5, baseline=True), row(HOSTILE, 0.8, 0.7, baseline=False)])
+    models = {
+        str(r["model"]): {k: v for k, v in r.items() if k != "model"} for r in table.iter_rows(named=True)
+    }
+    made.sections["debiased_evaluation"] = Section(
+        title="Debiased evaluation",
+        status="done",
+        summary={
+            "weights": "leakage-neutral", "n": 500, "effective_sample_size": 300.4, "largest": 20.0,
+            "notes": ["A note."], "models": models,
+        },
+    )  # fmt: skip
+    boxes = pl.DataFrame(
+        {
+            "model": [HOSTILE, HOSTILE], "frequency": [1, 10], "n": [7, 3], "q1": 0.4, "median": 0.5, "q3": 0.6,
+            "mean": 0.5, "matched": 0.5, "low": 0.1, "high": 0.9, "outliers": [1, 0],
+        }
+    )  # fmt: skip
+    found = {"n": 10, "mean": 0.5, "matched": 0.5, "rho": 0.25, "p_value": 0.01}
+    made.sections["identical_pairs"] = Section(
+        title="Identical pairs", status="done", summary={"models": {HOSTILE: found}, "last": 10, "pairs": 10}
+    )
+    made.attach({**made.tables, "debiased_evaluation": table, "identical_pairs": boxes})
+    return made
+
+
+def test_both_accuracies_are_said_with_what_the_weights_cost(card):
+    view = section_view(card, "debiased_evaluation")
+    words = " ".join(view.lead).replace("\N{NO-BREAK SPACE}", " ")
+    assert "500 test examples, worth 300 equally weighted ones" in words
+    assert "80.0 % as it stands and on 70.0 % (64.0 % to 76.0 %) under the weights" in words
+    assert list(view.notes) == ["A note."]
+    (table,) = view.tables
+    assert [column.title for column in table.columns][-1] == "Worth"
+    assert table.rows[1][7:10] == pytest.approx((-10.0, -12.0, -8.0))
+    assert table.rows[0][8] is None
+
+
+def test_the_last_box_says_or_more(card):
+    view = section_view(card, "identical_pairs")
+    assert "10 sentences of train" in view.lead[0]
+    assert "ρ with frequency is +0.25 (p = 0.01)" in view.lead[1]
+    assert [r[1] for r in view.tables[0].rows] == ["1", "10+"]
+
+
+@pytest.mark.parametrize("name", ["debiased_evaluation", "identical_pairs"])
+def test_charts_are_valid_specifications_without_markup(card, name):
+    (chart,) = section_view(card, name).charts
+    spec = chart.draw().to_dict()
+    assert spec["layer"]
+    assert "<b>" not in chart.title
+
+
+def test_weights_are_shown_by_split_with_the_leak_before_and_after(make_card):
+    made = make_card()
+    split = {"examples": 40, "effective_sample_size": 30.0, "smallest": 0.5, "largest": 9.0}
+    summary = {
+        "leakage_accuracy": {
+            "unweighted": {"accuracy": 0.7, "low": 0.65, "high": 0.75},
+            "weighted": {"accuracy": 0.5, "low": 0.4, "high": 0.6},
+        },
+        "majority": {"unweighted": 0.5, "weighted": 0.5}, "effective_share": 0.75, "largest": 9.0, "infinite": 1,
+        "clipped": 2, "splits": {"train": {**split, "infinite": 1, "clipped": 2}}, "quantiles": {"0.5": 1.0},
+        "unweighted_splits": ["test"],
+    }  # fmt: skip
+    made.sections["neutral_weights"] = Section(title="Weights", status="done", summary=summary)
+    view = section_view(made, "neutral_weights")
+    words = view.lead[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "70.0 % (65.0 % to 75.0 %) as it stands and on 50.0 % (40.0 % to 60.0 %) under the weights" in words
+    )
+    assert view.tables[0].rows == [("train", 40, 30.0, 0.75, 0.5, 9.0, 1, 2)]
+    assert "Left unweighted, because all examples have one label: test." in view.notes
