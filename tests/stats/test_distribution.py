@@ -133,7 +133,13 @@ def test_a_planted_follower_is_detected() -> None:
     assert found >= 57
 
 
-FOLLOWED = [((5, 5, 5), 0.0), ((7, 100, 16), 0.0), ((7, 100, 16), 0.3), ((40, 60, 120), 0.15), ((40, 60, 120), 0.6)]
+FOLLOWED = [
+    ((5, 5, 5), 0.0),
+    ((7, 100, 16), 0.0),
+    ((7, 100, 16), 0.3),
+    ((40, 60, 120), 0.15),
+    ((40, 60, 120), 0.6),
+]
 
 
 @pytest.mark.parametrize(("sizes", "followed"), FOLLOWED)

@@ -1,4 +1,4 @@
-"""The contrast with and without a cue: level for models that lean everywhere or err more, power, and its null by scipy."""
+"""The contrast with and without a cue: level for models that lean everywhere or err more; power; null by scipy."""
 
 from __future__ import annotations
 

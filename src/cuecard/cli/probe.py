@@ -113,6 +113,9 @@ def probe(
         Literal["union", "twice", "difference"],
         typer.Option("--reading", help="How the permutation test counts examples in both sets."),
     ] = "union",
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Train --model anew, and keep nothing for the next run.")
+    ] = False,
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these probes only.")] = None,
     skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these probes out.")] = None,
     out: OutOption = None,
@@ -136,7 +139,7 @@ def probe(
     from cuecard.card import configured_probes
     from cuecard.card import probe as run_probe
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import show_card
+    from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
     from cuecard.probes import linear_predictions, read_predictions
@@ -189,7 +192,7 @@ def probe(
             models += read if about is data else _only_about(read, about, data)
     for name in model or []:
         with stage(f"Training {name}", silent=silent):
-            models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
+            models.append(linear_predictions(data, name, tokens=tokens, seed=seed, cache=not no_cache))
     if endpoint:
         models += ask_endpoint(data, asked, silent=silent)
     card = run_probe(
@@ -204,6 +207,7 @@ def probe(
         **options,
     )
     show_card(card, out=out, json=json, quiet=quiet)
+    exit_if_failed(card, "probe")
 
 
 def _only_about(models: list[Predictions], whole: Instances, narrow: Instances) -> list[Predictions]:

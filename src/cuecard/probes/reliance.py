@@ -129,12 +129,11 @@ def _advice(table: pl.DataFrame) -> pl.DataFrame:
 
 def _next(part: pl.DataFrame) -> str:
     unusual = int(part["unusual"][0])
-    relying = part.filter(pl.col("verdict") == "relies")["model"].to_list()
     signs = part.filter(pl.col("verdict") == "signs")["model"].to_list()
-    if relying:
+    if (part["verdict"] == "relies").any():
         return (
-            f"Balance the cue before training (cuecard debias), and report {listed(relying)} on the "
-            f"{count(unusual, 'test example')} that break it."
+            f"Balance it before training (cuecard debias); report accuracy on the {count(unusual, 'test example')} "
+            "that break it."
         )
     if unusual < ENOUGH_UNUSUAL:
         return f"Collect test examples that break it: {unusual} are too few to tell."
@@ -151,7 +150,7 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
         text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
             f"; for {signs} some of them do." if signs else "."
         )
-        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, value=0.0, n=cues)
+        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, n=cues)
     worst: dict[str, Any] = relied.row(0, named=True)
     names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"

@@ -9,6 +9,7 @@ from cuecard.analysis import Severity
 from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
+from cuecard.report.model_verdict import model_figures, model_headline
 from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure
 
@@ -60,12 +61,12 @@ def verdict(card: Card) -> Verdict:
             f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
         )
+    of_models = model_headline(card)
+    if of_models:
+        return Verdict(of_models, f"{_detail(Counter(f.severity for f in card.findings))}{_left_out(card)}")
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
-    missing = len(card.sections) - len(done)
-    detail = _detail(tally)
-    if missing:
-        detail += f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
+    detail = _detail(tally) + _left_out(card)
     if not done:
         return Verdict(f"Nothing is known about {name} yet.", detail.strip())
     for level, of_cues, of_flaws in _HEADLINES:
@@ -78,6 +79,13 @@ def verdict(card: Card) -> Verdict:
     if card.sections["cues"].summary.get("features") == 0:
         return Verdict(f"Nothing in {name} is frequent enough to be tested as a cue.", detail)
     return Verdict(f"No cue was found in {name}.", detail)
+
+
+def _left_out(card: Card) -> str:
+    missing = sum(section.status != "done" for section in card.sections.values())
+    if not missing:
+        return ""
+    return f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
 
 
 def _detail(tally: Counter[Severity]) -> str:
@@ -98,6 +106,8 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
+    if models := model_figures(card):
+        return models
     shown = []
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
