@@ -61,9 +61,15 @@ def verdict(card: Card) -> Verdict:
             f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
         )
-    of_models = model_headline(card)
-    if of_models:
-        return Verdict(of_models, f"{_detail(Counter(f.severity for f in card.findings))}{_left_out(card)}")
+    of_models, of_data = model_headline(card), _of_data(card)
+    if of_models and "overview" in card.sections:  # an audit and a probe on one card
+        return Verdict(of_data.headline, f"{of_models} {of_data.detail}")
+    return Verdict(of_models, of_data.detail) if of_models else of_data
+
+
+def _of_data(card: Card) -> Verdict:
+    """Return what the card says of the dataset."""
+    name = card.dataset.name
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
     detail = _detail(tally) + _left_out(card)
@@ -106,9 +112,10 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
-    if models := model_figures(card):
+    models = model_figures(card)
+    if models and "overview" not in card.sections:
         return models
-    shown = []
+    shown = models[:]
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))

@@ -11,6 +11,12 @@ from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
 
 WORDS = {"relies": "relies", "signs": "signs", "none": "no sign", "unknown": "too few"}
+_NEXT = {
+    "relies": "balance it",
+    "signs": "look at what breaks it",
+    "unknown": "collect what breaks it",
+    "none": "nothing here",
+}
 MOST_ROWS = 200
 MOST_NAMES = 12
 
@@ -80,7 +86,7 @@ def _table(frame: pl.DataFrame) -> TableView:
             row["gap"],
             row["share"],
             row["unusual"],
-            row["next"],
+            _NEXT[row["verdict"]],
             row["family"],
             row["train_count"],
             row["z"],
@@ -98,7 +104,7 @@ def _table(frame: pl.DataFrame) -> TableView:
         Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
         Column("In train", "percent", "share of the usual label among train instances with the cue"),
         Column("Breaking it", "count", "test examples in which the cue has another label"),
-        Column("What to do next", brief=False),
+        Column("What to do next", brief=False, hint="in a word; tables/reliance.parquet has a sentence"),
         Column("Family", brief=False),
         Column("Train", "count", "train instances with the cue", brief=False),
         Column("z", "decimal", brief=False),
