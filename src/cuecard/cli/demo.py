@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,8 +55,9 @@ def demo(
         written = write_demo(generated, out / "data")
         models = _models(generated, out / "data", seed)
     train, test = written["train"], written["test"]
-    given = " ".join(f"--predictions {name}={file}" for name, file in models.items())
-    commands = [f"cuecard audit {train} --test {test}", f"cuecard probe {train} --test {test} {given}"]
+    both = [str(train), "--test", str(test)]
+    given = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
+    commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *given])]
     data, shown = generated.instances, progress(silent=quiet)
     cards = [audit(data, progress=shown, command=commands[0])]
     cards.append(probe(data, dict(models), progress=shown, command=commands[1]))
@@ -63,10 +65,9 @@ def demo(
         weighted = out / "data" / "weighted.parquet"
         # The cues stand in the hypotheses; choices are looked at in any case.
         scope = {"scope": "hypothesis"} if kind == "nli" else {}
-        how = " ".join(
-            ["--features significant", f"--min-count {BALANCED}", *(f"--scope {s}" for s in scope.values())]
-        )
-        commands.append(f"cuecard debias {train} {how} --out {weighted}")
+        how = ["--features", "significant", "--min-count", str(BALANCED)]
+        how += [part for name, value in scope.items() for part in (f"--{name}", value)]
+        commands.append(shlex.join(["cuecard", "debias", str(train), *how, "--out", str(weighted)]))
         remedy = debias(
             data,
             progress=shown,

@@ -79,7 +79,7 @@ def settle(
             row = int(order[int(raw.is_null().arg_max() or 0)])
             raise InputError(
                 f"{given.source}: row {row + 1:,} has no prediction "
-                f"({count(raw.null_count(), 'row')} of {len(raw):,} have none); give every example one."
+                f"({raw.null_count():,} of {count(len(raw), 'row')} in all); give every example one."
             )
         answers = decode(raw, gold, examples, labels, where=given.source, free=given.may_be_unanswered)
     if gold is not None:
