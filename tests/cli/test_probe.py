@@ -140,3 +140,38 @@ def test_a_file_of_predictions_for_the_whole_split_is_narrowed_with_it(
     expected = sum(answers[name] == label for name, label in truth.items()) / asked.height
     found = json.loads(ran.out)["sections"]["accuracy_test"]["summary"]["models"]["mine"]["accuracy"]
     assert found == pytest.approx(expected)
+
+
+def test_a_probe_that_fails_ends_with_exit_code_1_and_the_other_sections_stay(cuecard, files, monkeypatch):
+    from cuecard.probes import PermutationTest
+
+    def fail(self, data, predictions, cues):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(PermutationTest, "run", fail)
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet")
+    assert ran.code == 1
+    assert "the probe permutation_test failed" in ran.err
+    assert "Accuracy test" in ran.out
+
+
+def test_the_terminal_says_which_columns_were_recognised(cuecard, files):
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet", "--only", "accuracy_test")
+    assert "even read as id = example_id, prediction = prediction" in ran.out
+
+
+def test_a_cue_of_another_family_is_suggested_by_its_full_name(cuecard, files):
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet", "--cues", "negation")
+    assert ran.code == 2
+    assert "did you mean negation:negation?" in ran.err
+
+
+def test_compare_shows_measures_and_with_all_every_number(cuecard, files, tmp_path):
+    for name in ("follower", "even"):
+        given = f"m={files['folder'] / name}.parquet"
+        probe(cuecard, files, "-p", given, "--out", tmp_path / name, "-q")
+    short = cuecard("compare", tmp_path / "follower", tmp_path / "even")
+    assert "m: cues relied on" in short.out
+    assert "models.m." not in short.out
+    long = cuecard("compare", tmp_path / "follower", tmp_path / "even", "--all")
+    assert "models.m.relies" in long.out

@@ -249,3 +249,10 @@ def test_generated_text_is_read_by_the_answer_it_names(six, tmp_path):
     ]
     (read,) = read_predictions(harness_log(tmp_path, lines), six)
     assert read.answers.tolist() == [0, 1, 2, UNANSWERED, 1, UNANSWERED]
+
+
+def test_without_a_folder_of_its_own_a_log_is_called_by_its_task(six, tmp_path):
+    lines = [harness_line(i, {"premise": f"p{i + 9}"}, LABELS[i % 3], [LABELS[i % 3]]) for i in range(6)]
+    (tmp_path / "samples_my_task_2026-01-01T00-07-41.296781.jsonl").write_text("".join(lines))
+    (read,) = read_predictions(tmp_path / "samples_my_task_2026-01-01T00-07-41.296781.jsonl", six)
+    assert read.model == "my_task"

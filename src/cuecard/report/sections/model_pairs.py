@@ -62,7 +62,7 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
         "feature": Column("Cue"),
         "model_a": Column("A", brief=whole.height > 1),
         "model_b": Column("B", brief=whole.height > 1),
-        "difference": Column("A − B", "points", "difference in accuracy, in points"),
+        "difference": Column("A−B", "points", "difference in accuracy, in points"),
         "low": Column("from", "points", "lower end of the 95 % interval"),
         "high": Column("to", "points", "upper end of the 95 % interval"),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
