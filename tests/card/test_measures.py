@@ -41,7 +41,9 @@ def test_sections_of_plug_ins_tell_their_plain_numbers(probed):
 
 def test_a_comparison_has_few_measures_and_all_numbers(probed):
     demo = demo_nli(6000, seed=1)
-    after = cc.probe(demo.instances, {"m": demo_predictions(demo, 0.0, seed=1)}, features=("word", "negation"))
+    after = cc.probe(
+        demo.instances, {"m": demo_predictions(demo, 0.0, seed=1)}, features=("word", "negation")
+    )
     (changed,) = compare([probed, after])
     said = {c.what: c for c in changed.measures}
     assert said["m: cues relied on"].difference < 0
