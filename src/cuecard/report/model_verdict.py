@@ -10,6 +10,11 @@ from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure
 from cuecard.wording import listed
 
+#: Sections about models: what they find says nothing against the data.
+MODEL_SECTIONS = frozenset(
+    {"reliance", "accuracy_test", "distribution_test", "permutation_test", "agreement", "paired_comparison"}
+    | {"option_order", "prompts"}
+)
 #: So many models are named in the headline, those that rely on most cues first.
 NAMED = 3
 
@@ -34,9 +39,10 @@ def model_headline(card: Card) -> str:
     return f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
 
 
-def model_figures(card: Card) -> list[KeyFigure]:
+def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     """Return the accuracy and the cues relied on of every model of a probe; empty for a card without models."""
-    relied, accuracies = _of_models(card, "reliance"), _of_models(card, "accuracy_test")
+    relied = _of_models(card, "reliance")
+    accuracies = _of_models(card, "accuracy_test") if accuracy else {}
     shown = []
     for model, known in list(accuracies.items())[:NAMED]:
         interval = f"{numbers.percent(known['low'])} to {numbers.percent(known['high'])}"

@@ -9,7 +9,7 @@ from cuecard.analysis import Severity
 from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
-from cuecard.report.model_verdict import model_figures, model_headline
+from cuecard.report.model_verdict import MODEL_SECTIONS, model_figures, model_headline
 from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure
 
@@ -76,7 +76,9 @@ def _of_data(card: Card) -> Verdict:
     if not done:
         return Verdict(f"Nothing is known about {name} yet.", detail.strip())
     for level, of_cues, of_flaws in _HEADLINES:
-        sections = {finding.section for finding in card.findings if finding.severity == level}
+        sections = {
+            finding.section for finding in card.findings if finding.severity == level
+        } - MODEL_SECTIONS
         if sections:
             words = of_flaws if sections == {"overview"} else of_cues
             return Verdict(words.format(name=name), detail)
@@ -112,10 +114,10 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
-    models = model_figures(card)
-    if models and "overview" not in card.sections:
-        return models
-    shown = models[:]
+    about_data = "overview" in card.sections
+    shown = model_figures(card, accuracy=not about_data)
+    if shown and not about_data:
+        return shown
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
