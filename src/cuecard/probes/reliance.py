@@ -129,11 +129,12 @@ def _advice(table: pl.DataFrame) -> pl.DataFrame:
 
 def _next(part: pl.DataFrame) -> str:
     unusual = int(part["unusual"][0])
+    relying = part.filter(pl.col("verdict") == "relies")["model"].to_list()
     signs = part.filter(pl.col("verdict") == "signs")["model"].to_list()
-    if (part["verdict"] == "relies").any():
+    if relying:
         return (
-            f"Balance it before training (cuecard debias); report accuracy on the {count(unusual, 'test example')} "
-            "that break it."
+            f"Balance the cue before training (cuecard debias), and report {listed(relying)} on the "
+            f"{count(unusual, 'test example')} that break it."
         )
     if unusual < ENOUGH_UNUSUAL:
         return f"Collect test examples that break it: {unusual} are too few to tell."

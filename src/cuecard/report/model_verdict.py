@@ -52,7 +52,11 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     for model, found in list(relied.items())[:NAMED]:
         of = f"of {numbers.count(card['reliance'].summary['cues'])}, signs of {found['signs']} more"
         shown.append(
-            KeyFigure(f"cues {display_text(model, 40)} relies on", numbers.count(found["relies"]), of)
+            KeyFigure(
+                f"{'cue' if found['relies'] == 1 else 'cues'} {display_text(model, 40)} relies on",
+                numbers.count(found["relies"]),
+                of,
+            )
         )
     return shown
 
