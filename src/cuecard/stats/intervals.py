@@ -85,7 +85,7 @@ def overlapping_difference(
 
     >>> low, high = overlapping_difference([1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1])
     >>> round(low, 4), round(high, 4)  # as newcombe_difference(2, 2, 0, 2)
-    (0.0698, 1.0)
+    (0.07, 1.0)
     """
     correct, one, two = (np.asarray(values, dtype=np.bool_) for values in (right, first, second))
     n1, n2 = int(one.sum()), int(two.sum())
@@ -101,7 +101,7 @@ def overlapping_difference(
     ends = []
     for a, b in ((p1 - low1, high2 - p2), (high1 - p1, p2 - low2)):
         ends.append(np.sqrt(max(0.0, float(a**2 - 2 * rho * a * b + b**2))))
-    return p1 - p2 - ends[0], p1 - p2 + ends[1]
+    return float(p1 - p2 - ends[0]), float(p1 - p2 + ends[1])
 
 
 def percentile_bootstrap(
