@@ -137,12 +137,26 @@ def test_datasets_lists_presets_and_shows_one(cuecard):
 def test_demo_finds_what_was_planted_and_says_where_the_report_is(cuecard, tmp_path):
     ran = cuecard("demo", "--out", tmp_path / "demo", "--rows", 3000)
     assert ran.code == 0
-    assert "indeed" in ran.out
+    assert "→ audit: indeed" in ran.out
+    assert "→ probe: follower" in ran.out
+    assert "with the weights" in ran.out
+    saved = json.loads((tmp_path / "demo" / "card.json").read_text())
+    assert {"overview", "cues", "reliance", "lexical_weights"} <= set(saved["sections"])
+    assert saved["sections"]["reliance"]["summary"]["models"]["fair"]["relies"] == 0
     assert (tmp_path / "demo" / "report.html").exists()
     again = cuecard(
         "audit", tmp_path / "demo/data/train.parquet", "--test", tmp_path / "demo/data/test.parquet", "-q"
     )
     assert again.code == 0
+
+
+def test_a_clean_demo_has_no_model_that_follows_and_nothing_to_balance(cuecard, tmp_path):
+    ran = cuecard("demo", "--clean", "--rows", 900, "--out", tmp_path / "demo")
+    assert ran.code == 0
+    assert "Nothing was planted" in ran.out
+    saved = json.loads((tmp_path / "demo" / "card.json").read_text())
+    assert "lexical_weights" not in saved["sections"]
+    assert set(saved["sections"]["accuracy_test"]["summary"]["models"]) == {"fair"}
 
 
 def test_a_choice_demo_reads_back_from_its_files(cuecard, tmp_path):

@@ -98,7 +98,12 @@ def test_compare_says_what_changed_between_two_cards(cuecard, files, tmp_path):
     ran = cuecard("compare", tmp_path / "follower", tmp_path / "even")
     assert ran.code == 0
     assert "The data is the same." in ran.out
-    assert "reliance: models.m.relies" in ran.out
+    assert "m: cues relied on" in ran.out
+    assert "models.m." not in ran.out
+    assert (
+        "reliance: models.m.relies"
+        in cuecard("compare", tmp_path / "follower", tmp_path / "even", "--all").out
+    )
     plain = json.loads(cuecard("compare", tmp_path / "follower", tmp_path / "even", "--json").out)
     assert plain[0]["same_data"] is True
     assert "say the same" in cuecard("compare", tmp_path / "even", tmp_path / "even").out
@@ -140,3 +145,27 @@ def test_a_file_of_predictions_for_the_whole_split_is_narrowed_with_it(
     expected = sum(answers[name] == label for name, label in truth.items()) / asked.height
     found = json.loads(ran.out)["sections"]["accuracy_test"]["summary"]["models"]["mine"]["accuracy"]
     assert found == pytest.approx(expected)
+
+
+def test_a_probe_that_fails_ends_with_exit_code_1_and_the_other_sections_stay(cuecard, files, monkeypatch):
+    from cuecard.probes import PermutationTest
+
+    def fail(self, data, predictions, cues):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(PermutationTest, "run", fail)
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet")
+    assert ran.code == 1
+    assert "the probe permutation_test failed" in ran.err
+    assert "Accuracy test" in ran.out
+
+
+def test_the_terminal_says_which_columns_were_recognised(cuecard, files):
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet", "--only", "accuracy_test")
+    assert "even read as id = example_id, prediction = prediction" in ran.out
+
+
+def test_a_cue_of_another_family_is_suggested_by_its_full_name(cuecard, files):
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet", "--cues", "negation")
+    assert ran.code == 2
+    assert "did you mean negation:negation?" in ran.err

@@ -95,6 +95,32 @@ def test_probabilities_give_the_prediction_where_there_is_none(pairs):
         read_predictions(table.with_columns(p_neutral=pl.Series([0.2, 0.2, 0.6, np.nan, 0.2, 0.6])), pairs)
 
 
+def test_a_negative_probability_is_called_so(pairs):
+    columns = {f"p_{label}": [0.5, 0.25] * 3 for label in sorted(set(RIGHT))}
+    table = pl.DataFrame({"id": list("abcdef"), **columns}).with_columns(p_neutral=pl.Series([0.0, 0.5] * 3))
+    below = table.with_columns(p_neutral=pl.Series([0.0, -0.5, 0.0, 0.5, 0.0, 0.5]))
+    assert read_predictions(table, pairs)[0].probabilities is not None
+    with pytest.raises(InputError, match=r"row 2 has the negative probability -0\.5 \(1 row in all\)"):
+        read_predictions(below, pairs)
+
+
+def test_a_column_answer_is_the_prediction_unless_it_is_the_right_answers(pairs):
+    wrong = pl.DataFrame({"id": list("abcdef"), "answer": ["neutral", *RIGHT[1:]]})
+    (read,) = read_predictions(wrong, pairs)
+    assert read.read_as == "id = id, prediction = answer"
+    assert read.correct(check_test(pairs)).tolist() == [False] + [True] * 5
+    with pytest.raises(InputError, match="'answer' holds the right answers"):
+        read_predictions(pl.DataFrame({"id": list("abcdef"), "answer": RIGHT}), pairs)
+    perfect = pl.DataFrame({"id": list("abcdef"), "answer": RIGHT})
+    (read,) = read_predictions(perfect, pairs, columns={"prediction": "answer"})
+    assert read.correct(check_test(pairs)).all()
+
+
+def test_what_was_recognised_says_how_rows_were_matched(pairs):
+    (read,) = read_predictions(pl.DataFrame({"pred": RIGHT, "gold": RIGHT}), pairs)
+    assert read.read_as == "prediction = pred, gold = gold, matched by row order"
+
+
 def test_scores_need_not_sum_to_one(pairs):
     scores = {
         f"score_{label}": np.eye(3)[[0, 1, 2] * 2][:, i] * 7 for i, label in enumerate(sorted(set(RIGHT)))
@@ -137,6 +163,12 @@ def test_a_pick_that_is_no_choice_is_an_error(questions):
     table = pl.DataFrame({"id": ["q4", "q5", "q6", "q7"], "prediction": ["A", "B", "C", "F"]})
     with pytest.raises(InputError, match="'F' is none of the example's choices"):
         read_predictions(table, questions)
+
+
+@pytest.mark.parametrize("letters", ["ABCD", "abcd"])
+def test_probabilities_of_choices_may_be_called_by_letter(questions, letters):
+    columns = {f"p_{letter}": np.eye(4)[:, i] for i, letter in enumerate(letters)}
+    assert accuracy(pl.DataFrame({"id": ["q4", "q5", "q6", "q7"], **columns}), questions) == 1
 
 
 def test_probabilities_of_choices(questions):

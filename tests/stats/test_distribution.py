@@ -10,7 +10,6 @@ from scipy.stats import entropy
 
 from cuecard.stats.distribution import (
     _likeliest_flat_rows,
-    flattened_contrast,
     flattened_distribution,
 )
 
@@ -134,38 +133,37 @@ def test_a_planted_follower_is_detected() -> None:
     assert found >= 57
 
 
-@pytest.mark.parametrize(
-    ("sizes", "drop"),
-    [((5, 5, 5), 0.0), ((5, 50, 50), 0.0), ((20, 200, 200), 0.0), ((20, 200, 200), 0.2), ((30, 30, 30), 0.2)],
-)
-def test_contrast_keeps_its_level_whatever_label_a_model_prefers(
-    sizes: tuple[int, int, int], drop: float
+FOLLOWED = [
+    ((5, 5, 5), 0.0),
+    ((7, 100, 16), 0.0),
+    ((7, 100, 16), 0.3),
+    ((40, 60, 120), 0.15),
+    ((40, 60, 120), 0.6),
+]
+
+
+@pytest.mark.parametrize(("sizes", "followed"), FOLLOWED)
+def test_interval_of_the_amplification_covers_the_truth_and_reaches_zero_for_a_flat_model(
+    sizes: tuple[int, int, int], followed: float
 ) -> None:
-    rng = np.random.default_rng(5)
-    gold = np.repeat([0, 1, 2, 0, 1, 2], [*sizes, 150, 150, 150])
-    having = np.arange(len(gold)) < sum(sizes)
-    p_values = []
-    for i in range(300):
-        # A model that prefers label 0 everywhere, and with `drop` is worse where the cue is.
-        even = np.where(having, _even_model(rng, gold, 0.8 - drop), _even_model(rng, gold, 0.8))
-        predicted = np.where(rng.random(len(gold)) < 0.3, 0, even)
-        found = flattened_contrast(predicted == 0, gold, having, draws=499, seed=i)
-        assert found is not None
-        p_values.append(10.0**found.log10_p)
-    assert np.mean(np.array(p_values) <= 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
-
-
-def test_contrast_finds_a_follower_and_needs_every_label_on_both_sides() -> None:
-    rng = np.random.default_rng(6)
-    gold, having = np.tile([0, 1, 2], 200), np.arange(600) < 150
-    predicted = np.where(having & (rng.random(600) < 0.4), 0, _even_model(rng, gold, 0.8))
-    found = flattened_contrast(predicted == 0, gold, having)
-    assert found is not None
-    assert found.difference == pytest.approx(0.4 * 2 / 3, abs=0.1)
-    assert found.log10_p == pytest.approx(-4)
-    assert flattened_contrast(predicted == 0, gold, gold == 0) is None
-    with pytest.raises(ValueError, match="one length"):
-        flattened_contrast([1], [0, 1], [1, 0])
+    rng = np.random.default_rng(9)
+    gold = np.repeat([0, 1, 2], sizes)
+    rows = (1 - followed) * (np.full((3, 3), 0.1) + 0.7 * np.eye(3)) + followed * np.eye(3)[[0, 0, 0]]
+    truth = entropy(rows.mean(axis=0), np.full(3, 1 / 3), base=2) if followed else 0.0
+    covered, from_zero, above = 0, 0, 0
+    for i in range(150):
+        predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in rng.multinomial(sizes, rows)])
+        found = flattened_distribution(predicted, gold, draws=1, seed=i)
+        covered += found.amplification_low <= truth <= found.amplification_high
+        from_zero += found.amplification_low == 0.0
+        above += found.amplification > found.amplification_null
+    assert covered / 150 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 150)
+    if not followed:
+        assert from_zero >= 145
+        assert above / 150 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+    if followed == 0.6:
+        assert from_zero == 0
+        assert above == 150
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from cuecard.stats import (
     binomial_log_p,
     clopper_pearson,
     newcombe_difference,
+    overlapping_difference,
     percentile_bootstrap,
     wilson,
 )
@@ -123,3 +124,30 @@ def test_bad_levels_and_empty_samples_are_refused() -> None:
         percentile_bootstrap([], np.mean)
     with pytest.raises(ValueError, match="draws must be at least 1"):
         percentile_bootstrap([1.0], np.mean, draws=0)
+
+
+@pytest.mark.parametrize("members", [0.4, 0.8])
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.97])
+def test_interval_of_overlapping_sets_covers_the_difference_and_is_narrower_than_of_separate_ones(
+    members: float, rate: float
+) -> None:
+    rng = np.random.default_rng(11)
+    covered, widths, separate = 0, [], []
+    for _ in range(600):
+        first, second = rng.random((2, 200)) < members
+        chance = np.clip(rate + 0.12 * (first & ~second) - 0.12 * (second & ~first), 0, 1)
+        right = rng.random(200) < chance
+        low, high = overlapping_difference(right, first, second)
+        covered += low <= chance[first].mean() - chance[second].mean() <= high
+        widths.append(high - low)
+        ends = newcombe_difference((right & first).sum(), first.sum(), (right & second).sum(), second.sum())
+        separate.append(ends[1] - ends[0])
+    assert covered / 600 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 600)
+    assert np.mean(widths) < 0.95 * np.mean(separate)
+
+
+def test_two_equal_sets_do_not_differ_at_all() -> None:
+    right, members = np.arange(40) % 3 > 0, np.arange(40) % 2 > 0
+    low, high = overlapping_difference(right, members, members)
+    assert low == pytest.approx(0, abs=0.1)
+    assert high == pytest.approx(0, abs=0.1)

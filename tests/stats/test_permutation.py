@@ -155,7 +155,7 @@ def test_p_far_below_the_smallest_float_prints_correctly() -> None:
     [(-762.0, "1e-762"), (-762.0 + np.log10(4.2), "4.2e-762"), (-9.0001, "1e-9"), (-1.5, "0.032")],
 )
 def test_p_text_is_what_people_read(log10_p: float, text: str) -> None:
-    assert PermutationTest("union", log10_p, 1, 1, 2, 1.0, 0.0).p_text == text
+    assert PermutationTest("union", log10_p, 1, 1, 2, 1.0, 0.0, 0.0, 1.0).p_text == text
 
 
 @pytest.mark.parametrize("stratified", [False, True])

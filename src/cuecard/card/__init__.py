@@ -5,6 +5,7 @@ from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Secti
 from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
+from cuecard.card.joining import join_cards
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
 from cuecard.card.settings import Settings, parse_settings
@@ -29,6 +30,7 @@ __all__ = [
     "configured_probes",
     "configured_remedy",
     "debias",
+    "join_cards",
     "load_card",
     "parse_settings",
     "probe",

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.card.card import Card
+from cuecard.card.measures import Measure, MeasureKind, measures
 from cuecard.errors import UsageError
 
 #: A cue's share changed if it moved by at least this much and its intervals do not touch.
@@ -27,6 +28,7 @@ class Change:
     what: str
     before: Any
     after: Any
+    kind: MeasureKind = "number"
 
     @property
     def difference(self) -> float | None:
@@ -58,7 +60,10 @@ class Comparison:
     same_data: bool
     data: tuple[Change, ...] = ()
     sections: tuple[Change, ...] = ()
+    measures: tuple[Change, ...] = ()
+    """The numbers that people ask for: a row per baseline, model and measure."""
     numbers: tuple[Change, ...] = ()
+    """Every number of every section."""
     cues: tuple[CueChange, ...] = ()
     findings_gone: tuple[str, ...] = ()
     findings_new: tuple[str, ...] = ()
@@ -73,7 +78,7 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON can hold it."""
         plain = asdict(self) | {"unchanged": self.unchanged}
-        for part in ("data", "sections", "numbers"):
+        for part in ("data", "sections", "measures", "numbers"):
             plain[part] = [asdict(c) | {"difference": c.difference} for c in getattr(self, part)]
         return plain
 
@@ -99,6 +104,7 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         same_data=before.dataset.fingerprint == after.dataset.fingerprint,
         data=tuple(_data(before, after)),
         sections=tuple(_sections(before, after)),
+        measures=tuple(_measures(before, after)),
         numbers=tuple(_numbers(before, after)),
         cues=tuple(_cues(before, after)),
         findings_gone=tuple(f.title for f in before.findings if f.title not in new),
@@ -143,6 +149,19 @@ def _sections(before: Card, after: Card) -> list[Change]:
             a, b = old.parameters.get(option), new.parameters.get(option)
             if a != b:
                 changes.append(Change(name, f"option {option}", a, b))
+    return changes
+
+
+def _measures(before: Card, after: Card) -> list[Change]:
+    """Return the measures that both cards have and that differ, or that one of them lacks in a section of both."""
+    old, new = ({(m.section, m.name): m for m in measures(card)} for card in (before, after))
+    changes = []
+    for section, name in dict.fromkeys([*old, *new]):
+        first, second = old.get((section, name)), new.get((section, name))
+        a, b = (m.value if m else None for m in (first, second))
+        if section in before.sections and section in after.sections and not _same(a, b):
+            kind = (first or second or Measure(section, name, None, "number")).kind
+            changes.append(Change(section, name, a, b, kind))
     return changes
 
 

@@ -92,7 +92,7 @@ def audit(
     from cuecard.card import check_options, parse_settings
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import show_card
+    from cuecard.cli.show import exit_if_failed, show_card
 
     options: dict[str, object] = {
         "tokens": tokens,
@@ -136,8 +136,4 @@ def audit(
         **options,
     )
     show_card(card, out=out, json=json, quiet=quiet)
-    failed = [name for name, section in card.sections.items() if section.status == "failed"]
-    for name in failed:
-        typer.echo(f"cuecard: the audit {name} failed: {card[name].reason}", err=True)
-    if failed:
-        raise typer.Exit(1)
+    exit_if_failed(card, "audit")

@@ -36,6 +36,10 @@ def compare(
             help="Draw all cards: saturation against bias, correlations, maps; .html, .png or .svg.",
         ),
     ] = None,
+    all_numbers: Annotated[
+        bool,
+        typer.Option("--all", help="Every number that differs, not one per baseline, model and measure."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
@@ -61,4 +65,4 @@ def compare(
 
     console = Console()
     for comparison in comparisons:
-        render_comparison(comparison, console, top=top)
+        render_comparison(comparison, console, top=top, every_number=all_numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,6 +25,13 @@ Examples:
 """
 
 
+#: The two simulated models: how often each answers as a planted cue says, and how often it is right otherwise.
+FOLLOWS = {"follower": 0.5, "fair": 0.0}
+ACCURACY = 0.85
+#: Cues of this many train instances are balanced.
+BALANCED = 20
+
+
 def demo(
     kind: Annotated[Literal["nli", "choice"], typer.Option("--kind", help="Which set to generate.")] = "nli",
     clean: Annotated[bool, typer.Option("--clean", help="Plant nothing: the control.")] = False,
@@ -31,31 +39,76 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")
     ] = Path("cuecard-demo"),
+    launch: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
-    """Generate a set with planted cues, audit it and write the report."""
-    from cuecard.card import audit
+    """Generate a set with planted cues, audit it, probe two simulated models, debias it, and write one report."""
+    from cuecard.card import audit, debias, join_cards, probe
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import show_card, write_card
+    from cuecard.cli.show import write_card
     from cuecard.data.demo import write_demo
+    from cuecard.remedies.lexical_weights import TRADE_OFF
 
     with stage("Generating", silent=quiet):
         generated = _generate(kind, rows, clean=clean, seed=seed)
         written = write_demo(generated, out / "data")
-    command = f"cuecard audit {written['train']} --test {written['test']}"
-    card = audit(generated.instances, progress=progress(silent=quiet), command=command)
+        models = _models(generated, out / "data", seed)
+    train, test = written["train"], written["test"]
+    both = [str(train), "--test", str(test)]
+    given = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
+    commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *given])]
+    data, shown = generated.instances, progress(silent=quiet)
+    cards = [audit(data, progress=shown, command=commands[0])]
+    cards.append(probe(data, dict(models), progress=shown, command=commands[1]))
+    if not clean:
+        weighted = out / "data" / "weighted.parquet"
+        # The cues stand in the hypotheses; choices are looked at in any case.
+        scope = {"scope": "hypothesis"} if kind == "nli" else {}
+        how = ["--features", "significant", "--min-count", str(BALANCED)]
+        how += [part for name, value in scope.items() for part in (f"--{name}", value)]
+        commands.append(shlex.join(["cuecard", "debias", str(train), *how, "--out", str(weighted)]))
+        remedy = debias(
+            data,
+            progress=shown,
+            command=commands[2],
+            features=("significant",),
+            min_count=BALANCED,
+            trade_off=TRADE_OFF,
+            **scope,
+        )
+        cards.append(remedy.card)
+    card = join_cards(cards, command="cuecard demo")
     report = write_card(card, out)
     if not quiet:
-        show_card(card, out=None, json=False, quiet=False)
+        from rich.console import Console
+
+        from cuecard.report import render_terminal
+
+        render_terminal(card, Console(), top=3)
         _compare(generated, card)
-        typer.echo(f"\nData:   {out / 'data'}\nAgain:  {command}\nReport: {report}")
+        again = "\n".join(f"  {command}" for command in commands)
+        typer.echo(f"\nData:   {out / 'data'}\nStep by step:\n{again}\nReport: {report}")
+    if launch:
+        typer.launch(str(report))
+
+
+def _models(generated: Demo, folder: Path, seed: int) -> dict[str, Path]:
+    """Write the predictions of the simulated models for test and return where they are."""
+    from cuecard.data.demo import demo_predictions
+
+    written = {}
+    for number, (name, follow) in enumerate(FOLLOWS.items()):
+        if generated.clean and follow:
+            continue
+        table = demo_predictions(generated, follow, ACCURACY, seed=seed + number)
+        written[name] = folder / f"{name}.csv"
+        table.filter(table["split"].cast(str) == "test").drop("split").write_csv(written[name])
+    return written
 
 
 def _compare(generated: Demo, card: Card) -> None:
-    """Print what was planted beside what the audit says of it."""
-    import polars as pl
-
+    """Print what was planted beside what the audit, the probe and the weights say of it."""
     from cuecard.wording import percent
 
     if generated.clean:
@@ -63,17 +116,69 @@ def _compare(generated: Demo, card: Card) -> None:
             "\nNothing was planted: only the relation of the two texts says something about the label."
         )
         return
-    table = card["cues"].table
-    typer.echo("\nPlanted, and found by the audits:")
+    typer.echo(
+        "\nPlanted in the data: the cues below. Planted in the model “follower”: where a cue is, it answers as the\n"
+        f"cue says {percent(FOLLOWS['follower'])} of the time; “fair” never does. Both are else right "
+        f"{percent(ACCURACY)} of the time.\n\nPlanted, and what was found:"
+    )
     for cue in generated.truth:
         if cue.kind == "pair_graph":
-            typer.echo(f"  {cue.sentence}\n    → {_graph_leak(card)}")
+            typer.echo(f"  {cue.sentence}\n    → audit: {_graph_leak(card)}")
             continue
-        asked = table.filter((pl.col("family") == cue.family) & (pl.col("label") == cue.label))
-        named = asked.filter(pl.col("feature") == cue.feature)
-        rows = (named if named.height else asked).filter("significant").head(1).to_dicts()
-        found = f"{rows[0]['feature']}, {percent(rows[0]['share'])} {cue.label}" if rows else "–"
-        typer.echo(f"  {cue.sentence}\n    → {found}")
+        found, feature = _found(card, cue.family, cue.feature, cue.label)
+        typer.echo(f"  {cue.sentence}\n    → audit: {found}")
+        if feature:
+            typer.echo(f"    → probe: {_relied(card, cue.family, feature)}")
+            typer.echo(f"    → debias: {_weighted(card, cue.family, feature, cue.label)}")
+
+
+def _found(card: Card, family: str, feature: str, label: str) -> tuple[str, str]:
+    """Return the sentence of the audit about a planted cue and the name of the feature that stands for it."""
+    import polars as pl
+
+    from cuecard.wording import percent
+
+    asked = card["cues"].table.filter((pl.col("family") == family) & (pl.col("label") == label))
+    named = asked.filter(pl.col("feature") == feature)
+    rows = (named if named.height else asked).filter("significant").head(1).to_dicts()
+    if not rows:
+        return "not found", ""
+    return f"{rows[0]['feature']}, {percent(rows[0]['share'])} {label}", str(rows[0]["feature"])
+
+
+def _relied(card: Card, family: str, feature: str) -> str:
+    """Return what the probe says of every model and a cue."""
+    import polars as pl
+
+    words = {
+        "relies": "relies on it",
+        "signs": "signs of use",
+        "none": "no sign",
+        "unknown": "too few to tell",
+    }
+    section = card["reliance"]
+    if section.status != "done":
+        return section.reason
+    rows = section.table.filter((pl.col("family") == family) & (pl.col("feature") == feature))
+    if rows.is_empty():
+        return "not among the cues probed"
+    said = rows.select("model", "verdict").rows()
+    return ", ".join(f"{model} {words[verdict]}" for model, verdict in said)
+
+
+def _weighted(card: Card, family: str, feature: str, label: str) -> str:
+    """Return the share of the label with a cue before and after the weights."""
+    import polars as pl
+
+    from cuecard.wording import percent
+
+    if "balance" not in card.tables:
+        return "not done"
+    rows = card.tables["balance"].filter((pl.col("family") == family) & (pl.col("feature") == feature))
+    if rows.is_empty():
+        return "not balanced"
+    before, after = rows.select(f"before_{label}", f"after_{label}").row(0)
+    return f"{percent(before)} {label} before, {percent(after)} with the weights"
 
 
 def _graph_leak(card: Card) -> str:

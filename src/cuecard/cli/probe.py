@@ -121,6 +121,9 @@ def probe(
         Literal["union", "twice", "difference"],
         typer.Option("--reading", help="How the permutation test counts examples in both sets."),
     ] = "union",
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Train --model anew, and keep nothing for the next run.")
+    ] = False,
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these probes only.")] = None,
     skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these probes out.")] = None,
     out: OutOption = None,
@@ -144,7 +147,7 @@ def probe(
     from cuecard.card import configured_probes, parse_settings
     from cuecard.card import probe as run_probe
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import show_card
+    from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
     from cuecard.probes import PROBES, linear_predictions, read_predictions
@@ -201,7 +204,7 @@ def probe(
             models += read if about is data else _only_about(read, about, data)
     for name in model or []:
         with stage(f"Training {name}", silent=silent):
-            models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
+            models.append(linear_predictions(data, name, tokens=tokens, seed=seed, cache=not no_cache))
     if endpoint:
         models += ask_endpoint(data, asked, silent=silent)
     card = run_probe(
@@ -217,6 +220,7 @@ def probe(
         **options,
     )
     show_card(card, out=out, json=json, quiet=quiet)
+    exit_if_failed(card, "probe")
 
 
 def _only_about(models: list[Predictions], whole: Instances, narrow: Instances) -> list[Predictions]:

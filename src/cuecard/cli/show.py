@@ -29,6 +29,15 @@ def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
             print_place(report, console)
 
 
+def exit_if_failed(card: Card, kind: str) -> None:
+    """End with exit code 1 if an analysis of the card failed, and say which; those left out are no failure."""
+    failed = [name for name, section in card.sections.items() if section.status == "failed"]
+    for name in failed:
+        typer.echo(f"cuecard: the {kind} {name} failed: {card[name].reason}", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
 def print_place(report: Path, console: Console) -> None:
     """Print where the report is, in one line that can be copied."""
     from rich.text import Text

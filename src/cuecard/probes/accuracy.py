@@ -60,6 +60,7 @@ class AccuracyTest:
             "n": len(right),
             "unanswered": model.unanswered,
             "source": model.source,
+            "read_as": model.read_as,
             "notes": list(model.notes),
         }
         if len(cues):
@@ -128,8 +129,9 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
 def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
     order = sorted(summaries, key=lambda name: summaries[name]["weakness_corrected"])
     said = ", ".join(
-        f"{name} {100 * summaries[name]['weakness']:.1f} "
-        f"({100 * summaries[name]['weakness_corrected']:.1f} without noise)"
+        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:.1f} without "
+        f"noise, 95 % interval {100 * summaries[name]['weakness_low']:.1f} to "
+        f"{100 * summaries[name]['weakness_high']:.1f})"
         for name in order
     )
     text = (

@@ -151,6 +151,12 @@ def _named(
         family, feature = named_feature(name, encoded.tokeniser, families)
         row = cue_table.filter((pl.col("family") == family.name) & (pl.col("feature") == feature))
         if row.is_empty():
+            same = cue_table.filter(pl.col("feature").str.to_lowercase() == name.strip().lower())
+            if same.height:
+                called = " or ".join(
+                    f"{family}:{feature}" for family, feature in same.select("family", "feature").rows()
+                )
+                raise UsageError(f"The data has no {family.name} {feature!r}; did you mean {called}?")
             raise UsageError(
                 f"The cue {name!r} was not tested: too few train instances have the {family.name} {feature!r}, or "
                 "its family was left out; lower --min-count or name the family with --features."

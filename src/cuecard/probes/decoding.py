@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import ascii_uppercase
 
 import numpy as np
 import polars as pl
 
 from cuecard.data.answers import Answered, choose_rule
 from cuecard.errors import InputError
+from cuecard.probes.answer_parsing import parsed_answer
 from cuecard.probes.examples import UNANSWERED, Ints, TestExamples
 from cuecard.wording import count, listed
 
@@ -20,14 +22,16 @@ def decode(
     labels: Mapping[str, str | None],
     *,
     where: str,
+    free: bool = False,
 ) -> Ints:
     """Return the code of every answer, one per test example; null is -1, an unknown answer an error.
 
-    Where answers are codes of the source's own (0, 1, 2), its right answers `gold` tell what they mean.
+    Where answers are codes of the source's own (0, 1, 2), its right answers `gold` tell what they mean. `free` answers
+    may be sentences: what clearly names one possible answer is that answer, and -1 else, unless none names any.
     """
     texts = answers.cast(pl.String).str.strip_chars()
     if examples.instances.task == "choice":
-        return _positions(texts, gold, examples, where)
+        return _positions(texts, gold, examples, where, free=free)
     names = _names(examples, labels)
     folded = texts.str.to_lowercase()
     codes = folded.replace_strict(names, default=None, return_dtype=pl.Int64)
@@ -41,7 +45,10 @@ def decode(
         codes = pl.Series(np.where(picked >= 0, picked, codes.fill_null(UNANSWERED).to_numpy()))
         unknown = (codes < 0) & texts.is_not_null()
     if unknown.any():
-        raise _unknown(texts.filter(unknown), examples, where)
+        read = _named(texts, unknown, examples) if free else {}
+        if not read and (not free or unknown.sum() == texts.is_not_null().sum()):
+            raise _unknown(texts.filter(unknown), examples, where)
+        codes = pl.Series([read.get(i, code) for i, code in enumerate(codes.to_list())], dtype=pl.Int64)
     return codes.fill_null(UNANSWERED).to_numpy().astype(np.int64)
 
 
@@ -61,7 +68,22 @@ def _learned_codes(gold: pl.Series, examples: TestExamples) -> dict[str, int]:
     return dict(clear.iter_rows())
 
 
-def _positions(texts: pl.Series, gold: pl.Series | None, examples: TestExamples, where: str) -> Ints:
+def _named(texts: pl.Series, unknown: pl.Series, examples: TestExamples) -> dict[int, int]:
+    """Return the answer that sentences name, by their place: only those that clearly name one."""
+    choice = examples.instances.task == "choice"
+    read = {}
+    for place in unknown.arg_true().to_list():
+        choices = examples.choices[place].to_list() if choice else []
+        possible = list(ascii_uppercase[: len(choices)]) if choice else list(examples.instances.labels)
+        named = parsed_answer(texts[place], possible, choices)
+        if named is not None:
+            read[int(place)] = possible.index(named)
+    return read
+
+
+def _positions(
+    texts: pl.Series, gold: pl.Series | None, examples: TestExamples, where: str, *, free: bool
+) -> Ints:
     tables = [Answered(texts, examples.choices)]
     if gold is not None:
         # Right answers cover all positions even where a model never picks the first or the last.
@@ -72,7 +94,10 @@ def _positions(texts: pl.Series, gold: pl.Series | None, examples: TestExamples,
     found = tables[0].positions(choose_rule(tables, base=base))
     lost = pl.Series(found < 0) & tables[0].answers.is_not_null()
     if lost.any():
-        raise _unknown(texts.filter(lost), examples, where)
+        read = _named(texts, lost, examples) if free else {}
+        if not read and (not free or lost.sum() == texts.is_not_null().sum()):
+            raise _unknown(texts.filter(lost), examples, where)
+        found = np.array([read.get(i, int(position)) for i, position in enumerate(found)])
     return found.astype(np.int64)
 
 

@@ -15,8 +15,9 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED, Bools
 from cuecard.probes.naming import cue_phrase, q_of
 from cuecard.probes.predictions import Predictions
-from cuecard.stats.distribution import FlattenedContrast, flattened_contrast, flattened_distribution
+from cuecard.stats.distribution import flattened_distribution
 from cuecard.stats.flattened_choice import bits_from, flattened_choice
+from cuecard.stats.flattened_contrast import FlattenedContrast, flattened_contrast
 from cuecard.wording import count, percent
 
 FINDINGS_PER_MODEL = 3
@@ -58,6 +59,7 @@ class DistributionTest:
                 model: {
                     "tested": int(part["log10_p"].is_not_null().sum()),
                     "towards_usual": int(part["towards_usual"].sum()),
+                    "with_cue_only": int((part["towards_usual"] & part["with_cue_only"]).sum()),
                     "away_from_usual": int(part["away_from_usual"].sum()),
                 }
                 for (model,), part in tests.group_by("model", maintain_order=True)
@@ -139,6 +141,7 @@ class DistributionTest:
             "amplification": found.amplification,
             "amplification_low": found.amplification_low,
             "amplification_high": found.amplification_high,
+            "amplification_null": found.amplification_null,
             "train_divergence": float(bits_from(train, np.full(len(labels), flat))),
             "log10_p": found.log10_p,
         }
@@ -233,7 +236,7 @@ _TEST_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(
         (
             *("usual_share", "usual_low", "usual_high", "train_share", "flat", "lean", "amplification"),
-            *("amplification_low", "amplification_high", "train_divergence", "log10_p"),
+            *("amplification_low", "amplification_high", "amplification_null", "train_divergence", "log10_p"),
             *("usual_share_without", "contrast", "contrast_log10_p"),
         ),
         pl.Float64,

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from contextlib import suppress
 from dataclasses import replace
+from inspect import getsource
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from cuecard._version import __version__
 from cuecard.audits.guessing import Examples
 from cuecard.audits.input_conditions import conditions
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models import LinearModel
+from cuecard.models import LinearModel, _kernels, ngram_features
+from cuecard.models.vector_cache import cached_vectors
 from cuecard.probes.examples import Floats, check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.text import encode
+
+Kept = npt.NDArray[np.float32]
 
 #: Name → the names of the input that the learner may look at, by task.
 LINEAR_MODELS = {
@@ -26,7 +35,13 @@ LINEAR_MODELS = {
 
 
 def linear_predictions(
-    data: Instances, name: str, *, strength: float = 1.0, tokens: str | None = None, seed: int = 0
+    data: Instances,
+    name: str,
+    *,
+    strength: float = 1.0,
+    tokens: str | None = None,
+    seed: int = 0,
+    cache: bool = True,
 ) -> Predictions:
     """Return what a linear model on word n-grams, trained on train, predicts for test.
 
@@ -36,32 +51,58 @@ def linear_predictions(
         strength: inverse of the penalty.
         tokens: tokenisation; what suits the language by default.
         seed: order in which the learner visits examples.
+        cache: whether predictions for the same data and options may come from the user's cache folder, and go there.
     """
     if name not in LINEAR_MODELS:
         raise unknown_name("model", name, list(LINEAR_MODELS))
     asked = check_test(data)
     both = data if set(data.splits) <= {"train", "test"} else _train_and_test(data)
-    examples = Examples(both)
-    found = {c.name: c.matrix for c in conditions(encode(both, tokens=tokens), examples)}
+
+    def trained() -> Kept:
+        # Kept with half the digits; rounded before it is used, too, so that a repeated run gives the same answers.
+        return _trained(both, name, LinearModel(strength=strength, seed=seed), tokens).astype(np.float32)
+
+    if cache:
+        key = _key(both, name, strength, tokens, seed)
+        probabilities = cached_vectors(key, len(asked), trained).astype(np.float64)
+    else:
+        probabilities = trained().astype(np.float64)
+    return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
+
+
+def _trained(data: Instances, name: str, model: LinearModel, tokens: str | None) -> Floats:
+    """Return the probabilities of a model trained on train for test, a column per possible answer."""
+    examples = Examples(data)
+    found = {c.name: c.matrix for c in conditions(encode(data, tokens=tokens), examples)}
     matrix = next((found[part] for part in LINEAR_MODELS[name] if part in found), None)
     if matrix is None:
         raise UsageError(f"{data.task} data has no such part of the input as the model {name!r} looks at.")
     learn, guess = (np.flatnonzero(examples.in_split(split)) for split in ("train", "test"))
-    model = LinearModel(strength=strength, seed=seed)
-    if not both.grouped:
+    if not data.grouped:
         model.fit(matrix[learn], examples.gold[learn])
         known = model.predict_proba(matrix[guess])
-        probabilities = np.pad(known, ((0, 0), (0, len(both.labels) - known.shape[1])))
-        return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
+        return np.pad(known, ((0, 0), (0, len(data.labels) - known.shape[1])))
     rows = examples.rows(learn)
-    right = (both.label_codes[rows] == 0).astype(np.int64)
+    right = (data.label_codes[rows] == 0).astype(np.int64)
     model.fit(matrix[rows], right, groups=np.repeat(np.arange(len(learn)), examples.options[learn]))
-    sizes = asked.sizes
+    sizes = examples.options[guess]
     chances = model.predict_proba(
         matrix[examples.rows(guess)], groups=np.repeat(np.arange(len(guess)), sizes)
     )
-    probabilities = _padded(chances, sizes)
-    return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
+    return _padded(chances, sizes)
+
+
+def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: int) -> str:
+    """Return a name for predictions that changes with the data, the options and the code that makes them."""
+    digest = hashlib.blake2b(digest_size=16)
+    said = (__version__, data.fingerprint, data.labels, name, strength, tokens, seed)
+    digest.update(repr(said).encode())
+    # Without its sources the package is known by its version only.
+    with suppress(OSError):
+        for part in (LinearModel, ngram_features, conditions):
+            digest.update(getsource(sys.modules[part.__module__]).encode())
+        digest.update(getsource(_kernels).encode())
+    return f"predictions-{digest.hexdigest()}"
 
 
 def _padded(chances: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:

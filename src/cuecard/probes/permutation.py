@@ -151,18 +151,7 @@ def usual_table(
     )
 
 
-def _interval(tested: Tested) -> tuple[float, float]:
-    low, high = newcombe_difference(
-        round(tested.usual_accuracy * tested.usual),
-        tested.usual,
-        round(tested.unusual_accuracy * tested.unusual),
-        tested.unusual,
-    )
-    return float(low), float(high)
-
-
 def _numbers(tested: Tested) -> dict[str, Any]:
-    low, high = _interval(tested)
     return {
         "log10_p": tested.log10_p,
         "p_value": tested.p_value,
@@ -173,8 +162,8 @@ def _numbers(tested: Tested) -> dict[str, Any]:
         "usual_accuracy": tested.usual_accuracy,
         "unusual_accuracy": tested.unusual_accuracy,
         "difference": tested.difference,
-        "low": low,
-        "high": high,
+        "low": tested.low,
+        "high": tested.high,
     }
 
 
@@ -189,11 +178,12 @@ def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alp
     text = (
         f"{model} is right on {percent(tested.usual_accuracy)} of {count(tested.usual, 'test example')} that have a "
         f"word of highest z with its usual label, and on {percent(tested.unusual_accuracy)} of {tested.unusual:,} that "
-        f"have one with another label: p = {tested.p_text}"
+        f"have one with another label, {100 * tested.difference:+.1f} points (95 % interval {100 * tested.low:+.1f} to "
+        f"{100 * tested.high:+.1f}): p = {tested.p_text}"
     )
     if stratified:
         text += f" (shuffled within each right answer; {other.p_text} without)."
     else:
         text += f" (within each right answer: {within.p_text})."
-    low, high = _interval(tested)
-    return Finding("permutation_test", severity, title, text, tested.difference, low, high, 0.0, tested.pool)
+    low, high, n = tested.low, tested.high, tested.pool
+    return Finding("permutation_test", severity, title, text, tested.difference, low, high, 0.0, n)

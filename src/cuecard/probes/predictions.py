@@ -29,7 +29,7 @@ class Predictions:
 
     `answers` holds the code of a label, or the position of the choice picked; -1 where no answer could be
     read. `probabilities` has a column per possible answer, if the model gave them. `prompt` names the prompt that a
-    language model was asked with.
+    language model was asked with; `read_as` tells which column of a table was taken for what.
     """
 
     model: str
@@ -38,6 +38,7 @@ class Predictions:
     source: str = ""
     notes: tuple[str, ...] = ()
     prompt: str = ""
+    read_as: str = ""
 
     @property
     def unanswered(self) -> int:
@@ -75,7 +76,11 @@ def read_predictions(
     read = []
     for name, part in zip(names, given, strict=True):
         settled = settle(part, data, examples, labels or {})
-        read.append(Predictions(name, settled.answers, settled.probabilities, part.source, settled.notes))
+        read.append(
+            Predictions(
+                name, settled.answers, settled.probabilities, part.source, settled.notes, read_as=part.read_as
+            )
+        )
     return read
 
 

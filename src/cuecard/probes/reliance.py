@@ -151,7 +151,7 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
         text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
             f"; for {signs} some of them do." if signs else "."
         )
-        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, value=0.0, n=cues)
+        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, n=cues)
     worst: dict[str, Any] = relied.row(0, named=True)
     names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"

@@ -23,7 +23,8 @@ SUM_TOLERANCE = 0.02
 class Given:
     """Raw answers as a source holds them.
 
-    `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`.
+    `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`, as in logs,
+    where a text that names one possible answer stands for it.
     Rows are matched by `ids`, else by `rows` (numbers of rows of the test file, from 0), else by order.
     `gold` are the right answers as the source knows them: they check the match, and tell what codes mean.
     """
@@ -38,6 +39,8 @@ class Given:
     probability_kind: Literal["probability", "score"] = "probability"
     may_be_unanswered: bool = False
     notes: tuple[str, ...] = ()
+    read_as: str = ""
+    """Which column was taken for what, for the user to see."""
 
     @property
     def height(self) -> int:
@@ -76,9 +79,9 @@ def settle(
             row = int(order[int(raw.is_null().arg_max() or 0)])
             raise InputError(
                 f"{given.source}: row {row + 1:,} has no prediction "
-                f"({count(raw.null_count(), 'row')} of {len(raw):,} have none); give every example one."
+                f"({raw.null_count():,} of {count(len(raw), 'row')} in all); give every example one."
             )
-        answers = decode(raw, gold, examples, labels, where=given.source)
+        answers = decode(raw, gold, examples, labels, where=given.source, free=given.may_be_unanswered)
     if gold is not None:
         _check_gold(given, decode(gold, gold, examples, labels, where=given.source), examples)
     unread = int((answers == UNANSWERED).sum())
@@ -180,13 +183,22 @@ def _checked_probabilities(given: Given, values: Floats, examples: TestExamples,
     if given.probability_kind == "score":
         return np.where(possible, values, np.nan)
     filled = np.where(possible, values, 0.0)
-    outside: Bools = np.any(filled < 0, axis=1) | (np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE)
+    negative: Bools = np.any(filled < 0, axis=1)
+    if negative.any():
+        row = _first_row(negative, order)
+        lowest = filled[np.flatnonzero(order == row)[0]].min()
+        raise InputError(
+            f"{given.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
+            f"({count(int(negative.sum()), 'row')} in all); "
+            "give probabilities from 0 to 1, or call the columns score_… if they are not."
+        )
+    outside: Bools = np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE
     if outside.any():
         row = _first_row(outside, order)
         total = filled[np.flatnonzero(order == row)[0]].sum()
         raise InputError(
             f"{given.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
-            f"({count(int(outside.sum()), 'row')} in all are no probabilities that sum to 1); "
+            f"({count(int(outside.sum()), 'row')} in all do not sum to 1); "
             "give probabilities, or call the columns score_… if they are not."
         )
     return np.asarray(filled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,9 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard.card.diff import Change, Comparison, CueChange
+from cuecard.card.measures import MeasureKind
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
+_WRITERS: dict[MeasureKind, Callable[[float], str]] = {
+    "count": numbers.count,
+    "percent": numbers.percent,
+    "points": numbers.points,
+    "log10_p": lambda log10: numbers.probability(None, log10),
+}
 _KINDS = {
     "new": ("+", "red"),
     "gone": ("−", "green"),
@@ -24,8 +31,14 @@ _KINDS = {
 }
 
 
-def render_comparison(comparison: Comparison, console: Console, *, top: int = 15) -> None:
-    """Print what changed, the most telling first; at most `top` rows per table."""
+def render_comparison(
+    comparison: Comparison, console: Console, *, top: int = 15, every_number: bool = False
+) -> None:
+    """Print what changed, the most telling first; at most `top` rows per table.
+
+    Of the numbers, one row per baseline, model and measure; with `every_number` all that differ, as they stand on
+    the cards.
+    """
     console.print()
     title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
     console.print(Text(title, style="bold"))
@@ -38,7 +51,13 @@ def render_comparison(comparison: Comparison, console: Console, *, top: int = 15
     _changes("Data", comparison.data, console, top)
     _changes("Analyses and options", comparison.sections, console, top)
     _cues(comparison.cues, console, top)
-    _changes("Numbers", comparison.numbers, console, top)
+    if every_number:
+        _changes("Numbers", comparison.numbers, console, len(comparison.numbers))
+    else:
+        _changes("Measures", comparison.measures, console, top)
+        rest = len(comparison.numbers) - len(comparison.measures)
+        if rest > 0:
+            console.print(Text(f"{rest:,} more numbers differ (--all shows them)", style="dim"))
     for sign, style, titles in (
         ("−", "green", comparison.findings_gone),
         ("+", "red", comparison.findings_new),
@@ -54,10 +73,15 @@ def _changes(title: str, changes: Sequence[Change], console: Console, top: int) 
     for heading in ("", "Before", "After", "Change"):
         table.add_column(heading, justify="left" if not heading else "right", overflow="fold")
     for change in changes[:top]:
-        difference = change.difference
-        moved = "" if difference is None else ("+" if difference > 0 else "") + numbers.number(difference)
-        name = change.what if change.section == "dataset" else f"{change.section}: {change.what}"
-        table.add_row(Text(display_text(name, 80)), _value(change.before), _value(change.after), moved)
+        moved = _moved(change)
+        plain = change.section == "dataset" or title == "Measures"
+        name = change.what if plain else f"{change.section}: {change.what}"
+        table.add_row(
+            Text(display_text(name, 80)),
+            _value(change.before, change.kind),
+            _value(change.after, change.kind),
+            moved,
+        )
     console.print(table)
     if len(changes) > top:
         console.print(Text(f"… and {len(changes) - top:,} more (--json shows all)", style="dim"))
@@ -83,9 +107,21 @@ def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
         )
 
 
-def _value(value: Any) -> str:
+def _moved(change: Change) -> str:
+    """Return after minus before, of shares in points; nothing for p-values, whose difference says nothing."""
+    difference = change.difference
+    if difference is None or change.kind == "log10_p":
+        return ""
+    if change.kind in ("percent", "points"):
+        return numbers.points(difference)
+    return (("+" if difference > 0 else "") + numbers.number(difference)).replace("-", "−")
+
+
+def _value(value: Any, kind: MeasureKind = "number") -> str:
     if value is None:
         return numbers.MISSING
+    if kind != "number" and numbers.is_number(value):
+        return _WRITERS[kind](value)
     if numbers.is_number(value):
         return numbers.number(value)
     return display_text(value, 60)

@@ -16,6 +16,10 @@ def ordered_findings(card: Card) -> list[FindingModel]:
     return most_serious_first(card.findings)
 
 
+#: Sections whose findings are about one accuracy minus another; nil is what they are compared with.
+_DIFFERENCES = frozenset({"reliance", "accuracy_test", "permutation_test", "paired_comparison"})
+
+
 @dataclass(frozen=True)
 class Meter:
     """A rate on a line from 0 to 100 %, with its interval and chance, as positions in percent."""
@@ -42,11 +46,18 @@ def meter(finding: FindingModel) -> Meter | None:
 
 def is_rate(finding: FindingModel) -> bool:
     """Return whether a finding's number is a fraction of something."""
-    return finding.value is not None and 0 <= finding.value <= 1
+    return finding.value is not None and 0 <= finding.value <= 1 and not is_difference(finding)
+
+
+def is_difference(finding: FindingModel) -> bool:
+    """Return whether a finding's number is one accuracy minus another, which is no share of anything."""
+    return finding.section in _DIFFERENCES and finding.chance == 0.0 and finding.value is not None
 
 
 def facts(finding: FindingModel) -> list[tuple[str, str]]:
     """Return a finding's numbers with what each is: measured (with interval), chance, how many."""
+    if is_difference(finding):
+        return _difference_facts(finding)
     rate = is_rate(finding)
     shown = []
     if finding.value is not None:
@@ -59,6 +70,15 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     if finding.n is not None:
         # Cues are counted over instances, of which a question has several; everything else over examples.
         shown.append(("Instances" if finding.section == "cues" else "Examples", numbers.count(finding.n)))
+    return shown
+
+
+def _difference_facts(finding: FindingModel) -> list[tuple[str, str]]:
+    shown = [("Difference", f"{numbers.points(finding.value)} points")]
+    if finding.low is not None and finding.high is not None:
+        shown.append(("95 % interval", f"{numbers.points(finding.low)} to {numbers.points(finding.high)}"))
+    if finding.n is not None:
+        shown.append(("Examples", numbers.count(finding.n)))
     return shown
 
 

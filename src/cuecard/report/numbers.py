@@ -44,6 +44,13 @@ def decimal(value: float | None) -> str:
     return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
 
 
+def points(value: float | None) -> str:
+    """Return a difference of two shares in points, with its sign: +6.5, −12.0."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
 def probability(value: float | None, log10: float | None = None) -> str:
     """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3×10⁻³²¹."""
     if log10 is None:

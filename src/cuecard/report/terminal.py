@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
@@ -28,9 +29,10 @@ _TONES: dict[Severity, tuple[str, str]] = {
     "info": ("dim", "○"),
 }
 _INDENT = (0, 0, 0, 2)
-#: Text is cut to this many characters before a column is left out; columns stand this far apart.
-_TEXT_WIDTH = 18
-_GAP = 3
+#: Texts are cut to these many characters, one after the other, before a column is left out.
+_TEXT_WIDTHS = (18, 14, 12, 10)
+#: Columns stand this far apart.
+_GAP = 2
 
 
 def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
@@ -62,7 +64,11 @@ def _what_was_read(card: Card) -> list[str]:
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     lines = [f"Read as {data.task} data{f': {columns}' if columns else ''}."]
     lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
-    return [*lines, *data.notes]
+    models = (
+        card.sections["accuracy_test"].summary.get("models", {}) if "accuracy_test" in card.sections else {}
+    )
+    read = [f"{name} read as {known['read_as']}." for name, known in models.items() if known.get("read_as")]
+    return [*lines, *data.notes, *read]
 
 
 def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
@@ -109,7 +115,7 @@ def _section(card: Card, name: str, console: Console, top: int) -> None:
 
 
 def _table(view: TableView, top: int, width: int) -> RenderableType:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     rows = [
         [column.write(value) for column, value in zip(view.columns, row, strict=True)]
         for row in view.rows[:top]
@@ -118,8 +124,10 @@ def _table(view: TableView, top: int, width: int) -> RenderableType:
     for i, most in widths.items():
         column = view.columns[i]
         justify: JustifyMethod = "right" if column.numeric else "left"
-        title = Text(display_text(column.title))
-        table.add_column(title, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
+        title = Text("\n".join(wrap(display_text(column.title), most)))
+        table.add_column(
+            title, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most, vertical="bottom"
+        )
     for row in rows:
         table.add_row(*(Text(row[i]) for i in widths))
     if view.total <= len(rows):
@@ -129,17 +137,29 @@ def _table(view: TableView, top: int, width: int) -> RenderableType:
 
 
 def _widths(view: TableView, rows: Sequence[Sequence[str]], width: int) -> dict[int, int]:
-    """Return the columns that fit beside each other and their widths: texts are cut, numbers never."""
+    """Return the columns that fit beside each other and their widths: texts are cut, numbers never.
+
+    Headings are broken between words. If all columns do not fit with the shortest texts, the last ones are left out.
+    """
     brief = [i for i, column in enumerate(view.columns) if column.brief]
-    natural = {i: max([len(view.columns[i].title), *(len(row[i]) for row in rows)]) for i in brief}
+    titles = {i: max(map(len, view.columns[i].title.split()), default=0) for i in brief}
+    natural = {i: max([titles[i], *(len(row[i]) for row in rows)]) for i in brief}
     texts = [i for i in brief if not view.columns[i].numeric]
-    least = {i: min(natural[i], _TEXT_WIDTH) if i in texts else natural[i] for i in brief}
-    while len(least) > 1 and sum(least.values()) + _GAP * len(least) > width:
+    least: dict[int, int] = {}
+    for most in _TEXT_WIDTHS:
+        least = {i: min(natural[i], max(most, titles[i])) if i in texts else natural[i] for i in brief}
+        if _across(least) <= width:
+            break
+    while len(least) > 1 and _across(least) > width:
         least.popitem()
-    spare = width - sum(least.values()) - _GAP * len(least)
+    spare = width - _across(least)
     for i in texts:
         if i in least:
             more = max(0, min(natural[i] - least[i], spare))
             least[i] += more
             spare -= more
     return least
+
+
+def _across(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + _GAP * len(widths)

@@ -9,6 +9,7 @@ from cuecard.analysis import Severity
 from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.findings import SEVERITIES, is_rate
+from cuecard.report.model_verdict import MODEL_SECTIONS, model_figures, model_headline
 from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure
 
@@ -65,18 +66,26 @@ def verdict(card: Card) -> Verdict:
             f"What models say about sentences of {name} paired with themselves.",
             "All of these pairs match; a score that goes with a sentence's frequency does not come from reading.",
         )
+    of_models, of_data = model_headline(card), _of_data(card)
+    if of_models and "overview" in card.sections:  # an audit and a probe on one card
+        return Verdict(of_data.headline, f"{of_models} {of_data.detail}")
+    return Verdict(of_models, of_data.detail) if of_models else of_data
+
+
+def _of_data(card: Card) -> Verdict:
+    """Return what the card says of the dataset."""
+    name = card.dataset.name
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
-    missing = len(card.sections) - len(done)
-    detail = _detail(tally)
-    if missing:
-        detail += f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
+    detail = _detail(tally) + _left_out(card)
     if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
         detail = f"Examples count by their weights in the column {column!r}. {detail}"
     if not done:
         return Verdict(f"Nothing is known about {name} yet.", detail.strip())
     for level, of_cues, of_flaws in _HEADLINES:
-        sections = {finding.section for finding in card.findings if finding.severity == level}
+        sections = {
+            finding.section for finding in card.findings if finding.severity == level
+        } - MODEL_SECTIONS
         if sections:
             words = of_flaws if sections == {"overview"} else of_cues
             return Verdict(words.format(name=name), detail)
@@ -85,6 +94,13 @@ def verdict(card: Card) -> Verdict:
     if card.sections["cues"].summary.get("features") == 0:
         return Verdict(f"Nothing in {name} is frequent enough to be tested as a cue.", detail)
     return Verdict(f"No cue was found in {name}.", detail)
+
+
+def _left_out(card: Card) -> str:
+    missing = sum(section.status != "done" for section in card.sections.values())
+    if not missing:
+        return ""
+    return f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
 
 
 def _detail(tally: Counter[Severity]) -> str:
@@ -105,7 +121,10 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
-    shown = []
+    about_data = "overview" in card.sections
+    shown = model_figures(card, accuracy=not about_data)
+    if shown and not about_data:
+        return shown
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))

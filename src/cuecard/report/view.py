@@ -19,7 +19,7 @@ from cuecard.registry import Registry
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-Kind = Literal["text", "label", "count", "percent", "number", "decimal", "probability"]
+Kind = Literal["text", "label", "count", "percent", "number", "decimal", "points", "probability"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "percent": numbers.percent,
     "number": numbers.number,
     "decimal": numbers.decimal,
+    "points": numbers.points,
     "probability": numbers.probability,
 }
 

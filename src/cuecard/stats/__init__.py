@@ -12,7 +12,13 @@ from cuecard.stats.association import (
 from cuecard.stats.cluster_tests import cluster_log_p
 from cuecard.stats.cueness import cueness
 from cuecard.stats.divergence import jensen_shannon, kl_divergence, total_variation
-from cuecard.stats.intervals import clopper_pearson, newcombe_difference, percentile_bootstrap, wilson
+from cuecard.stats.intervals import (
+    clopper_pearson,
+    newcombe_difference,
+    overlapping_difference,
+    percentile_bootstrap,
+    wilson,
+)
 from cuecard.stats.multiple_testing import log_q_values, q_values
 from cuecard.stats.p_values import format_p, log10_p
 from cuecard.stats.peco import (
@@ -60,6 +66,7 @@ __all__ = [
     "mixed_chance_log_p",
     "mutual_information",
     "newcombe_difference",
+    "overlapping_difference",
     "peco",
     "peco_curve",
     "peco_interval",

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FlattenedContrast", "FlattenedDistribution", "flattened_contrast", "flattened_distribution"]
+__all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distribution"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -37,6 +37,9 @@ class FlattenedDistribution:
     """Divergence of the predicted shares from flat, KL(predicted ‖ flat) in bits."""
     amplification_low: float
     amplification_high: float
+    """Bootstrap interval; it starts at 0 where the shares may be flat."""
+    amplification_null: float
+    """What the amplification of an even-handed model stays below in 95 % of samples of this size."""
     statistic: float
     """Score statistic of "the model predicts every label equally often on flattened data"."""
     log10_p: float
@@ -78,8 +81,8 @@ def flattened_distribution(
     levels = [(1 - confidence) / 2, (1 + confidence) / 2]
     low, high = np.quantile(repeats, levels, axis=0)
     amplification = _bits_from_flat(share)
-    spread = np.quantile(_bits_from_flat(repeats), levels)
-    statistic, log10_p = _score_test(table, rng)
+    spread = divergence_interval(float(amplification), _bits_from_flat(repeats), confidence)
+    statistic, log10_p, null_bits = _score_test(table, rng)
     return FlattenedDistribution(
         gold_counts=counts,
         per_label=rarest,
@@ -88,84 +91,23 @@ def flattened_distribution(
         low=low,
         high=high,
         amplification=float(amplification),
-        amplification_low=float(spread[0]),
-        amplification_high=float(spread[1]),
+        amplification_low=spread[0],
+        amplification_high=spread[1],
+        amplification_null=float(np.quantile(null_bits, 0.95)),
         statistic=statistic,
         log10_p=log10_p,
     )
 
 
-@dataclass(frozen=True)
-class FlattenedContrast:
-    """How much more often a label is predicted with a cue than without it, both with flat gold labels."""
+def divergence_interval(value: float, repeats: FloatArray, confidence: float = 0.95) -> tuple[float, float]:
+    """Bootstrap interval of a divergence: from the reflected lower end, 0 at least, to the upper quantile.
 
-    share: float
-    """Share of instances with the cue that are predicted the label, every gold label weighing the same."""
-    share_without: float
-    """The same of instances without the cue."""
-    log10_p: float
-    """Base-10 log of the two-sided p-value of "the cue does not matter to predictions of the label"."""
-
-    @property
-    def difference(self) -> float:
-        """Share with the cue minus share without."""
-        return self.share - self.share_without
-
-
-def flattened_contrast(
-    predicted_label: npt.ArrayLike,
-    gold: npt.ArrayLike,
-    having: npt.ArrayLike,
-    *,
-    draws: int = 9999,
-    seed: int = 0,
-) -> FlattenedContrast | None:
-    """Share of a label among predictions with a cue beside that without, tested by shuffling the cue.
-
-    One entry per instance: whether the label is predicted, the gold label, and whether the instance has the cue.
-    A model that merely prefers a label does so without the cue, too, so its difference is nil. Who has the cue
-    is shuffled within gold labels, which only draws hypergeometric counts: exact for predictions that the cue does
-    not matter to. The difference is divided by its standard error, so that with 20 or more instances of every
-    label a model that is merely better or worse with the cue is not called leaning either.
-    None if some gold label has no instance with the cue or none without.
-
-    >>> flattened_contrast([1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 1, 0]).difference
-    0.0
+    A divergence is never negative, so noise only ever adds to it, and resamples have more of it than the sample
+    has: the lower quantile of resamples would never reach 0, not even for a model that is perfectly flat. The lower end
+    is 2 · value − the upper quantile instead, which takes off what resampling adds.
     """
-    hit, truth, here = np.asarray(predicted_label, np.bool_), np.asarray(gold), np.asarray(having, np.bool_)
-    if not hit.shape == truth.shape == here.shape or hit.ndim != 1:
-        raise ValueError("predicted_label, gold and having must be vectors of one length.")
-    strata = np.unique(truth, return_inverse=True)[1]
-    many = int(strata.max(initial=-1)) + 1
-
-    def counts(chosen: npt.NDArray[np.bool_]) -> IntArray:
-        return np.bincount(strata[chosen], minlength=many).astype(np.int64)
-
-    inside, outside, hits = counts(here), counts(~here), counts(hit)
-    if not many or not inside.all() or not outside.all():
-        return None
-    found = counts(hit & here)
-    rng = np.random.default_rng(seed)
-    shuffled = rng.hypergeometric(hits, inside + outside - hits, inside, size=(draws, many))
-    observed = abs(_studentised(found, hits, inside, outside))
-    # Ties must count although sums of floats differ in the last digit.
-    beyond = int((np.abs(_studentised(shuffled, hits, inside, outside)) >= observed - 1e-9).sum())
-    return FlattenedContrast(
-        float((found / inside).mean()),
-        float(((hits - found) / outside).mean()),
-        float(np.log10((1 + beyond) / (1 + draws))),
-    )
-
-
-def _studentised(found: IntArray, hits: IntArray, inside: IntArray, outside: IntArray) -> FloatArray:
-    """Mean difference of the shares over strata (last axis) in standard errors."""
-    difference = (found / inside - (hits - found) / outside).mean(axis=-1)
-    variance = 0.0
-    for part, of in ((found, inside), (hits - found, outside)):
-        # A success and a failure added keep the variance above zero where all or none were predicted it.
-        share = (part + 1) / (of + 2)
-        variance = variance + (share * (1 - share) / of).sum(axis=-1)
-    return np.asarray(difference / np.sqrt(variance) * found.shape[-1])
+    lower, upper = (float(end) for end in np.quantile(repeats, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    return max(0.0, min(lower, 2 * value - upper)), max(upper, 2 * value - lower)
 
 
 def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int | None) -> IntArray:
@@ -201,8 +143,8 @@ def _bits_from_flat(shares: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
 
 
-def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float]:
-    """Score statistic of flat predicted shares and the base-10 log of its p-value.
+def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float, FloatArray]:
+    """Score statistic of flat predicted shares, the base-10 log of its p-value, and the bits of simulated tables.
 
     The p-value comes from tables drawn from the likeliest confusion shares whose predictions are flat, because
     the χ² tail is far too small where a gold label has few instances. It is never below 1 / (1 + draws).
@@ -221,9 +163,10 @@ def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float
         return np.asarray(np.einsum("...i,ij,...j->...", off, inverse, off))
 
     statistic = float(distance(table))
-    simulated = distance(rng.multinomial(counts, null, size=(_SIMULATED, labels)))
-    beyond = int((simulated >= statistic - 1e-9).sum())
-    return statistic, float(np.log10((1 + beyond) / (1 + _SIMULATED)))
+    tables = rng.multinomial(counts, null, size=(_SIMULATED, labels))
+    beyond = int((distance(tables) >= statistic - 1e-9).sum())
+    bits = _bits_from_flat((tables / counts[:, None]).mean(axis=-2))
+    return statistic, float(np.log10((1 + beyond) / (1 + _SIMULATED))), bits
 
 
 def _likeliest_flat_rows(table: IntArray) -> FloatArray:

@@ -74,6 +74,36 @@ def newcombe_difference(
     return np.asarray(low), np.asarray(high)
 
 
+def overlapping_difference(
+    right: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95
+) -> tuple[float, float]:
+    """Low and high end of an interval for share(first) − share(second), two sets that may have members in common.
+
+    One truth value per instance: whether it is right, in the first and in the second set. Newcombe's method with
+    the correlation ρ of the two shares, which common members bring about:
+    low = d − sqrt(a² − 2ρab + b²), a and b the distances to the Wilson ends. Nil for two equal sets.
+
+    >>> low, high = overlapping_difference([1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1])
+    >>> round(low, 4), round(high, 4)  # as newcombe_difference(2, 2, 0, 2)
+    (0.07, 1.0)
+    """
+    correct, one, two = (np.asarray(values, dtype=np.bool_) for values in (right, first, second))
+    n1, n2 = int(one.sum()), int(two.sum())
+    k1, k2 = int((correct & one).sum()), int((correct & two).sum())
+    low1, high1 = wilson(k1, n1, level)
+    low2, high2 = wilson(k2, n2, level)
+    p1, p2 = (float(share(k, n)) for k, n in ((k1, n1), (k2, n2)))
+    both = one & two
+    common = float(((correct[both] - p1) * (correct[both] - p2)).sum())
+    spread = np.sqrt(n1 * p1 * (1 - p1) * n2 * p2 * (1 - p2))
+    # Where all or none are right nothing varies, and how much of the two sets is the same decides.
+    rho = common / spread if spread else float(both.sum()) / np.sqrt(n1 * n2) if n1 and n2 else 0.0
+    ends = []
+    for a, b in ((p1 - low1, high2 - p2), (high1 - p1, p2 - low2)):
+        ends.append(np.sqrt(max(0.0, float(a**2 - 2 * rho * a * b + b**2))))
+    return float(p1 - p2 - ends[0]), float(p1 - p2 + ends[1])
+
+
 def percentile_bootstrap(
     values: npt.ArrayLike,
     statistic: Callable[[FloatArray], npt.ArrayLike],

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from cuecard.stats.correctness import checked_members, checked_truths
 from cuecard.stats.hypergeometric import hypergeometric_log_tail
+from cuecard.stats.intervals import overlapping_difference
 
 __all__ = ["FeaturePermutationTests", "PermutationTest", "permutation_test", "permutation_tests_by_feature"]
 
@@ -37,6 +38,9 @@ class PermutationTest:
     """Size of what is shuffled: |U ∪ N|, or |U| + |N| when instances in both count twice."""
     usual_accuracy: float
     unusual_accuracy: float
+    low: float
+    high: float
+    """95 % interval of the difference; instances in both sets are accounted for."""
 
     @property
     def p_value(self) -> float:
@@ -120,6 +124,7 @@ def permutation_test(
         pool = int(np.sum(in_usual | in_unusual))
     else:
         raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
+    low, high = overlapping_difference(right, in_usual, in_unusual)
     return PermutationTest(
         reading=reading,
         log10_p=log_p / _LN10,
@@ -128,6 +133,8 @@ def permutation_test(
         pool=pool,
         usual_accuracy=float(right[in_usual].mean()),
         unusual_accuracy=float(right[in_unusual].mean()),
+        low=low,
+        high=high,
     )
 
 

@@ -8,6 +8,7 @@ the text generated) and `filter` (which post-processing was used).
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from cuecard.errors import InputError
 from cuecard.probes.settling import Given
 
 _MARKS = ("doc_id", "filtered_resps")
+#: How a file of samples is called: samples_<task>_<time>.
+_NAMED = re.compile(r"^samples_(.+?)(?:_\d{4}-\d{2}-\d{2}T.*)?$")
 #: Values a filter writes where it found no answer in the text.
 _NO_ANSWER = frozenset({"", "[invalid]"})
 
@@ -104,6 +107,8 @@ def _targets(samples: list[dict[str, Any]]) -> pl.Series | None:
 
 
 def _model(path: Path) -> str:
-    """Return the folder the harness puts a model's logs into, or the name of the file."""
+    """Return the folder the harness puts a model's logs into, or the task that the file is named after."""
     folder = path.resolve().parent.name
-    return folder.replace("__", "/") if "__" in folder else path.name.split(".")[0]
+    if "__" in folder:
+        return folder.replace("__", "/")
+    return _NAMED.sub(r"\1", path.name.split(".")[0])

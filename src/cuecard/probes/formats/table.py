@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 import polars as pl
@@ -79,8 +80,25 @@ def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping
                 f"{source} has no column of predictions among {', '.join(frame.columns)}; "
                 "name it with --prediction-columns prediction=NAME."
             )
-        found["prediction"] = found.pop("gold")
+        column = found["prediction"] = found.pop("gold")
+        if _is_gold(frame, column, data, found.get("id")):
+            raise InputError(
+                f"{source}: the column {column!r} holds the right answers, and no other column holds predictions; "
+                f"if a model gave them, say so with --prediction-columns prediction={column}."
+            )
     return found
+
+
+def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str | None) -> bool:
+    """Return whether a column says the same as the data's own right answers."""
+    examples = check_test(data)
+    if frame.height != len(examples):
+        return False
+    names = [examples.answer_names[code] for code in examples.gold]
+    here = dict(zip(examples.ids.cast(pl.String).to_list(), names, strict=True))
+    ids = frame[id_column].cast(pl.String).to_list() if id_column else list(here)
+    values = [str(value).strip().lower() for value in _texts(frame[column]).to_list()]
+    return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
 def _given(frame: pl.DataFrame, model: str, source: str, found: dict[str, str], data: Instances) -> Given:
@@ -94,7 +112,15 @@ def _given(frame: pl.DataFrame, model: str, source: str, found: dict[str, str], 
         gold=_texts(frame[found["gold"]]) if "gold" in found else None,
         probabilities=probabilities[0] if probabilities else None,
         probability_kind="score" if probabilities and probabilities[1] else "probability",
+        read_as=_read_as(found, probabilities is not None),
     )
+
+
+def _read_as(found: Mapping[str, str], with_probabilities: bool) -> str:
+    """Return which column was taken for what, and how rows are matched."""
+    parts = [f"{role} = {column}" for role, column in found.items()]
+    parts += ["probabilities by answer"] if with_probabilities else []
+    return ", ".join([*parts, *([] if "id" in found else ["matched by row order"])])
 
 
 def _texts(values: pl.Series) -> pl.Series:
@@ -107,12 +133,18 @@ def _texts(values: pl.Series) -> pl.Series:
 
 
 def _prefixed(frame: pl.DataFrame, data: Instances) -> tuple[Floats, bool] | None:
-    """Return the columns p_<answer> (or score_<answer>) in the order of the answers, and whether scores."""
+    """Return the columns p_<answer> (or score_<answer>) in the order of the answers, and whether scores.
+
+    The answers of multiple choice are called by position from 0 or by letter.
+    """
     names = check_test(data).answer_names
+    called = [names]
+    if data.task == "choice":
+        called += [tuple(letters[: len(names)]) for letters in (ascii_uppercase, ascii_lowercase)]
     for prefix in (*PROBABILITIES, SCORE):
-        columns = [f"{prefix}{name}" for name in names]
-        present = [column for column in columns if column in frame.columns]
-        if len(present) == len(columns):
-            numbers = frame.select(pl.col(present).cast(pl.Float64, strict=False).fill_null(np.nan))
-            return numbers.to_numpy().astype(np.float64), prefix == SCORE
+        for answers in called:
+            columns = [f"{prefix}{name}" for name in answers]
+            if all(column in frame.columns for column in columns):
+                numbers = frame.select(pl.col(columns).cast(pl.Float64, strict=False).fill_null(np.nan))
+                return numbers.to_numpy().astype(np.float64), prefix == SCORE
     return None

@@ -60,19 +60,21 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
     ]
     columns = {
         "feature": Column("Cue"),
-        "model_a": Column("A"),
-        "model_b": Column("B"),
-        "n": Column("Examples", "count"),
-        "only_a": Column("Only A right", "count"),
-        "only_b": Column("Only B right", "count"),
-        "points": Column("A − B", "decimal", "difference in accuracy, in points"),
+        "model_a": Column("A", brief=whole.height > 1),
+        "model_b": Column("B", brief=whole.height > 1),
+        "difference": Column("A−B", "points", "difference in accuracy, in points"),
+        "low": Column("from", "points", "lower end of the 95 % interval"),
+        "high": Column("to", "points", "upper end of the 95 % interval"),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "only_a": Column("Only A", "count", "test examples that only A has right"),
+        "only_b": Column("Only B", "count", "test examples that only B has right"),
+        "n": Column("With cue", "count", "test examples with the cue"),
     }
-    shown = by_cue.with_columns(points=100 * pl.col("difference")).select(list(columns))
+    shown = by_cue.sort("log10_p", nulls_last=True, maintain_order=True)
     view = TableView(
         "Per cue",
         list(columns.values()),
-        shown.rows(),
+        shown.select(list(columns)).rows(),
         by_cue.height,
         "tables/paired_by_cue.parquet",
         searchable=True,

@@ -56,7 +56,11 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
                 caption="Grey: raw sum. Blue: without what noise adds to absolute values. Line: 95 % interval.",
             ),
         ]
-    notes = [f"{display_text(name, 60)}: {note}" for name, known in models.items() for note in known["notes"]]
+    notes = [
+        f"{display_text(name, 60)}: {display_text(note, 300)}"
+        for name, known in models.items()
+        for note in ([f"read as {known['read_as']}."] if known.get("read_as") else []) + known["notes"]
+    ]
     return SectionView(lead, figures, charts, [_gaps(table)] if table.height else [], notes)
 
 
@@ -66,26 +70,30 @@ def _accuracy(name: str, known: dict[str, Any], cues: int) -> str:
         return f"{said}."
     return (
         f"{said}; its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
-        f"{100 * known['weakness']:.1f} points, {100 * known['weakness_corrected']:.1f} without noise."
+        f"{100 * known['weakness']:.1f} points, {100 * known['weakness_corrected']:.1f} without noise (95 % interval "
+        f"{100 * known['weakness_low']:.1f} to {100 * known['weakness_high']:.1f})."
     )
+
+
+def several(table: pl.DataFrame) -> bool:
+    """Return whether a table is about more than one model, so that its rows must name theirs."""
+    return table["model"].n_unique() > 1
 
 
 def _gaps(table: pl.DataFrame) -> TableView:
     columns = {
         "feature": Column("Cue"),
-        "model": Column("Model"),
-        "label": Column("Points to", "label"),
-        "with_cue": Column("With", "count", "test examples with the cue"),
+        "model": Column("Model", brief=several(table)),
+        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
+        "gap_low": Column("from", "points", "lower end of the 95 % interval"),
+        "gap_high": Column("to", "points", "upper end of the 95 % interval"),
+        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
         "accuracy_with": Column("Right, with", "percent"),
         "accuracy_without": Column("Right, without", "percent"),
-        "points": Column("ΔAcc", "decimal", "difference in points"),
-        "points_low": Column("from", "decimal", "lower end of the 95 % interval", brief=False),
-        "points_high": Column("to", "decimal", "upper end of the 95 % interval", brief=False),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "with_cue": Column("With cue", "count", "test examples with the cue"),
+        "label": Column("Usual label", "label"),
     }
-    shown = table.with_columns(
-        points=100 * pl.col("gap"), points_low=100 * pl.col("gap_low"), points_high=100 * pl.col("gap_high")
-    )
+    shown = table.sort(~pl.col("significant"), -pl.col("gap").abs(), nulls_last=True, maintain_order=True)
     rows = shown.select(list(columns)).head(MOST_ROWS).rows()
     return TableView(
         "Accuracy with and without each cue",
@@ -104,8 +112,8 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     models = section.summary["models"]
     lead = [
         f"On test examples sampled to equal labels, {display_text(name, 60)} prefers the usual label for "
-        f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')} and avoids it for "
-        f"{found['away_from_usual']}."
+        f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')}, for {found['with_cue_only']} of them "
+        f"more than where the cue is absent, and avoids it for {found['away_from_usual']}."
         for name, found in models.items()
     ]
     tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
@@ -141,18 +149,40 @@ def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> C
 def _leans(tests: pl.DataFrame) -> TableView:
     columns = {
         "feature": Column("Cue"),
-        "model": Column("Model"),
+        "model": Column("Model", brief=several(tests)),
         "label": Column("Usual label", "label"),
-        "n": Column("Examples", "count", "test examples with the cue"),
-        "per_label": Column("Per label", "count", "examples per label in a flattened sample"),
-        "train_share": Column("Train", "percent", "share of the usual label in train"),
-        "flat": Column("Flat", "percent", "what an even-handed model would predict"),
         "usual_share": Column("Predicted", "percent", "share of the usual label among the predictions"),
-        "usual_low": Column("from", "percent", "lower end of the 95 % interval", brief=False),
-        "usual_high": Column("to", "percent", "upper end of the 95 % interval", brief=False),
+        "flat": Column("Flat", "percent", "what an even-handed model would predict"),
+        "usual_share_without": Column("No cue", "percent", "the same share where the cue is absent"),
+        "train_share": Column("In train", "percent", "share of the usual label in train"),
+        "q_value": Column("q", "probability", "false discovery rate at which predictions are not flat"),
+        "contrast_q": Column(
+            "q, no cue", "probability", "false discovery rate at which they differ from those without the cue"
+        ),
+        "n": Column("Examples", "count", "test examples with the cue", brief=False),
+        "per_label": Column("Per label", "count", "examples per label in a flattened sample", brief=False),
+        "usual_low": Column("from", "percent", "lower end of the 95 % interval of predicted", brief=False),
+        "usual_high": Column("to", "percent", "upper end of the 95 % interval of predicted", brief=False),
         "amplification": Column("Bits", "decimal", "divergence of the predictions from flat", brief=False),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "amplification_low": Column(
+            "from", "decimal", "lower end of the 95 % interval of the bits", brief=False
+        ),
+        "amplification_high": Column(
+            "to", "decimal", "upper end of the 95 % interval of the bits", brief=False
+        ),
+        "amplification_null": Column(
+            "By chance",
+            "decimal",
+            "bits that an even-handed model stays below in 95 % of samples",
+            brief=False,
+        ),
     }
+    tests = tests.sort(
+        ~(pl.col("towards_usual") & pl.col("with_cue_only")),
+        -pl.col("lean"),
+        nulls_last=True,
+        maintain_order=True,
+    )
     rows = tests.select(list(columns)).head(MOST_ROWS).rows()
     return TableView(
         "Predictions on flattened examples",
@@ -171,7 +201,8 @@ def permutation_test(card: Card, section: Section) -> SectionView:
     lead = [
         f"{display_text(name, 60)} is right on {numbers.percent(test['usual_accuracy'])} of {test['usual']:,} test "
         f"examples that have a strong word with its usual label and on {numbers.percent(test['unusual_accuracy'])} of "
-        f"{test['unusual']:,} that have one with another: p = {numbers.probability(None, test['log10_p'])}."
+        f"{test['unusual']:,} that have one with another, {100 * test['difference']:+.1f} points (95 % interval "
+        f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}): p = {numbers.probability(None, test['log10_p'])}."
         for name, test in summary["models"].items()
     ]
 
@@ -208,14 +239,14 @@ def permutation_test(card: Card, section: Section) -> SectionView:
 def _words(table: pl.DataFrame) -> TableView:
     columns = {
         "feature": Column("Word"),
-        "model": Column("Model"),
+        "model": Column("Model", brief=several(table)),
         "label": Column("Usual label", "label"),
-        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
-        "usual_accuracy": Column("Right", "percent"),
-        "unusual": Column("Other", "count", "test examples with the word and another label"),
-        "unusual_accuracy": Column("Right", "percent"),
-        "z": Column("z", "decimal", "in train", brief=False),
+        "usual_accuracy": Column("Right, usual", "percent", "accuracy where the word has its usual label"),
+        "unusual_accuracy": Column("Right, other", "percent", "accuracy where it has another"),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "usual": Column("Usual", "count", "test examples with the word and its usual label"),
+        "unusual": Column("Other", "count", "test examples with the word and another label"),
+        "z": Column("z", "decimal", "in train", brief=False),
     }
     ordered = table.sort("log10_p", nulls_last=True, maintain_order=True)
     rows = ordered.select(list(columns)).head(MOST_ROWS).rows()

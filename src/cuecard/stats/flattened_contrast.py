@@ -1,0 +1,121 @@
+"""Is a label predicted more often where a cue is, gold labels being equal? The part of a lean that the cue explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats._arrays import FloatArray, IntArray
+
+__all__ = ["FlattenedContrast", "flattened_contrast"]
+
+_HALVINGS = 80
+
+
+@dataclass(frozen=True)
+class FlattenedContrast:
+    """How much more often a label is predicted with a cue than without it, both with flat gold labels."""
+
+    share: float
+    """Share of instances with the cue that are predicted the label, every gold label weighing the same."""
+    share_without: float
+    """The same of instances without the cue."""
+    log10_p: float
+    """Base-10 log of the two-sided p-value of "the cue does not raise or lower the share of the label"."""
+
+    @property
+    def difference(self) -> float:
+        """Share with the cue minus share without."""
+        return self.share - self.share_without
+
+
+def flattened_contrast(
+    predicted_label: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    having: npt.ArrayLike,
+    *,
+    draws: int = 9999,
+    seed: int = 0,
+) -> FlattenedContrast | None:
+    """Share of a label among predictions with a cue beside that without, and a simulated test of their difference.
+
+    One entry per instance: whether the label is predicted, the gold label, and whether the instance has the cue.
+    A model that merely prefers a label does so without the cue, too, so its difference is nil. So is that of a
+    model which is merely better or worse with the cue. Both are in the null: predictions are drawn from the likeliest
+    rates per gold label, with and without the cue, whose flattened shares are equal; the differences are compared in
+    standard errors. Shuffling who has the cue would test that it does not matter at all, and calls a model that
+    is only worse with the cue leaning up to twice as often as it should where a gold label has five instances.
+    None if some gold label has no instance with the cue or none without.
+
+    >>> flattened_contrast([1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 1, 0]).difference
+    0.0
+    """
+    hit, truth, here = np.asarray(predicted_label, np.bool_), np.asarray(gold), np.asarray(having, np.bool_)
+    if not hit.shape == truth.shape == here.shape or hit.ndim != 1:
+        raise ValueError("predicted_label, gold and having must be vectors of one length.")
+    strata = np.unique(truth, return_inverse=True)[1]
+    many = int(strata.max(initial=-1)) + 1
+
+    def counts(chosen: npt.NDArray[np.bool_]) -> IntArray:
+        return np.bincount(strata[chosen], minlength=many).astype(np.int64)
+
+    inside, outside = counts(here), counts(~here)
+    if not many or not inside.all() or not outside.all():
+        return None
+    found, others = counts(hit & here), counts(hit & ~here)
+    rng = np.random.default_rng(seed)
+    rates, rates_without = _likeliest_equal_shares(found, inside, others, outside)
+    drawn = rng.binomial(inside, rates, size=(draws, many))
+    drawn_without = rng.binomial(outside, rates_without, size=(draws, many))
+    observed = abs(_studentised(found, inside, others, outside))
+    # Ties must count although sums of floats differ in the last digit.
+    beyond = int((np.abs(_studentised(drawn, inside, drawn_without, outside)) >= observed - 1e-9).sum())
+    return FlattenedContrast(
+        float((found / inside).mean()),
+        float((others / outside).mean()),
+        float(np.log10((1 + beyond) / (1 + draws))),
+    )
+
+
+def _studentised(found: IntArray, inside: IntArray, others: IntArray, outside: IntArray) -> FloatArray:
+    """Mean difference of the shares over strata (last axis) in standard errors."""
+    difference = (found / inside - others / outside).mean(axis=-1)
+    variance = 0.0
+    for part, of in ((found, inside), (others, outside)):
+        # A success and a failure added keep the variance above zero where all or none were predicted it.
+        share = (part + 1) / (of + 2)
+        variance = variance + (share * (1 - share) / of).sum(axis=-1)
+    return np.asarray(difference / np.sqrt(variance) * found.shape[-1])
+
+
+def _likeliest_equal_shares(
+    found: IntArray, inside: IntArray, others: IntArray, outside: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Maximum-likelihood rates per stratum with and without the cue whose sums over strata are equal.
+
+    With a multiplier λ for the constraint, k/p − (n − k)/(1 − p) = ±λ has one root in (0, 1), which falls as λ rises
+    for the rates with the cue and rises for those without: halving an interval finds the λ at which the sums meet.
+    Half a success and half a failure are added to every stratum, so that all rates are inside (0, 1).
+    """
+
+    def rates(k: IntArray, n: IntArray, multiplier: float) -> FloatArray:
+        hits, all_ = k + 0.5, n + 1.0
+        b = multiplier + all_
+        # The stable form of the smaller root of λp² − (λ + n)p + k = 0.
+        return np.asarray(2 * hits / (b + np.sqrt(np.maximum(b**2 - 4 * multiplier * hits, 0.0))))
+
+    low, high = -1.0, 1.0
+
+    def apart(multiplier: float) -> float:
+        return float(rates(found, inside, multiplier).sum() - rates(others, outside, -multiplier).sum())
+
+    while apart(low) < 0:
+        low *= 2
+    while apart(high) > 0:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if apart(middle) > 0 else (low, middle)
+    return rates(found, inside, low), rates(others, outside, -low)
