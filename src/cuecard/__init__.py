@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card
+    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card, train
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
@@ -47,6 +47,7 @@ _PUBLIC = {
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
+    "train": "cuecard.card",
     "write_report": "cuecard.report",
 }
 
@@ -72,6 +73,7 @@ __all__ = [
     "render_html",
     "save_card",
     "scan",
+    "train",
     "write_report",
 ]
 

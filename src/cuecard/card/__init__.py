@@ -7,6 +7,7 @@ from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
+from cuecard.card.training import Trained, train
 
 __all__ = [
     "Card",
@@ -20,6 +21,7 @@ __all__ = [
     "Provenance",
     "Section",
     "SplitInfo",
+    "Trained",
     "audit",
     "card_schema",
     "check_options",
@@ -31,4 +33,5 @@ __all__ = [
     "probe",
     "save_card",
     "schema_text",
+    "train",
 ]

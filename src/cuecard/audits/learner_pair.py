@@ -1,0 +1,169 @@
+"""A trained model that reads everything beside one that reads too little (PECO: PSC and SSC, Δ_maj, %R, NBA, NBR)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Skip
+from cuecard.audits.baselines import Baseline, judged, measured
+from cuecard.audits.folds import Folds
+from cuecard.audits.guessing import Examples, Floats, Guesses, guess_labels, guess_rows
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.models.fitted import check_labels_seen, fitted_probabilities
+from cuecard.models.recipe import Recipe
+from cuecard.models.text_model import Condition, Watch, partial_condition
+from cuecard.stats.agreement import agreement
+from cuecard.wording import percent
+
+#: What the partial condition is called among the baselines.
+PARTIAL_NAMES = {"hypothesis": "hypothesis_only", "choices": "choices_only"}
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerPair:
+    """The accuracies of one learner with the full and with partial input, and how far the two agree."""
+
+    learner: str
+    condition: Condition
+    scheme: str
+    full: Baseline
+    partial: Baseline
+    train_examples: int
+    nba: float
+    expected_nba: float
+    kappa: float
+    nbr: float
+    nbr_released: float
+    answers: pl.DataFrame
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the pair as it is written on the card."""
+        return {
+            "learner": self.learner,
+            "condition": self.condition,
+            "scheme": self.scheme,
+            "train_examples": self.train_examples,
+            "n": self.full.n,
+            "psc": _line(self.full),
+            "ssc": _line(self.partial),
+            "chance": self.full.chance,
+            "delta_maj": self.partial.accuracy - self.partial.chance,
+            "percent_r": self.partial.percent_r,
+            "nba": self.nba,
+            "expected_nba": self.expected_nba,
+            "kappa": _known(self.kappa),
+            "nbr": _known(self.nbr),
+            "nbr_released": _known(self.nbr_released),
+        }
+
+
+def guesses_from(part: Instances, probabilities: Floats) -> Guesses:
+    """Return the guesses of a model that gave every answer of every example a probability."""
+    examples = Examples(part)
+    if not part.grouped:
+        return guess_labels(probabilities, examples.gold)
+    sizes = examples.options
+    rows = probabilities[np.arange(probabilities.shape[1])[None, :] < sizes[:, None]]
+    return guess_rows(rows, examples.gold, sizes, rows)
+
+
+def learner_pair(
+    recipe: Recipe, data: Instances, folds: Folds, *, alpha: float = 0.05, watch: Watch | None = None
+) -> LearnerPair:
+    """Return how a learner does with everything and with too little, on examples it has not seen.
+
+    It is trained on train and scored on test. Without a test split, it is trained on all folds but the first and
+    scored on that: one held-out part that shares no sentence with the rest, because every fit is costly.
+    """
+    train, held_out, scheme = _parts(data, folds)
+    try:
+        condition = partial_condition(data)
+    except UsageError as error:
+        raise Skip(str(error)) from None
+    check_labels_seen(train, [held_out])
+    examples = Examples(held_out)
+    lines, guesses = [], []
+    for kind, part in (("full", "full"), ("partial", condition)):
+        one = replace(recipe, condition=part)
+        [probabilities] = fitted_probabilities(one, train, [held_out], watch=watch)
+        guesses.append(guesses_from(held_out, probabilities))
+        name = "full" if kind == "full" else PARTIAL_NAMES[condition]
+        lines.append(measured(name, kind, guesses[-1], examples.gold, grouped=data.grouped))
+    full, partial = judged(lines, alpha)
+    both = agreement(guesses[0].answer, guesses[1].answer, examples.gold)
+    ids = held_out.table.select("example_id", pl.col("split").cast(pl.String))[examples.first_row[:-1]]
+    answers = ids.with_columns(
+        learner=pl.lit(recipe.model),
+        right_full=guesses[0].score > 0,
+        right_partial=guesses[1].score > 0,
+        probability_full=pl.Series(guesses[0].probability),
+        probability_partial=pl.Series(guesses[1].probability),
+    )
+    return LearnerPair(
+        recipe.model,
+        condition,
+        scheme,
+        full,
+        partial,
+        train.n_examples,
+        both.nba,
+        both.expected_nba,
+        both.kappa,
+        both.nbr,
+        both.nbr_released,
+        answers,
+    )
+
+
+def _parts(data: Instances, folds: Folds) -> tuple[Instances, Instances, str]:
+    if data.test is not None:
+        return data.train, data.test, "train to test"
+    train = data.train
+    held_out = (folds.fold == folds.fold.min())[train.example_codes]
+    parts = [replace(train, table=train.table.filter(pl.Series(mask))) for mask in (~held_out, held_out)]
+    return parts[0], parts[1], f"one held-out fold of {folds.count}, grouped by {folds.grouping}"
+
+
+def pair_finding(pair: LearnerPair) -> Finding:
+    """Return what the pair says: how much of what the learner reaches needs the whole input."""
+    full, partial = pair.full, pair.partial
+    what = "the choices alone" if pair.condition == "choices" else "the hypothesis alone"
+    text = (
+        f"{pair.learner}, trained on {pair.train_examples:,} examples, is right on {percent(full.accuracy)} of "
+        f"{full.n:,} with the full input and on {percent(partial.accuracy)} with {what} (95 % interval "
+        f"{percent(partial.low)} to {percent(partial.high)}; chance {percent(partial.chance)}): the part reaches "
+        f"{percent(partial.percent_r)} of the whole. The two give the same answer to {percent(pair.nba)}"
+    )
+    text += (
+        f", and the part also has {percent(pair.nbr_released)} of what the whole has right."
+        if np.isfinite(pair.nbr_released)
+        else "."
+    )
+    leaks = partial.direction == "above"
+    severity_of = {True: "high" if partial.accuracy - partial.chance >= 0.1 else "medium", False: "info"}
+    title = f"{pair.learner} with {what} {'beats' if leaks else 'does not beat'} chance"
+    return Finding(
+        "partial_input",
+        severity_of[leaks],  # type: ignore[arg-type]
+        title,
+        text,
+        partial.accuracy,
+        partial.low,
+        partial.high,
+        partial.chance,
+        partial.n,
+    )
+
+
+def _line(line: Baseline) -> dict[str, Any]:
+    kept = ("accuracy", "low", "high", "chance", "p_value", "log10_p", "direction", "n")
+    return {name: value for name, value in line.as_json().items() if name in kept}
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None

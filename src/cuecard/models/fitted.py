@@ -1,0 +1,159 @@
+"""What a model trained on some examples says of others: probabilities per answer, kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard._version import __version__
+from cuecard.data import Instances
+from cuecard.errors import InputError
+from cuecard.models.answer_cache import content_key
+from cuecard.models.recipe import Recipe
+from cuecard.models.saved import write_whole
+from cuecard.models.text_model import TextModel, Watch, check_condition
+from cuecard.models.vector_cache import cache_folder
+
+Floats = npt.NDArray[np.float64]
+
+
+def fitted_probabilities(
+    recipe: Recipe,
+    train: Instances,
+    scored: Sequence[Instances],
+    *,
+    weights: npt.ArrayLike | None = None,
+    watch: Watch | None = None,
+) -> list[Floats]:
+    """Return for every part of `scored` a row per example and a column per answer, as `answer_probabilities`.
+
+    The same model, parameters, examples and weights are trained once: what came out is kept in the cache folder
+    (see `cache_folder`), and a run that was stopped goes on from its last checkpoint.
+
+    Args:
+        recipe: what to train.
+        train: the examples to learn from.
+        scored: the parts to predict.
+        weights: how much each train row counts.
+        watch: called with the progress.
+    """
+    check_condition(train, recipe.condition)
+    check_labels_seen(train, scored)
+    key = fit_key(recipe, train, weights, scored)
+    folder = cache_folder() / "fitted"
+    kept = _read(folder / f"{key}.npz", scored)
+    if kept is not None:
+        return kept
+    checkpoint = _usable(folder / f"{key}.checkpoint")
+    model = recipe.new().fit(
+        train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
+    )
+    found = [answer_probabilities(model, part) for part in scored]
+    _write(folder / f"{key}.npz", found)
+    if checkpoint is not None:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    return found
+
+
+def fit_key(
+    recipe: Recipe, train: Instances, weights: npt.ArrayLike | None, scored: Sequence[Instances] = ()
+) -> str:
+    """Return a hash of everything that predictions depend on."""
+    return content_key(
+        {
+            **recipe.contents,
+            "train": train.fingerprint,
+            "labels": list(train.labels),
+            "weights": weights_digest(weights),
+            "scored": [part.fingerprint for part in scored],
+            "version": __version__,
+        }
+    )
+
+
+def weights_digest(weights: npt.ArrayLike | None) -> str:
+    """Return a hash of weights, empty where all count the same."""
+    if weights is None:
+        return ""
+    values = np.ascontiguousarray(np.asarray(weights, dtype="<f8"))
+    return hashlib.blake2b(values.data, digest_size=8).hexdigest()
+
+
+def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
+    """Raise if examples to be scored have a label that no train example has: no model could ever name it."""
+    if train.grouped:
+        return
+    seen = train.table["label"].cast(pl.String).unique()
+    for part in scored:
+        counts = part.table.filter(~pl.col("label").cast(pl.String).is_in(seen.implode()))["label"]
+        if len(counts):
+            label = counts.cast(pl.String).value_counts(sort=True)
+            name, n = label.row(0)
+            split = ", ".join(part.splits)
+            raise InputError(
+                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no train example has, so it "
+                f"cannot be learned; leave it out by naming the others with --labels, or give train rows that have it."
+            )
+
+
+def answer_probabilities(model: TextModel, part: Instances) -> Floats:
+    """Return a row per example and a column per answer: labels in the data's order, or positions of choices.
+
+    A label that the model was not trained on has probability 0, as has a choice that a question does not have.
+    """
+    given = np.asarray(model.predict_proba(part), dtype=np.float64)
+    if part.grouped:
+        if given.shape != (len(part),):
+            raise InputError(_shape_error(model, given, f"{len(part):,} numbers, one per choice"))
+        sizes = np.bincount(part.example_codes, minlength=part.n_examples)
+        matrix = np.zeros((len(sizes), int(sizes.max(initial=0))))
+        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = given
+        return matrix
+    if given.shape != (len(part), len(model.labels_)):
+        raise InputError(_shape_error(model, given, f"{len(part):,} × {len(model.labels_)}"))
+    columns = {label: i for i, label in enumerate(model.labels_)}
+    matrix = np.zeros((len(part), len(part.labels)))
+    for i, label in enumerate(part.labels):
+        if label in columns:
+            matrix[:, i] = given[:, columns[label]]
+    return matrix
+
+
+def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
+    return f"predict_proba of the model {model.name!r} gave an array of shape {given.shape}; expected {expected}."
+
+
+def _usable(folder: Path) -> Path | None:
+    """Return the folder if it can be written to: a cache that cannot be used is no error."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder
+
+
+def _read(file: Path, scored: Sequence[Instances]) -> list[Floats] | None:
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            found = [np.asarray(kept[f"part{i}"], dtype=np.float64) for i in range(len(scored))]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    fits = all(len(a) == part.n_examples for a, part in zip(found, scored, strict=True))
+    return found if fits else None  # a file that was cut short is made anew
+
+
+def _write(file: Path, found: Sequence[Floats]) -> None:
+    def save(staged: Path) -> None:
+        with staged.open("wb") as opened:
+            np.savez(opened, allow_pickle=False, **{f"part{i}": part for i, part in enumerate(found)})
+
+    with suppress(InputError, OSError):  # a cache that cannot be used is no error
+        write_whole(file, save)
