@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from cuecard.audits.baselines import Baseline, judged, measured
 from cuecard.audits.folds import Folds
 from cuecard.audits.guessing import Examples, Floats, Guesses, guess_labels, guess_rows
 from cuecard.data import Instances
-from cuecard.errors import UsageError
+from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted_probabilities
 from cuecard.models.recipe import Recipe
 from cuecard.models.text_model import Condition, Watch, partial_condition
@@ -70,6 +71,27 @@ def guesses_from(part: Instances, probabilities: Floats) -> Guesses:
     sizes = examples.options
     rows = probabilities[np.arange(probabilities.shape[1])[None, :] < sizes[:, None]]
     return guess_rows(rows, examples.gold, sizes, rows)
+
+
+def learner_pairs(
+    recipes: Sequence[Recipe], data: Instances, folds: Folds, *, alpha: float = 0.05
+) -> tuple[list[LearnerPair], list[str]]:
+    """Return a pair per learner, and why others could not be asked: the rest of the audit is worth having anyway."""
+    pairs, missing = [], []
+    for recipe in recipes:
+        try:
+            pairs.append(learner_pair(recipe, data, folds, alpha=alpha))
+        except (MissingExtraError, Skip) as reason:
+            missing.append(f"The learner {recipe.model} was not trained: {reason}")
+    return pairs, missing
+
+
+def pairs_summary(pairs: Sequence[LearnerPair], missing: Sequence[str]) -> dict[str, Any]:
+    """Return what the card says of the learners; beside other cards stand the first one's measures."""
+    described = [pair.as_json() for pair in pairs]
+    first = described[0] if described else {}
+    measures = {name: first.get(name) for name in ("nba", "nbr", "nbr_released", "tra")}
+    return {"learners": described, "learner_notes": list(missing), **measures}
 
 
 def learner_pair(

@@ -17,12 +17,12 @@ from cuecard.audits.folds import Folds, Grouping, make_folds
 from cuecard.audits.guessing import Examples, Floats, Ints
 from cuecard.audits.input_conditions import Condition, conditions
 from cuecard.audits.leak_scores import Scored, leak_histogram, leak_table, most_leaking
-from cuecard.audits.learner_pair import LearnerPair, learner_pair, pair_finding
+from cuecard.audits.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.learning_curve import curve
 from cuecard.audits.partial_findings import partial_findings
 from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
-from cuecard.models.recipe import recipes
+from cuecard.models.recipe import Recipe, recipes
 from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
@@ -77,7 +77,7 @@ class PartialInput:
 
     def __post_init__(self) -> None:
         """Check the names of learners and their parameters at once, so that a typo costs no time."""
-        recipes(self.learner, self.settings)
+        self._recipes()
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
@@ -140,20 +140,15 @@ class PartialInput:
         summary = self._summary(baselines, primary, folds, evaluated, leaks, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
         if self.learner:
-            pairs = self._pairs(data, folds)
-            # What stands beside other cards' numbers is the first learner's.
-            measures = ("nba", "nbr", "nbr_released", "tra")
-            described = [pair.as_json() for pair in pairs]
-            summary |= {"learners": described, **{name: described[0].get(name) for name in measures}}
+            pairs, missing = learner_pairs(self._recipes(), data, folds, alpha=self.alpha)
+            summary |= pairs_summary(pairs, missing)
             findings += [pair_finding(pair) for pair in pairs]
-            tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
+            if pairs:
+                tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
         return Result(summary, tables, findings, leaks)
 
-    def _pairs(self, data: Instances, folds: Folds) -> list[LearnerPair]:
-        return [
-            learner_pair(recipe.with_options(seed=self.seed), data, folds, alpha=self.alpha)
-            for recipe in recipes(self.learner, self.settings)
-        ]
+    def _recipes(self) -> list[Recipe]:
+        return [recipe.with_options(seed=self.seed) for recipe in recipes(self.learner, self.settings)]
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
         # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.

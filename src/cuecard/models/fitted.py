@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import zipfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +15,8 @@ from cuecard._version import __version__
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.models.answer_cache import content_key
+from cuecard.models.array_cache import cached_arrays
 from cuecard.models.recipe import Recipe
-from cuecard.models.saved import write_whole
 from cuecard.models.text_model import TextModel, Watch, check_condition
 from cuecard.models.vector_cache import cache_folder
 
@@ -48,19 +46,18 @@ def fitted_probabilities(
     check_condition(train, recipe.condition)
     check_labels_seen(train, scored)
     key = fit_key(recipe, train, weights, scored)
-    folder = cache_folder() / "fitted"
-    kept = _read(folder / f"{key}.npz", scored)
-    if kept is not None:
-        return kept
-    checkpoint = _usable(folder / f"{key}.checkpoint")
-    model = recipe.new().fit(
-        train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
-    )
-    found = [answer_probabilities(model, part) for part in scored]
-    _write(folder / f"{key}.npz", found)
-    if checkpoint is not None:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    return found
+
+    def make() -> list[Floats]:
+        checkpoint = _usable(cache_folder() / "fitted" / f"{key}.checkpoint")
+        model = recipe.new().fit(
+            train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
+        )
+        found = [answer_probabilities(model, part) for part in scored]
+        if checkpoint is not None:
+            shutil.rmtree(checkpoint, ignore_errors=True)
+        return found
+
+    return cached_arrays("fitted", key, [part.n_examples for part in scored], make)
 
 
 def fit_key(
@@ -138,22 +135,3 @@ def _usable(folder: Path) -> Path | None:
     except OSError:
         return None
     return folder
-
-
-def _read(file: Path, scored: Sequence[Instances]) -> list[Floats] | None:
-    try:
-        with np.load(file, allow_pickle=False) as kept:
-            found = [np.asarray(kept[f"part{i}"], dtype=np.float64) for i in range(len(scored))]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-    fits = all(len(a) == part.n_examples for a, part in zip(found, scored, strict=True))
-    return found if fits else None  # a file that was cut short is made anew
-
-
-def _write(file: Path, found: Sequence[Floats]) -> None:
-    def save(staged: Path) -> None:
-        with staged.open("wb") as opened:
-            np.savez(opened, allow_pickle=False, **{f"part{i}": part for i, part in enumerate(found)})
-
-    with suppress(InputError, OSError):  # a cache that cannot be used is no error
-        write_whole(file, save)

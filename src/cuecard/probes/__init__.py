@@ -16,6 +16,7 @@ from cuecard.probes.probe import PROBES, Probe
 from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_predictions
 from cuecard.probes.reliance import Reliance
 from cuecard.probes.stress_set import StressSet, stress_set
+from cuecard.probes.trained import asked_recipe, trained_predictions
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
@@ -44,6 +45,7 @@ __all__ = [
     "Reliance",
     "StressSet",
     "TestExamples",
+    "asked_recipe",
     "box_statistics",
     "check_test",
     "choose_cues",
@@ -57,4 +59,5 @@ __all__ = [
     "read_predictions",
     "score_identical_pairs",
     "stress_set",
+    "trained_predictions",
 ]

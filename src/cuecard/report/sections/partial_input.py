@@ -30,7 +30,7 @@ def partial_input(card: Card, section: Section) -> SectionView:
         lead=_lead(summary, primary),
         figures=_figures(summary, lines, primary),
         charts=_charts(card, section),
-        tables=[*_learners(summary), _battery(card), _leaking(card)],
+        tables=[_battery(card), *_learners(summary), _leaking(card)],
         notes=_notes(summary),
     )
 
@@ -95,7 +95,7 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     notes = [f"Scored by {summary['scheme']}, seen examples never guessed."]
     if summary["folds"]["note"]:
         notes.append(summary["folds"]["note"])
-    return notes
+    return [*notes, *summary.get("learner_notes", [])]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
@@ -182,7 +182,11 @@ def _learners(summary: dict[str, Any]) -> list[TableView]:
         )
         for pair in pairs
     ]  # fmt: skip
-    return [TableView("Trained learners", columns, rows, len(rows), "tables/learner_answers.parquet")]
+    return [
+        TableView(
+            "Trained learners", columns, rows, len(rows), "tables/learner_answers.parquet", everywhere=True
+        )
+    ]
 
 
 def _battery(card: Card) -> TableView:
