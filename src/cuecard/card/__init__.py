@@ -1,6 +1,6 @@
 """The result: the card, its files and its schema."""
 
-from cuecard.card.build import Progress, audit, check_options
+from cuecard.card.build import Progress, assemble, audit, check_labels, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.diff import Change, Comparison, CueChange, compare
@@ -22,8 +22,10 @@ __all__ = [
     "Section",
     "SplitInfo",
     "Trained",
+    "assemble",
     "audit",
     "card_schema",
+    "check_labels",
     "check_options",
     "compare",
     "configured_probes",

@@ -13,8 +13,8 @@ from rich.text import Text
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-#: Labels whose recall is shown; more have their place in `metrics.json`.
-MOST_LABELS = 5
+#: Answers shown; all have their place in `metrics.json`.
+MOST_LABELS = 10
 
 
 def render_training(metrics: Mapping[str, Any], console: Console) -> None:
@@ -32,26 +32,46 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         kept = numbers.percent(metrics["weights"]["effective_share"])
         said += f", weighted (effective sample size {kept} of the examples)"
     console.print(Text(said, style="dim"))
-    console.print(_table(metrics["splits"]))
+    console.print(_splits(metrics["splits"]))
+    console.print(_answers(*list(metrics["splits"].items())[-1]))
 
 
-def _table(splits: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    table.add_column("Split")
-    columns = ["Examples", "Right", "95 % interval", "Chance", "Log loss", "Calibration error"]
-    names = [name for part in splits.values() for name in part["labels"]]
-    labels = list(dict.fromkeys(names))[:MOST_LABELS]
-    for name in [*columns, *(f"found of {display_text(label, 20)}" for label in labels)]:
-        table.add_column(name, justify="right")
+def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = _headed("Split", "Examples", "Right", "95 % interval", "Chance", "Log loss", "Calib. error")
     for name, part in splits.items():
         table.add_row(
             name,
             numbers.count(part["examples"]),
             numbers.percent(part["accuracy"]),
-            f"{100 * part['low']:.1f} – {100 * part['high']:.1f}",
+            _range(part["low"], part["high"]),
             numbers.percent(part["chance"]),
             f"{part['log_loss']:.3f}",
             f"{part['calibration_error']:.3f}",
-            *(numbers.percent((part["labels"].get(label) or {}).get("recall")) for label in labels),
         )
     return table
+
+
+def _answers(split: str, part: Mapping[str, Any]) -> Table:
+    table = _headed(f"Answer ({split})", "Examples", "Found", "95 % interval", "Given", "Right when given")
+    for name, line in list(part["labels"].items())[:MOST_LABELS]:
+        table.add_row(
+            Text(display_text(name, 30)),
+            numbers.count(line["examples"]),
+            numbers.percent(line["recall"]),
+            _range(line["recall_low"], line["recall_high"]),
+            numbers.count(line["predicted"]),
+            numbers.percent(line["precision"]),
+        )
+    return table
+
+
+def _headed(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return numbers.MISSING if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"

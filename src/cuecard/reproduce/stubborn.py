@@ -105,7 +105,7 @@ class StubbornExperiment:
         summary = {
             "runs": table.height,
             "test_examples": len(examples),
-            "words": int(asked.run(data, [], cues).summary["words"]) if not rows else rows[0]["words"],
+            "words": rows[0]["words"],
             "groups": grouped.to_dicts(),
             "weighing": weighing.to_dicts(),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
@@ -14,8 +15,8 @@ from cuecard.report.texts import display_text
 MOST_POINTS = 4_000
 #: Correctness is shown in at most this many steps.
 STEPS = 5
-#: Where the three regions of the map lie: their names and places.
-REGIONS = (("easy to learn", 0.02, 0.98), ("hard to learn", 0.02, 0.02), ("ambiguous", 0.48, 0.55))
+#: Where the three regions of the map lie: their names, and the places as shares of the axes.
+REGIONS = (("easy to learn", 0.98, 0.97), ("hard to learn", 0.98, 0.03), ("ambiguous", 0.98, 0.5))
 
 
 def data_map(dynamics: pl.DataFrame, *, seed: int = 0) -> Any:
@@ -29,7 +30,7 @@ def data_map(dynamics: pl.DataFrame, *, seed: int = 0) -> Any:
     rows = [_point(row, steps) for row in shown.iter_rows(named=True)]
     scale = alt.Scale(domain=steps, scheme="viridis")
     shapes = alt.Scale(domain=steps, range=[SHAPES[i % len(SHAPES)] for i in range(len(steps))])
-    widest = max(0.5, float(dynamics["variability"].max() or 0.0))  # type: ignore[arg-type]
+    widest = max(0.1, math.ceil(20 * max(dynamics["variability"].to_list(), default=0.0)) / 20)
     x = alt.X("variability:Q", title="variability: how much the probability of the label changed over epochs")
     y = alt.Y("confidence:Q", axis=percent_axis("confidence: mean probability of the label"))
     points = (
@@ -54,18 +55,11 @@ def data_map(dynamics: pl.DataFrame, *, seed: int = 0) -> Any:
         )
         .properties(width=640, height=460)
     )  # fmt: skip
-    names = [{"name": n, "variability": v * widest / 0.5, "confidence": c} for n, v, c in REGIONS]
-    regions = (
-        alt.Chart(inline(names))
-        .mark_text(style=["name", "halo"], align="left", fontWeight="bold", aria=False)
-        .encode(x="variability:Q", y="confidence:Q", text="name:N")
-    )
-    front = (
-        alt.Chart(inline(names))
-        .mark_text(style="name", align="left", fontWeight="bold", aria=False)
-        .encode(x="variability:Q", y="confidence:Q", text="name:N")
-    )
-    return alt.hconcat(points + regions + front, _counts(dynamics, steps, scale), spacing=16).properties(
+    names = [{"name": name, "variability": v * widest, "confidence": c} for name, v, c in REGIONS]
+    place = alt.Chart(inline(names)).encode(x="variability:Q", y="confidence:Q", text="name:N")
+    words = {"align": "right", "fontWeight": "bold", "aria": False}
+    regions = place.mark_text(style=["name", "halo"], **words) + place.mark_text(style="name", **words)
+    return alt.hconcat(points + regions, _counts(dynamics, steps, scale), spacing=16).properties(
         title=alt.TitleParams(
             f"Data map of {dynamics.height:,} train examples"
             + (f" ({len(rows):,} drawn)" if len(rows) < dynamics.height else ""),
@@ -83,18 +77,24 @@ def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
         )
         .group_by("bin", "correct")
         .len("examples")
-        .sort("bin", "correct")
     )
-    rows = [{**row, "end": row["bin"] + 0.05} for row in binned.iter_rows(named=True)]
+    order = {step: i for i, step in enumerate(steps)}
+    ended = binned.sort("bin", pl.col("correct").replace_strict(order, return_dtype=pl.Int64)).with_columns(
+        to=pl.col("examples").cum_sum().over("bin")
+    )
+    rows = [
+        {**row, "from": row["to"] - row["examples"], "end": row["bin"] + 0.05}
+        for row in ended.iter_rows(named=True)
+    ]
     return (
         alt.Chart(inline(rows))
-        .mark_bar(aria=False)
+        .mark_rect(aria=False)
         .encode(
             y=alt.Y("bin:Q", axis=None, scale=alt.Scale(domain=[0, 1])),
             y2="end:Q",
-            x=alt.X("examples:Q", title="examples", axis=alt.Axis(format="~s", tickCount=3)),
+            x=alt.X("from:Q", title="examples", axis=alt.Axis(format="~s", tickCount=3)),
+            x2="to:Q",
             color=alt.Color("correct:N", scale=scale),
-            order=alt.Order("correct:N"),
             tooltip=[
                 alt.Tooltip("bin:Q", title="confidence from", format=".0%"),
                 alt.Tooltip("correct:N", title="right in epochs"),
