@@ -28,7 +28,15 @@ class FirstWord:
     labels_: tuple[str, ...] = field(default=(), init=False)
 
     def fit(
-        self, data, *, weights=None, condition="full", validation=None, dynamics=False, checkpoint=None, watch=None
+        self,
+        data,
+        *,
+        weights=None,
+        condition="full",
+        validation=None,
+        dynamics=False,
+        checkpoint=None,
+        watch=None,
     ):
         self.labels_, self.condition_, self.grouped_ = data.labels, condition, data.grouped
         weight = np.ones(len(data)) if weights is None else np.asarray(weights)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+
 from first_word_model import FirstWord, registered
 
 
@@ -22,7 +23,9 @@ def pairs(n: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "premise": [f"p{a} said" for a in rng.integers(0, 4, n)],
-            "hypothesis": [f"{'rain' if c else 'sun'} h{a}" for a, c in zip(rng.integers(0, 50, n), cue, strict=True)],
+            "hypothesis": [
+                f"{'rain' if c else 'sun'} h{a}" for a, c in zip(rng.integers(0, 50, n), cue, strict=True)
+            ],
             "label": label,
         }
     )
@@ -84,7 +87,17 @@ def test_a_condition_hides_the_rest_of_the_input(cuecard, files):
 
 def test_weights_of_debias_are_joined_and_change_the_model(cuecard, files):
     weighted = files / "weighted.parquet"
-    cuecard("debias", files / "train.parquet", "--out", weighted, "--min-count", 20, "--scope", "hypothesis", "--quiet")
+    cuecard(
+        "debias",
+        files / "train.parquet",
+        "--out",
+        weighted,
+        "--min-count",
+        20,
+        "--scope",
+        "hypothesis",
+        "--quiet",
+    )
     ran = cuecard(*arguments(files, "--weights", weighted, "--condition", "hypothesis", "--json"))
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
@@ -114,7 +127,9 @@ def test_weights_follow_ids_when_rows_are_in_another_order(cuecard, files):
     rows = pl.read_parquet(files / "train.parquet").with_row_index("id").with_columns(pl.col("id") + 7)
     rows.write_parquet(files / "train.parquet")
     pl.read_parquet(files / "test.parquet").with_row_index("id").write_parquet(files / "test.parquet")
-    weighted = rows.with_columns(weight=pl.when(pl.col("hypothesis").str.starts_with("rain")).then(3.0).otherwise(1.0))
+    weighted = rows.with_columns(
+        weight=pl.when(pl.col("hypothesis").str.starts_with("rain")).then(3.0).otherwise(1.0)
+    )
     weighted.write_parquet(files / "weighted.parquet")
     weighted.reverse().write_parquet(files / "reversed.parquet")
     for name in ("weighted", "reversed"):
@@ -225,9 +240,9 @@ def test_bad_usage_is_one_sentence_and_leaves_nothing(cuecard, files, more, said
 
 def test_a_label_unseen_in_training_is_refused(cuecard, files):
     test = pl.read_parquet(files / "test.parquet")
-    test.with_columns(label=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("maybe")).otherwise("label")).write_parquet(
-        files / "test.parquet"
-    )
+    test.with_columns(
+        label=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("maybe")).otherwise("label")
+    ).write_parquet(files / "test.parquet")
     ran = cuecard(*arguments(files))
     assert ran.code == 2
     assert "'maybe'" in ran.err
@@ -247,5 +262,7 @@ def test_choices_are_predicted_per_question(cuecard, tmp_path):
     assert ran.code == 0, ran.err
     table = pl.read_parquet(tmp_path / "run" / "predictions_test.parquet")
     assert table.columns[-3:] == ["p_0", "p_1", "p_2"]
-    assert table.select(pl.sum_horizontal("p_0", "p_1", "p_2"))["p_0"].to_numpy() == pytest.approx(np.ones(30))
+    assert table.select(pl.sum_horizontal("p_0", "p_1", "p_2"))["p_0"].to_numpy() == pytest.approx(
+        np.ones(30)
+    )
     assert json.loads(ran.out)["splits"]["test"]["accuracy"] > 0.6

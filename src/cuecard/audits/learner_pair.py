@@ -110,7 +110,8 @@ def learner_pair(
     check_labels_seen(train, [held_out])
     examples = Examples(held_out)
     lines, guesses = [], []
-    for kind, part in (("full", "full"), ("partial", condition)):
+    asked: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
+    for kind, part in asked:
         one = replace(recipe, condition=part)
         [probabilities] = fitted_probabilities(one, train, [held_out], watch=watch)
         guesses.append(guesses_from(held_out, probabilities))

@@ -105,7 +105,9 @@ def dynamics_table(model: TextModel, train: Instances) -> pl.DataFrame:
     """
     recorded: Dynamics | None = getattr(model, "dynamics_", None)
     if recorded is None:
-        raise UsageError(f"The model {model.name!r} does not learn in epochs, so it has no training dynamics.")
+        raise UsageError(
+            f"The model {model.name!r} does not learn in epochs, so it has no training dynamics."
+        )
     examples = TestExamples(train)
     table = pl.DataFrame(
         {

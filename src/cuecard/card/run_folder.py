@@ -66,9 +66,7 @@ class RunFolder:
     def __enter__(self) -> Self:
         self._check()
         self._new = not self.folder.exists()
-        write_json(
-            self.folder / RUN, {"key": self.key, **self.recipe.contents, "version": __version__}
-        )
+        write_json(self.folder / RUN, {"key": self.key, **self.recipe.contents, "version": __version__})
         return self
 
     def __exit__(
@@ -142,7 +140,8 @@ class RunFolder:
 
         metrics = json.loads((self.folder / METRICS).read_text(encoding="utf-8"))
         predictions = {
-            split: pl.read_parquet(self.folder / PREDICTIONS.format(split=split)) for split in metrics["splits"]
+            split: pl.read_parquet(self.folder / PREDICTIONS.format(split=split))
+            for split in metrics["splits"]
         }
         kept = self.folder / DYNAMICS
         dynamics = pl.read_parquet(kept) if kept.exists() else None

@@ -82,7 +82,9 @@ def train(
     given = {"seed": seed, "weighting": weighting}
     recipe = Recipe(model, condition, options).with_options(**given)
     if weighting is not None and "weighting" not in parameter_names(model):
-        raise UsageError(f"The model {model!r} has no parameter 'weighting': its weights are those of the loss.")
+        raise UsageError(
+            f"The model {model!r} has no parameter 'weighting': its weights are those of the loss."
+        )
     check_labels(data)
     check_condition(data.train, condition)
     row_weights = _row_weights(data, weights)
@@ -166,7 +168,7 @@ def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) ->
         )
     if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
         raise InputError("Weights are numbers that are not negative, and not all zero.")
-    return values / values.mean()
+    return np.asarray(values / values.mean())
 
 
 def _subset(

@@ -12,7 +12,19 @@ from typing import Annotated
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import audit, compare, datasets, debias, demo, explain, probe, report, reproduce, stress, train
+from cuecard.cli import (
+    audit,
+    compare,
+    datasets,
+    debias,
+    demo,
+    explain,
+    probe,
+    report,
+    reproduce,
+    stress,
+    train,
+)
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2

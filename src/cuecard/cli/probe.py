@@ -152,9 +152,9 @@ def probe(
         raise UsageError(
             "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
         )
-    for name in model or []:
-        if not Path(name).is_dir():
-            asked_recipe(name, settings or ())  # a typo is told before anything is read
+    for asked_for in model or []:
+        if not Path(asked_for).is_dir():
+            asked_recipe(asked_for, settings or ())  # a typo is told before anything is read
     asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
     asked.check()
     options: dict[str, object] = {
@@ -197,11 +197,11 @@ def probe(
                 labels=names,
             )
             models += read if about is data else _only_about(read, about, data)
-    for name in model or []:
-        with training_bar(f"Training {name}", silent=silent) as watch:
+    for asked_for in model or []:
+        with training_bar(f"Training {asked_for}", silent=silent) as watch:
             models.append(
                 trained_predictions(
-                    data, name, settings=settings or (), tokens=tokens, seed=seed, watch=watch
+                    data, asked_for, settings=settings or (), tokens=tokens, seed=seed, watch=watch
                 )
             )
     if endpoint:

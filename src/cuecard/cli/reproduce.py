@@ -53,7 +53,9 @@ def stubborn(
     model: Annotated[
         str, typer.Option("--model", metavar="A,B", help="Models to train, such as fasttext,bilstm.")
     ] = "fasttext",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How often to train each, with seeds 0, 1, …")] = 3,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="How often to train each, with seeds 0, 1, …")
+    ] = 3,
     weights: Annotated[
         str,
         typer.Option(
@@ -102,7 +104,9 @@ def selection(
     test: TestOption = None,
     also: Annotated[
         list[str] | None,
-        typer.Option("--also", metavar="OTHER", help="Another set with the same labels to score both models on."),
+        typer.Option(
+            "--also", metavar="OTHER", help="Another set with the same labels to score both models on."
+        ),
     ] = None,
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="The model to train.")
@@ -158,9 +162,7 @@ def _load(train: str, test: str | None, *options: Any, silent: bool) -> Instance
         )
 
 
-def _conduct(
-    experiment: Any, data: Instances, *, out: Path | None, json: bool, quiet: bool
-) -> None:
+def _conduct(experiment: Any, data: Instances, *, out: Path | None, json: bool, quiet: bool) -> None:
     """Run an experiment and show its card."""
     from cuecard.card import assemble, check_labels
     from cuecard.cli.progress import training_bar

@@ -107,6 +107,8 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
+    if any(name in card.sections for name in _EXPERIMENTS):
+        return []
     shown = []
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)

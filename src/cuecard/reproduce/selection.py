@@ -22,7 +22,18 @@ from cuecard.stats.paired import paired_comparison
 from cuecard.wording import percent
 
 #: Labels that say two sentences mean the same, the surest first.
-MATCHES = ("duplicate", "paraphrase", "equivalent", "similar", "match", "entailment", "entails", "yes", "true", "1")
+MATCHES = (
+    "duplicate",
+    "paraphrase",
+    "equivalent",
+    "similar",
+    "match",
+    "entailment",
+    "entails",
+    "yes",
+    "true",
+    "1",
+)
 BIASED, DEBIASED = "biased", "debiased"
 
 
@@ -84,9 +95,7 @@ class SelectionExperiment:
                 found = self._fitted(recipe.with_options(seed=seed), data, scored, training, weights)
                 name = f"{training} training" + (f", seed {seed}" if self.seeds > 1 else "")
                 answers.append(_answers(test, found[0], name))
-                boxes.append(
-                    frequency.with_columns(model=pl.lit(name), score=pl.Series(found[1][:, match]))
-                )
+                boxes.append(frequency.with_columns(model=pl.lit(name), score=pl.Series(found[1][:, match])))
                 right[training] = [
                     part.label_codes == probabilities.argmax(axis=1)
                     for part, probabilities in zip([test, *scored[2:]], [found[0], *found[2:]], strict=True)

@@ -80,9 +80,7 @@ class StubbornExperiment:
         examples = check_test(data)
         found, weighing = self._weights(data)
         encoded = LexicalWeights().encode(
-            replace(
-                data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"]))
-            )
+            replace(data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"])))
         )
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
         asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)

@@ -53,10 +53,12 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
     )
     level = alt.Chart().mark_rule(style="prior", aria=False).encode(x="level:Q")
     models = list(dict.fromkeys(row["model"] for row in rows))
-    panel = (points + level).properties(width=520, height=alt.Step(44))
+    panel = (points + level).properties(width=520, height=alt.Step(24))
     return panel.facet(
         data=inline(rows),
-        row=alt.Row("model:N", sort=models, title=None, header=alt.Header(labelOrient="top", labelAnchor="start")),
+        row=alt.Row(
+            "model:N", sort=models, title=None, header=alt.Header(labelOrient="top", labelAnchor="start")
+        ),
     )
 
 
@@ -114,4 +116,4 @@ def _dots(rows: Sequence[Mapping[str, Any]], line: str, kind: str, kinds: Sequen
         x="accuracy:Q",
         shape=alt.Shape(f"{kind}:N", scale=alt.Scale(domain=list(kinds), range=list(SHAPES[: len(kinds)]))),
     )
-    return (lines + points).properties(width="container", height=alt.Step(44))
+    return (lines + points).properties(width="container", height=alt.Step(24))

@@ -11,6 +11,9 @@ from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
 
+#: Weights that leave less than this share of the sample make weighted figures uncertain.
+FEW_EFFECTIVE = 0.05
+
 
 @SECTION_VIEWS.register("stubborn")
 def stubborn(card: Card, section: Section) -> SectionView:
@@ -32,7 +35,9 @@ def stubborn(card: Card, section: Section) -> SectionView:
         alt="−log10 of the p-values of every run by the weights of its training.",
         caption="A point per seed. Left of the broken line a difference is not significant.",
     )
-    return SectionView(lead, charts=[chart], tables=[_groups(card), _weighing(card), _runs(card)], notes=notes)
+    return SectionView(
+        lead, charts=[chart], tables=[_groups(card), _weighing(card), _runs(card)], notes=notes
+    )
 
 
 def _groups(card: Card) -> TableView:
@@ -46,7 +51,9 @@ def _groups(card: Card) -> TableView:
         "log10_p": Column("log₁₀ p", "decimal", "median over the seeds"),
         "log10_p_lowest": Column("lowest", "decimal", "over the seeds", brief=False),
         "log10_p_highest": Column("highest", "decimal", "over the seeds", brief=False),
-        "log10_p_within_label": Column("within label", "decimal", "log₁₀ p, shuffled within each label; median"),
+        "log10_p_within_label": Column(
+            "within label", "decimal", "log₁₀ p, shuffled within each label; median"
+        ),
         "seeds": Column("Seeds", "count", brief=False),
     }
     return _view("What weights change", card.tables["stubborn"], columns, "stubborn")
@@ -78,7 +85,7 @@ def _runs(card: Card) -> TableView:
 
 @SECTION_VIEWS.register("selection")
 def selection(card: Card, section: Section) -> SectionView:
-    """Return biased and debiased training, evaluated as they stand, under weights, elsewhere, and on identical pairs."""
+    """Return biased and debiased training as they stand, under weights, elsewhere, and on identical pairs."""
     summary = section.summary
     lead = [
         f"{summary['model']} was trained with equal weights (biased) and with leakage-neutral weights (debiased), "
@@ -91,6 +98,10 @@ def selection(card: Card, section: Section) -> SectionView:
         f"A sentence paired with itself should be {summary['match']!r}: boxes that rise or fall with the sentence's "
         "frequency show that a model learned how often sentences were drawn.",
     ]
+    if kept < FEW_EFFECTIVE:
+        notes.append(
+            "So few examples carry the weight that weighted figures are uncertain: try --max-weight 50."
+        )
     charts = [
         ChartView(
             "Evaluation",
