@@ -66,17 +66,13 @@ class RunState:
             return None
         found = read_json(index)
         theirs = found.get("identity")
-        if not isinstance(theirs, dict) or theirs != self.identity:
-            theirs = theirs if isinstance(theirs, dict) else {}
-            differing = sorted(
-                key
-                for key in theirs.keys() | self.identity.keys()
-                if theirs.get(key) != self.identity.get(key)
-            )
-            raise UsageError(
-                f"The checkpoint in {self.folder} is of another run (another {differing[0] if differing else 'kind'}): "
-                "name another folder, or delete it to train anew."
-            )
+        for key, ours in self.identity.items():
+            if not isinstance(theirs, dict) or theirs.get(key) != ours:
+                was = theirs.get(key) if isinstance(theirs, dict) else None
+                raise UsageError(
+                    f"The checkpoint in {self.folder} is of another run ({key} was {was}, now {ours}): "
+                    "name another folder, or delete it to train anew."
+                )
         return read_arrays(self.folder / str(found["state"])), found["history"]
 
     def write(self, arrays: Arrays, history: History) -> None:
