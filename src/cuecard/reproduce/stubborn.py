@@ -190,23 +190,23 @@ def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
 def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
-        said = [_said(row) for row in rows.iter_rows(named=True)]
+        said = listed([_said(row) for row in rows.iter_rows(named=True)])
         gone = rows.filter(pl.col("log10_p_lowest") > np.log10(alpha))["weights"].to_list()
         end = (
-            f" The difference is not significant under {listed(gone)} weights in any seed."
+            f"The difference is not significant under {listed(gone)} weights in any seed."
             if gone
-            else " It stays significant under all of them."
+            else "It stays significant under all of them."
         )
-        text = f"{model} where words have their usual label against where not: {'; '.join(said)}.{end}"
-        title = f"{model}: what balanced words change"
-        value = float(rows["difference"][0])
-        findings.append(Finding("stubborn", "info", title, text, value, chance=0.0))
+        text = (
+            f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
+            f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
+        )
+        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", text))
     return findings
 
 
 def _said(row: dict[str, Any]) -> str:
     return (
-        f"{row['weights']} weights {percent(row['usual_accuracy'])} against {percent(row['unusual_accuracy'])}, "
-        f"p = 10^{row['log10_p']:.1f} (median of {count(row['seeds'], 'seed')}; within each label "
-        f"10^{row['log10_p_within_label']:.1f}), right on {percent(row['accuracy'])} of all"
+        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = 10^{row['log10_p']:.0f}, within each "
+        f"label 10^{row['log10_p_within_label']:.0f}; {percent(row['accuracy'])} right)"
     )
