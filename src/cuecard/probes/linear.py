@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import polars as pl
+
+from cuecard.audits.guessing import Examples
+from cuecard.audits.input_conditions import conditions
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models import Condition, LinearText
-from cuecard.models.text_model import check_condition
+from cuecard.models import LinearModel
 from cuecard.probes.examples import Floats, check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.text import encode
 
 #: Name → the names of the input that the learner may look at, by task.
-LINEAR_MODELS: dict[str, tuple[Condition, ...]] = {
+LINEAR_MODELS = {
     "linear": ("full",),
-    "linear-hypothesis": ("hypothesis", "choices"),
-    "linear-premise": ("premise",),
+    "linear-hypothesis": ("hypothesis_only", "choices_only"),
+    "linear-premise": ("premise_only",),
 }
 
 
@@ -35,25 +40,28 @@ def linear_predictions(
     if name not in LINEAR_MODELS:
         raise unknown_name("model", name, list(LINEAR_MODELS))
     asked = check_test(data)
-    condition = next((c for c in LINEAR_MODELS[name] if _applies(data, c)), None)
-    if condition is None:
+    both = data if set(data.splits) <= {"train", "test"} else _train_and_test(data)
+    examples = Examples(both)
+    found = {c.name: c.matrix for c in conditions(encode(both, tokens=tokens), examples)}
+    matrix = next((found[part] for part in LINEAR_MODELS[name] if part in found), None)
+    if matrix is None:
         raise UsageError(f"{data.task} data has no such part of the input as the model {name!r} looks at.")
-    model = LinearText(strength=strength, tokens=tokens, seed=seed).fit(data.train, condition=condition)
-    chances = model.predict_proba(asked.instances)
-    if data.grouped:
-        probabilities = _padded(chances, asked.sizes)
-    else:
-        probabilities = np.zeros((len(chances), len(data.labels)))
-        probabilities[:, [data.labels.index(label) for label in model.labels_]] = chances
+    learn, guess = (np.flatnonzero(examples.in_split(split)) for split in ("train", "test"))
+    model = LinearModel(strength=strength, seed=seed)
+    if not both.grouped:
+        model.fit(matrix[learn], examples.gold[learn])
+        known = model.predict_proba(matrix[guess])
+        probabilities = np.pad(known, ((0, 0), (0, len(both.labels) - known.shape[1])))
+        return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
+    rows = examples.rows(learn)
+    right = (both.label_codes[rows] == 0).astype(np.int64)
+    model.fit(matrix[rows], right, groups=np.repeat(np.arange(len(learn)), examples.options[learn]))
+    sizes = asked.sizes
+    chances = model.predict_proba(
+        matrix[examples.rows(guess)], groups=np.repeat(np.arange(len(guess)), sizes)
+    )
+    probabilities = _padded(chances, sizes)
     return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
-
-
-def _applies(data: Instances, condition: Condition) -> bool:
-    try:
-        check_condition(data, condition)
-    except UsageError:
-        return False
-    return True
 
 
 def _padded(chances: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
@@ -61,3 +69,8 @@ def _padded(chances: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) 
     matrix = np.zeros((len(sizes), int(sizes.max())))
     matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = chances
     return matrix
+
+
+def _train_and_test(data: Instances) -> Instances:
+    kept = data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"]))
+    return replace(data, table=kept)

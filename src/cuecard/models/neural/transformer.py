@@ -210,12 +210,8 @@ class Transformer(NeuralModel):
                 validation=validation,
                 watch=_in_search(watch, number),
             )
-            best = (
-                model.history_[-1]
-                if not model.history_
-                else max(
-                    model.history_, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss)
-                )
+            best = max(
+                model.history_, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss)
             )
             tried.append(
                 {"learning_rate": rate, "accuracy": best.validation_accuracy, "loss": best.validation_loss}
