@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from small_sets import choice_instances, pair_instances
 
 from cuecard.data import Instances
+from small_sets import choice_instances, pair_instances
 
 WORDS = ["red", "blue", "house", "tree", "dog", "cat", "runs", "sleeps", "big", "small"]
 

@@ -36,12 +36,18 @@ class Checkpoint:
     def _index(self) -> Path:
         return self.folder / "checkpoint.json"
 
+    def begun(self) -> bool:
+        """Return whether there is a state to go on from; raise if it is of another run."""
+        if not self._index.is_file():
+            return False
+        self._compare(read_json(self._index))
+        return True
+
     def read(self) -> tuple[Tensors, dict[str, Any]] | None:
         """Return the tensors and the progress of the run so far, or None if it has not begun."""
-        if not self._index.is_file():
+        if not self.begun():
             return None
         found = read_json(self._index)
-        self._compare(found)
         file = self.folder / str(found.get("state"))
         try:
             return load_file(file), found["progress"]
@@ -69,7 +75,7 @@ class Checkpoint:
 
     def write(self, tensors: Tensors, progress: dict[str, Any]) -> None:
         """Write a state, then drop the one before."""
-        name = f"state-{progress['epoch']}-{progress['batch']}.safetensors"
+        name = f"state-{progress['epoch']}-{progress['batch']}-{progress['batch_size']}.safetensors"
         write_whole(self.folder / name, lambda staged: save_file(tensors, staged))
         write_json(
             self._index,

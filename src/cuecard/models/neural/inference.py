@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from cuecard.errors import UsageError
 from cuecard.models.linear import softmax_rows, softmax_within
 from cuecard.models.neural.batches import Batch, Rows, by_length
 
@@ -19,7 +22,12 @@ Ints = npt.NDArray[np.int64]
 def device_for(name: str) -> Any:
     """Return the device of a name; "auto" is a GPU where there is one."""
     if name != "auto":
-        return torch.device(name)
+        try:
+            return torch.empty(0, device=name).device
+        except (RuntimeError, AssertionError, ValueError):
+            raise UsageError(
+                f"The device {name!r} cannot be used here; device='auto' takes what there is."
+            ) from None
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -68,3 +76,20 @@ def probabilities(outputs: npt.NDArray[np.float32], starts: Ints | None = None) 
     if starts is not None:
         return softmax_within(margins.reshape(-1), starts)
     return softmax_rows(margins) if len(margins) else margins
+
+
+@contextmanager
+def memory_for(batch_size: int, checkpoint: Path | None = None) -> Iterator[None]:
+    """Say what to do when memory runs out inside, instead of where it happened."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        said = str(error).lower()
+        signs = ("out of memory", "not enough memory", "can't allocate memory")
+        if not isinstance(error, MemoryError) and not any(sign in said for sign in signs):
+            raise
+        advice = (
+            f"try batch_size={batch_size // 2}" if batch_size > 1 else "use a smaller model or shorter texts"
+        )
+        kept = f"; it then goes on from the checkpoint in {checkpoint}" if checkpoint else ""
+        raise UsageError(f"Out of memory with batches of {batch_size:,} examples: {advice}{kept}.") from error

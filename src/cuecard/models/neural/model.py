@@ -70,7 +70,7 @@ class NeuralModel:
 
     name: ClassVar[str]
     #: Parameters that may differ between a checkpoint and the run that goes on from it.
-    free_parameters: ClassVar[frozenset[str]] = frozenset({"device", "checkpoint_every"})
+    free_parameters: ClassVar[frozenset[str]] = frozenset({"batch_size", "device", "checkpoint_every"})
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
@@ -147,6 +147,7 @@ class NeuralModel:
         state = None
         if checkpoint is not None:
             state = Checkpoint(Path(checkpoint), self._identity(data, examples, validation, dynamics))
+        begun = state is not None and state.begun()
         self.learn_reading(data)
         rows = self.rows(data)
         whole = Part.whole(rows, examples)
@@ -154,7 +155,7 @@ class NeuralModel:
         with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
             torch.manual_seed(self.seed)
             module = self.build(1 if examples.grouped else len(self.labels_))
-            if state is None or state.read() is None:
+            if not begun:
                 self.initialise(module, rows, examples)
             module.to(place)
             own = {f.name: getattr(self, f.name) for f in fields(Recipe)}
@@ -273,10 +274,11 @@ class NeuralModel:
         return self.module_
 
     def _read(self, data: Instances, read: Any) -> npt.NDArray[np.float32]:
-        from cuecard.models.neural.inference import outputs_of
+        from cuecard.models.neural.inference import memory_for, outputs_of
 
-        size = 4 * self.batch_size
-        return outputs_of(self.module_, self.rows(data), np.arange(len(data)), batch_size=size, read=read)
+        rows, numbers, size = self.rows(data), np.arange(len(data)), 4 * self.batch_size
+        with memory_for(self.batch_size):
+            return outputs_of(self.module_, rows, numbers, batch_size=size, read=read)
 
     def _split(
         self, whole: Part, validation: Instances | None

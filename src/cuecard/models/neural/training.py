@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import accuracy, answers, gold_probabilities
 from cuecard.models.neural.batches import Part, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
-from cuecard.models.neural.inference import on_device, outputs_of, probabilities
+from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
 from cuecard.models.text_model import Step, Watch, Weighting
 
 Ints = npt.NDArray[np.int64]
@@ -58,6 +55,7 @@ class Progress:
 
     epoch: int = 0  # epochs finished
     batch: int = 0  # batches finished in the epoch under way
+    batch_size: int = 0
     loss_sum: float = 0.0
     best_epoch: int = 0
     best_accuracy: float = -math.inf
@@ -91,7 +89,7 @@ class Training:
         self.module, self.optimiser, self.part, self.recipe = module, optimiser, part, recipe
         self.validation, self.recorded, self.held_out = validation, recorded, held_out
         self.checkpoint, self.watch = checkpoint, watch
-        self.progress = Progress(learning_rate=optimiser.param_groups[0]["lr"])
+        self.progress = Progress(batch_size=recipe.batch_size, learning_rate=optimiser.param_groups[0]["lr"])
         self.device = next(module.parameters()).device
         self._best: dict[str, Any] = {}
         self._gold: list[npt.NDArray[np.float32]] = []
@@ -115,7 +113,7 @@ class Training:
     def run(self) -> None:
         """Train to the end, from where the checkpoint is; leaves the module with the best epoch's weights."""
         self.resume()
-        with _memory_for(self.recipe.batch_size, self.checkpoint.folder if self.checkpoint else None):
+        with memory_for(self.recipe.batch_size, self.checkpoint.folder if self.checkpoint else None):
             while self.progress.epoch < self.recipe.epochs and not self._no_longer_better:
                 self._run_epoch()
         if self._best:
@@ -140,12 +138,12 @@ class Training:
             progress.loss_sum += self._step(batch)
             progress.batch += 1
             progress.seconds = time.perf_counter() - began
-            self._report(len(batches), progress.loss_sum / progress.batch)
             if recipe.checkpoint_every and progress.batch % recipe.checkpoint_every == 0:
                 self._save()
+            self._report(len(batches), progress.loss_sum / progress.batch)
         self._finish_epoch(progress.loss_sum / len(batches), began)
         self._save()
-        self._report(len(batches), self.history[-1].loss)
+        self._report(len(batches), progress.history[-1]["loss"])
 
     def _step(self, batch: Ints) -> float:
         """Learn from one batch; return its mean loss."""
@@ -218,7 +216,7 @@ class Training:
         if self.watch is None:
             return
         progress, epochs = self.progress, self.recipe.epochs
-        last = self.history[-1].validation_accuracy if progress.history else None
+        last = progress.history[-1]["validation_accuracy"] if progress.history else None
         done = progress.epoch * batches + progress.batch
         epoch = min(progress.epoch + (progress.batch > 0), epochs)
         self.watch(Step(epoch, epochs, done, epochs * batches, loss, last))
@@ -230,6 +228,7 @@ class Training:
             return
         tensors, progress = found
         self.progress = Progress(**progress)
+        self._change_batch_size()
         self.module.load_state_dict(under("model.", tensors))
         self._best = under("best.", tensors)
         restore_optimiser(self.optimiser, under("optimiser.", tensors))
@@ -240,6 +239,15 @@ class Training:
         torch.set_rng_state(tensors["random.cpu"])
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+
+    def _change_batch_size(self) -> None:
+        """Go on at the same share of the epoch if batches are of another size now, as after running out of memory."""
+        progress, size = self.progress, self.recipe.batch_size
+        if progress.batch and progress.batch_size != size:
+            batch = progress.batch * progress.batch_size // size
+            progress.loss_sum *= batch / progress.batch
+            progress.batch = batch
+        progress.batch_size = size
 
     def _save(self) -> None:
         if self.checkpoint is None:
@@ -276,21 +284,3 @@ def losses(outputs: Any, sizes: Ints | None, gold: Any) -> Any:
     table = outputs.new_full((len(sizes), int(sizes.max())), -math.inf)
     table[torch.from_numpy(owner), torch.from_numpy(place)] = outputs.squeeze(1)
     return functional.cross_entropy(table, gold, reduction="none")
-
-
-@contextmanager
-def _memory_for(batch_size: int, folder: Path | None) -> Iterator[None]:
-    """Say what to do when memory runs out, instead of where it happened."""
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        said = str(error).lower()
-        if not isinstance(error, MemoryError) and not any(
-            sign in said for sign in ("out of memory", "not enough memory", "can't allocate memory")
-        ):
-            raise
-        smaller = f"try batch_size={batch_size // 2}" if batch_size > 1 else "shorten the texts (most_words)"
-        kept_state = f"; the state of the last checkpoint is kept in {folder}" if folder else ""
-        raise UsageError(
-            f"Out of memory with batches of {batch_size} examples: {smaller}{kept_state}."
-        ) from error

@@ -33,7 +33,8 @@ class WordModel(NeuralModel):
         first_vectors: "cbow" learns word vectors from the (weighted) training texts first, "random" does not.
         tokens: tokeniser; the one that suits the language of the training texts by default.
         min_count: words that occur fewer times in the training texts are unknown.
-        most_words: longer texts are cut to so many words.
+        most_words: longer texts are cut to so many words: the first; of a question or prompt the last, where it
+            says what is asked.
     """
 
     dimensions: int = 64
@@ -76,7 +77,12 @@ class WordModel(NeuralModel):
         """Return the texts as sequences of word numbers."""
         premise, hypothesis = visible(data, self.condition_)
         return WordRows.of(
-            premise, hypothesis, self.vocabulary, most_words=self.most_words, joined=self.joined
+            premise,
+            hypothesis,
+            self.vocabulary,
+            most_words=self.most_words,
+            joined=self.joined,
+            keep_end=data.grouped,
         )
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:

@@ -31,10 +31,14 @@ class Sequences:
     offsets: Ints
 
     @classmethod
-    def of(cls, tokens: Tokens, segment: int, most_words: int) -> Sequences:
-        """Return texts cut to `most_words`; one of no words is a mark, so that none is empty."""
+    def of(cls, tokens: Tokens, segment: int, most_words: int, *, keep_end: bool = False) -> Sequences:
+        """Return texts cut to their first or last words; one of no words is a mark, so that none is empty."""
         lengths = np.minimum(tokens.lengths, most_words)
-        ids = tokens.ids[_within(tokens.offsets, lengths)]
+        place = np.arange(tokens.offsets[-1]) - np.repeat(tokens.offsets[:-1], tokens.lengths)
+        first = tokens.lengths - lengths if keep_end else np.zeros_like(lengths)
+        kept = np.repeat(first, tokens.lengths) <= place
+        kept &= place < np.repeat(first + lengths, tokens.lengths)
+        ids = tokens.ids[kept]
         places = np.maximum(lengths, 1)
         offsets = np.concatenate([[0], np.cumsum(places)])
         codes = np.full(offsets[-1], MARK * _SEGMENTS + NEITHER, dtype=np.int32)
@@ -92,12 +96,18 @@ class WordRows:
         *,
         most_words: int,
         joined: bool,
+        keep_end: bool,
     ) -> WordRows:
-        """Return rows of texts; None is a text that the model may not read."""
+        """Return rows of texts; None is a text that the model may not read.
+
+        Longer texts are cut to their first `most_words`, premises to their last where `keep_end` asks for it.
+        """
         tokens = [None if text is None else vocabulary.read(text) for text in (premise, hypothesis)]
         n = max(len(text) for text in (premise, hypothesis) if text is not None)
         seen = [
-            None if text is None else Sequences.of(text, segment, most_words)
+            None
+            if text is None
+            else Sequences.of(text, segment, most_words, keep_end=keep_end and segment == PREMISE)
             for text, segment in zip(tokens, (PREMISE, HYPOTHESIS), strict=True)
         ]
         texts = tuple(text for text in tokens if text is not None)
@@ -123,9 +133,3 @@ class WordRows:
             [torch.from_numpy(array) for array in kind] for kind in zip(*padded, strict=True)
         ]
         return dict(zip(names, columns, strict=True))
-
-
-def _within(offsets: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
-    """Return which tokens are among the first `lengths` of their text."""
-    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    return np.asarray(place < np.repeat(lengths, np.diff(offsets)))
