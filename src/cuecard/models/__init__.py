@@ -3,7 +3,7 @@
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
 from cuecard.models.linear import LinearModel
-from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM
+from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM, Transformer
 from cuecard.models.ngram_features import ngram_features
 from cuecard.models.ngram_models import FastText, LinearText
 from cuecard.models.saved import load_model
@@ -25,6 +25,7 @@ __all__ = [
     "SiameseLSTM",
     "Step",
     "TextModel",
+    "Transformer",
     "check_embedding",
     "embed",
     "load_model",
