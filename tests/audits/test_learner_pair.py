@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from first_word_model import registered
-from small_sets import pair_instances
 
 from cuecard.audits import PartialInput
 from cuecard.card import audit
 from cuecard.errors import UsageError
 from cuecard.report.comparison import comparison_table
 from cuecard.stats.agreement import agreement
+from first_word_model import registered
+from small_sets import pair_instances
 
 
 @pytest.fixture(autouse=True)
@@ -113,9 +113,9 @@ def test_the_card_compares_by_the_learner_it_has():
 def test_the_learner_is_shown_in_terminal_and_page(cuecard, tmp_path):
     data = leaking(300)
     for split in ("train", "test"):
-        data.split(split).table.select("premise", "hypothesis", pl.col("label").cast(pl.String)).write_parquet(
-            tmp_path / f"{split}.parquet"
-        )
+        data.split(split).table.select(
+            "premise", "hypothesis", pl.col("label").cast(pl.String)
+        ).write_parquet(tmp_path / f"{split}.parquet")
     ran = cuecard(
         "audit", tmp_path / "train.parquet", "--test", tmp_path / "test.parquet", "--only", "partial_input",
         "--learner", "first-word", "--set", "epochs=1", "--out", tmp_path / "out",

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+
 from first_word_model import FirstWord, registered
 
 

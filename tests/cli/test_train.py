@@ -76,7 +76,9 @@ def test_predictions_feed_the_probe(cuecard, files):
     )  # fmt: skip
     assert ran.code == 0, ran.err
     summary = json.loads(ran.out)["sections"]["permutation_test"]["summary"]["models"]["mine"]
-    assert summary["log10_p"] < -5  # it follows "rain" and "sun", and is wrong where they have the other label
+    assert (
+        summary["log10_p"] < -5
+    )  # it follows "rain" and "sun", and is wrong where they have the other label
     assert summary["usual_accuracy"] > 0.85
 
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_word_model import FirstWord, registered
-from small_sets import choice_instances, pair_instances
 
 from cuecard.errors import InputError
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
 from cuecard.models.recipe import Recipe
+from first_word_model import FirstWord, registered
+from small_sets import choice_instances, pair_instances
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,9 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(data):
 
 
 def test_choices_have_a_column_per_position_and_none_beyond_their_own():
-    data = choice_instances([("train", "q", ["yes a", "no b", "no c"], 0), ("train", "r", ["no a", "yes b"], 1)])
+    data = choice_instances(
+        [("train", "q", ["yes a", "no b", "no c"], 0), ("train", "r", ["no a", "yes b"], 1)]
+    )
     model = FirstWord().fit(data, condition="choices")
     matrix = answer_probabilities(model, data)
     assert matrix.shape == (2, 3)

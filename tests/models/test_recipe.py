@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from first_word_model import registered
 
 from cuecard.errors import UsageError
 from cuecard.models.recipe import Recipe, recipes
+from first_word_model import registered
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from first_word_model import FirstWord, registered
-from small_sets import pair_instances
 
 from cuecard.errors import InputError, UsageError
 from cuecard.probes import trained_predictions
+from first_word_model import FirstWord, registered
+from small_sets import pair_instances
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,9 @@ def _model(tmp_path, monkeypatch):
 @pytest.fixture
 def data():
     rows = [("train", "warm p", "rain today", "no"), ("train", "cold p", "sun today", "yes")] * 10
-    return pair_instances([*rows, ("test", "cold q", "rain again", "no"), ("test", "warm q", "sun again", "yes")])
+    return pair_instances(
+        [*rows, ("test", "cold q", "rain again", "no"), ("test", "warm q", "sun again", "yes")]
+    )
 
 
 def test_a_registered_model_is_trained_on_train_and_predicts_test(data):

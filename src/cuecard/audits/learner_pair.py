@@ -15,14 +15,19 @@ from cuecard.audits.folds import Folds
 from cuecard.audits.guessing import Examples, Floats, Guesses, guess_labels, guess_rows
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError, UsageError
-from cuecard.models.fitted import check_labels_seen, fitted_probabilities
+from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
+from cuecard.models.saliency import SaliencyMaps, aligned
 from cuecard.models.text_model import Condition, Watch, partial_condition
+from cuecard.stats import token_relevance_agreement
 from cuecard.stats.agreement import agreement
 from cuecard.wording import percent
 
 #: What the partial condition is called among the baselines.
 PARTIAL_NAMES = {"hypothesis": "hypothesis_only", "choices": "choices_only"}
+
+#: Saliency maps are compared on at most so many examples.
+MOST_MAPS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +45,8 @@ class LearnerPair:
     kappa: float
     nbr: float
     nbr_released: float
+    tra: float | None
+    tra_rows: int
     answers: pl.DataFrame
 
     def as_json(self) -> dict[str, Any]:
@@ -60,6 +67,8 @@ class LearnerPair:
             "kappa": _known(self.kappa),
             "nbr": _known(self.nbr),
             "nbr_released": _known(self.nbr_released),
+            "tra": self.tra,
+            "tra_rows": self.tra_rows,
         }
 
 
@@ -109,12 +118,14 @@ def learner_pair(
         raise Skip(str(error)) from None
     check_labels_seen(train, [held_out])
     examples = Examples(held_out)
-    lines, guesses = [], []
+    lines, guesses, maps = [], [], []
+    mapped = _sample(held_out, recipe.options.get("seed", 0))
     asked: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
     for kind, part in asked:
         one = replace(recipe, condition=part)
-        [probabilities] = fitted_probabilities(one, train, [held_out], watch=watch)
-        guesses.append(guesses_from(held_out, probabilities))
+        found = fitted(one, train, [held_out], watch=watch, maps_of=mapped)
+        guesses.append(guesses_from(held_out, found.probabilities[0]))
+        maps.append(found.maps)
         name = "full" if kind == "full" else PARTIAL_NAMES[condition]
         lines.append(measured(name, kind, guesses[-1], examples.gold, grouped=data.grouped))
     full, partial = judged(lines, alpha)
@@ -139,8 +150,27 @@ def learner_pair(
         both.kappa,
         both.nbr,
         both.nbr_released,
+        _tra(*maps),
+        len(mapped) if maps[0] is not None else 0,
         answers,
     )
+
+
+def _tra(full: SaliencyMaps | None, partial: SaliencyMaps | None) -> float | None:
+    """Return the token relevance agreement of the two conditions, where the learner can be differentiated."""
+    if full is None or partial is None:
+        return None
+    return _known(token_relevance_agreement(*aligned(full, partial)))
+
+
+def _sample(data: Instances, seed: int) -> Instances:
+    """Return the examples whose saliency maps are compared: all, or a seeded draw of many."""
+    n = data.n_examples
+    if n <= MOST_MAPS:
+        return data
+    drawn = np.zeros(n, dtype=bool)
+    drawn[np.random.default_rng(seed).permutation(n)[:MOST_MAPS]] = True
+    return replace(data, table=data.table.filter(pl.Series(drawn[data.example_codes])))
 
 
 def _parts(data: Instances, folds: Folds) -> tuple[Instances, Instances, str]:

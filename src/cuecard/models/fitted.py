@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,19 @@ from cuecard.errors import InputError
 from cuecard.models.answer_cache import content_key
 from cuecard.models.array_cache import cached_arrays
 from cuecard.models.recipe import Recipe
-from cuecard.models.text_model import TextModel, Watch, check_condition
+from cuecard.models.saliency import SaliencyMaps, saliency
+from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
 from cuecard.models.vector_cache import cache_folder
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a trained model said: probabilities of every part, and saliency maps where they were asked for."""
+
+    probabilities: list[Floats]
+    maps: SaliencyMaps | None = None
 
 
 def fitted_probabilities(
@@ -43,9 +53,23 @@ def fitted_probabilities(
         weights: how much each train row counts.
         watch: called with the progress.
     """
+    return fitted(recipe, train, scored, weights=weights, watch=watch).probabilities
+
+
+def fitted(
+    recipe: Recipe,
+    train: Instances,
+    scored: Sequence[Instances],
+    *,
+    weights: npt.ArrayLike | None = None,
+    watch: Watch | None = None,
+    maps_of: Instances | None = None,
+) -> Fitted:
+    """Return the same as `fitted_probabilities`, and the saliency maps of `maps_of` if the model can give them."""
     check_condition(train, recipe.condition)
     check_labels_seen(train, scored)
-    key = fit_key(recipe, train, weights, scored)
+    mapped = maps_of if maps_of is not None and hasattr(MODELS.get(recipe.model), "saliency") else None
+    key = fit_key(recipe, train, weights, scored if mapped is None else [*scored, mapped])
 
     def make() -> list[Floats]:
         checkpoint = _usable(cache_folder() / "fitted" / f"{key}.checkpoint")
@@ -53,11 +77,22 @@ def fitted_probabilities(
             train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
         )
         found = [answer_probabilities(model, part) for part in scored]
+        if mapped is not None:
+            maps = saliency(model, mapped)
+            lengths = (maps.premise_lengths, maps.hypothesis_lengths)
+            found += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
         if checkpoint is not None:
             shutil.rmtree(checkpoint, ignore_errors=True)
         return found
 
-    return cached_arrays("fitted", key, [part.n_examples for part in scored], make)
+    sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 4)
+    arrays = cached_arrays("fitted", key, sizes, make)
+    if mapped is None:
+        return Fitted(arrays)
+    premise, hypothesis, *ends = arrays[len(scored) :]
+    return Fitted(
+        arrays[: len(scored)], SaliencyMaps(premise, hypothesis, *(end.astype(np.int64) for end in ends))
+    )
 
 
 def fit_key(

@@ -207,6 +207,6 @@ def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
 
 def _said(row: dict[str, Any]) -> str:
     return (
-        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = 10^{row['log10_p']:.0f}, within each "
-        f"label 10^{row['log10_p_within_label']:.0f}; {percent(row['accuracy'])} right)"
+        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = 10^{row['log10_p']:.0f}, within "
+        f"each label 10^{row['log10_p_within_label']:.0f}; {percent(row['accuracy'])} right)"
     )
