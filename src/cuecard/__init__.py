@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cuecard.probes import read_predictions
     from cuecard.remedies import leakage_neutral_weights
     from cuecard.report import render_html, write_report
-    from cuecard.stats import artifact_z, cueness, peco
+    from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.permutation import permutation_test
 
@@ -47,6 +47,7 @@ _PUBLIC = {
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
+    "token_relevance_agreement": "cuecard.stats",
     "train": "cuecard.card",
     "write_report": "cuecard.report",
 }
@@ -73,6 +74,7 @@ __all__ = [
     "render_html",
     "save_card",
     "scan",
+    "token_relevance_agreement",
     "train",
     "write_report",
 ]

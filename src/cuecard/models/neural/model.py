@@ -18,6 +18,7 @@ from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import Examples, examples_of, training_examples
 from cuecard.models.linear import first_rows
 from cuecard.models.neural.batches import Batch, Part, Rows, by_length, held_out_examples
+from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json, write_whole
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
 
@@ -113,6 +114,10 @@ class NeuralModel:
         fused = all(p.device.type in ("cpu", "cuda") for p in chosen)
         return torch.optim.Adam(chosen, lr=self.learning_rate, fused=fused)
 
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the tokens of every row's premise and hypothesis, as the module reads them."""
+        raise NotImplementedError
+
     def save_reading(self, folder: Path) -> None:
         """Write what `learn_reading` learned."""
 
@@ -201,6 +206,12 @@ class NeuralModel:
         for start in range(0, len(order), size):
             numbers = order[start : start + size]
             yield numbers, on_device(rows.collate(numbers), device)
+
+    def saliency(self, data: Instances) -> SaliencyMaps:
+        """Return how much every token matters to the prediction of its row: the norm of the gradient."""
+        from cuecard.models.neural.saliency import gradient_saliency
+
+        return gradient_saliency(self, data)
 
     def save(self, folder: Path) -> None:
         """Write the model to a folder: parameters as JSON, weights as safetensors, nothing pickled."""

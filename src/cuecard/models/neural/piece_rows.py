@@ -69,7 +69,8 @@ class PieceRows:
         batch["segments"] = [torch.from_numpy(segments)]
         return batch
 
-    def pieces(self, row: int) -> list[str]:
-        """Return the pieces of a row as strings."""
-        found: list[str] = self.encoded.encodings[row].tokens
-        return found
+    def pieces(self, row: int, side: int) -> list[str]:
+        """Return the pieces of a row's premise or hypothesis as strings."""
+        found = self.encoded.encodings[row]
+        parts = zip(found.tokens, found.sequence_ids, strict=True)
+        return [piece for piece, part in parts if part is not None and part + self.first == side]

@@ -22,6 +22,8 @@ from cuecard.models.neural.pretrained import (
     read_tokenizer,
     require_transformers,
 )
+from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
+from cuecard.models.saliency import TokenTexts
 from cuecard.models.saved import WEIGHTS, read_json, write_json, write_whole
 from cuecard.models.text_model import MODELS, Condition, Step, Watch, visible
 
@@ -117,6 +119,14 @@ class Transformer(NeuralModel):
         premise, hypothesis = visible(data, self.condition_)
         return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens)
 
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the word pieces of every row's premise and hypothesis."""
+        rows = self.rows(data)
+        premise, hypothesis = (
+            [rows.pieces(i, side) for i in range(len(data))] for side in (PREMISE, HYPOTHESIS)
+        )
+        return premise, hypothesis
+
     def build(self, outputs: int) -> Any:
         """Return the checkpoint's kind of classifier with random weights."""
         import torch
@@ -210,9 +220,7 @@ class Transformer(NeuralModel):
                 validation=validation,
                 watch=_in_search(watch, number),
             )
-            best = max(
-                model.history_, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss)
-            )
+            best = max(model.history_, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss))
             tried.append(
                 {"learning_rate": rate, "accuracy": best.validation_accuracy, "loss": best.validation_loss}
             )

@@ -16,7 +16,9 @@ from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.vocabulary import Vocabulary
 from cuecard.models.neural.word_rows import WordRows
+from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import MODELS, Weighting, visible
+from cuecard.text import tokenise
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -84,6 +86,15 @@ class WordModel(NeuralModel):
             joined=self.joined,
             keep_end=data.grouped,
         )
+
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the words of every row's premise and hypothesis, unknown ones too."""
+        found: list[list[list[str]]] = []
+        for text in visible(data, self.condition_):
+            tokens = None if text is None else tokenise(text, self.vocabulary.tokeniser)
+            rows = range(len(data))
+            found.append([[] if tokens is None else tokens.words(i)[: self.most_words] for i in rows])
+        return found[0], found[1]
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
         """Begin with word vectors learned from the weighted texts."""

@@ -6,9 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from cuecard.models._kernels import mixed
+
 Tokens = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
@@ -148,3 +151,90 @@ def averages(indptr: Longs, indices: Tokens, values: Singles, vectors: Singles) 
     for i in range(len(hidden)):
         average(indptr, indices, values, vectors, i, hidden[i])
     return hidden
+
+
+@njit(cache=True, nogil=True)
+def add_ngrams(
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+    ids: Tokens,
+    offsets: Longs,
+    keys: Longs,
+    most: int,
+    mask: np.uint64,
+    column: Tokens,
+    scratch: Floats,
+    squares: Floats,
+) -> None:
+    """Add to every token the squares of the values of the n-grams it is part of, each n-gram once.
+
+    Row i has the entries from `indptr[i]`; `column` is the feature of a hash or -1, `scratch` a zero per feature.
+    """
+    for i in range(len(offsets) - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            scratch[indices[t]] = values[t]
+        begin, end = offsets[i], offsets[i + 1]
+        for t in range(begin, end):
+            for length in range(1, most + 1):
+                for s in range(max(begin, t - length + 1), min(t, end - length) + 1):
+                    feature = _feature(ids, keys, s, length, mask, column)
+                    if feature < 0:
+                        continue
+                    again = False  # the same n-gram around the same token, as in "no no no"
+                    for r in range(max(begin, t - length + 1), s):
+                        again = again or _feature(ids, keys, r, length, mask, column) == feature
+                    if not again:
+                        squares[t] += scratch[feature] ** 2
+        for t in range(indptr[i], indptr[i + 1]):
+            scratch[indices[t]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _feature(ids: Tokens, keys: Longs, first: int, length: int, mask: np.uint64, column: Tokens) -> int:
+    """Return the feature of an n-gram of a single text, or -1."""
+    h = np.uint64(1)
+    for t in range(first, first + length):
+        h = mixed(h, keys[ids[t]])
+    return int(column[np.int64(h & mask)])
+
+
+@njit(cache=True, nogil=True)
+def add_shared(
+    indptr: Longs,
+    indices: Tokens,
+    values: Floats,
+    premise: Tokens,
+    premise_offsets: Longs,
+    hypothesis: Tokens,
+    offsets: Longs,
+    keys: Longs,
+    mask: np.uint64,
+    column: Tokens,
+    scratch: Floats,
+    stamp: Longs,
+    premise_squares: Floats,
+    hypothesis_squares: Floats,
+) -> None:
+    """Add the squares of the values of shared and unshared words to the tokens of both texts that make them up."""
+    for i in range(len(offsets) - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            scratch[indices[t]] = values[t]
+        for t in range(premise_offsets[i], premise_offsets[i + 1]):
+            stamp[premise[t]] = 2 * i
+        for t in range(offsets[i], offsets[i + 1]):
+            word = hypothesis[t]
+            shared = stamp[word] >= 2 * i
+            feature = column[np.int64(mixed(mixed(np.uint64(0), np.uint64(shared)), keys[word]) & mask)]
+            if feature >= 0:
+                hypothesis_squares[t] += scratch[feature] ** 2
+            if shared:
+                stamp[word] = 2 * i + 1  # both texts have it
+        for t in range(premise_offsets[i], premise_offsets[i + 1]):
+            if stamp[premise[t]] == 2 * i + 1:
+                word = premise[t]
+                feature = column[np.int64(mixed(mixed(np.uint64(0), np.uint64(1)), keys[word]) & mask)]
+                if feature >= 0:
+                    premise_squares[t] += scratch[feature] ** 2
+        for t in range(indptr[i], indptr[i + 1]):
+            scratch[indices[t]] = 0

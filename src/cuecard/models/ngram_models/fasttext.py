@@ -14,7 +14,7 @@ from scipy import sparse
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models.examples import Examples, examples_of, training_examples
-from cuecard.models.input_features import InputRows, State, joined
+from cuecard.models.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Bags, Descent, Epoch, loop_arrays
@@ -128,13 +128,12 @@ class FastText(NGramModel):
         """Take all vectors."""
         self.vectors_, self.output_, self.bias_ = arrays["vectors"], arrays["output"], arrays["bias"]
 
-    def features(self, rows: InputRows) -> sparse.csr_matrix:
-        """Return all features of the rows, the words of every kind as shares of an average."""
-        found = []
-        for name, block in zip(self.recipe(), self.blocks(rows), strict=True):
-            share = self.recipe()[name][1]
-            found.append(_averaged(block, share) if name.endswith("words") else block)
-        return joined(*found)
+    def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
+        """Return every kind of features of the rows, words as shares of an average."""
+        return [
+            _averaged(block, share) if name.endswith("words") else block
+            for block, (name, (_, share)) in zip(super().blocks(rows), self.recipe().items(), strict=True)
+        ]
 
     def _averages(self, features: sparse.csr_matrix) -> npt.NDArray[np.float32]:
         hidden: npt.NDArray[np.float32] = _kernels.averages(*loop_arrays(features), self.vectors_)

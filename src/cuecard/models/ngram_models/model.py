@@ -15,9 +15,10 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
 from cuecard.models.linear import first_rows, softmax_rows, softmax_within
+from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json
 from cuecard.models.tensor_file import read_arrays, write_arrays
-from cuecard.models.text_model import Condition, check_condition
+from cuecard.models.text_model import Condition, check_condition, visible
 from cuecard.text import Encoded, encode
 
 Floats = npt.NDArray[np.float64]
@@ -76,6 +77,27 @@ class NGramModel:
         """Return rows × labels; for choice and preference data one number per row, which sum to 1 per example."""
         rows = self.read(data)
         return self.probabilities(self.features(rows), rows.first_row)
+
+    def saliency(self, data: Instances) -> SaliencyMaps:
+        """Return how much every word matters to the prediction of its row.
+
+        The input of these models is which features are present, so gradients are taken with respect to that: a
+        word's relevance is the norm over the features it is part of. (With respect to vectors that are averaged,
+        the gradient is the same for every word and would tell nothing.)
+        """
+        from cuecard.models.ngram_models.saliency import ngram_saliency
+
+        return ngram_saliency(self, data)
+
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the words of every row's premise and hypothesis that may be read."""
+        rows = self.read(data)
+        seen = visible(data, self.condition_)
+        premise, hypothesis = (
+            [[] if text is None else tokens.words(i) for i in range(len(tokens))]
+            for text, tokens in zip(seen, (rows.encoded.premise, rows.encoded.hypothesis), strict=True)
+        )
+        return premise, hypothesis
 
     def save(self, folder: Path) -> None:
         """Write the model to a folder: parameters as JSON, numbers as safetensors, nothing pickled."""
