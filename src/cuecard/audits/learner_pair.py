@@ -13,6 +13,7 @@ from cuecard.analysis import Finding, Skip
 from cuecard.audits.baselines import Baseline, judged, measured
 from cuecard.audits.folds import Folds
 from cuecard.audits.guessing import Examples, Floats, Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_findings import severity_of
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
@@ -198,11 +199,10 @@ def pair_finding(pair: LearnerPair) -> Finding:
         else "."
     )
     leaks = partial.direction == "above"
-    severity_of = {True: "high" if partial.accuracy - partial.chance >= 0.1 else "medium", False: "info"}
     title = f"{pair.learner} with {what} {'beats' if leaks else 'does not beat'} chance"
     return Finding(
         "partial_input",
-        severity_of[leaks],  # type: ignore[arg-type]
+        severity_of(partial) if leaks else "info",
         title,
         text,
         partial.accuracy,

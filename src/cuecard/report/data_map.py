@@ -25,4 +25,4 @@ def write_data_map(dynamics: pl.DataFrame, path: str | Path, data: Instances | N
         texts = right.select("example_id", "premise", "hypothesis", pl.col("label").cast(pl.String))
         texts = texts.unique("example_id", keep="first", maintain_order=True)
         dynamics = dynamics.join(texts, on="example_id", how="left", maintain_order="left")
-    return write_chart(data_map(dynamics), path)
+    return write_chart(data_map(dynamics), path, title="Data map")

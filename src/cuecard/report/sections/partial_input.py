@@ -162,15 +162,17 @@ def _learners(summary: dict[str, Any]) -> list[TableView]:
         Column("Learner"),
         Column("PSC", "percent", "right answers with the full input"),
         Column("SSC", "percent", "right answers with partial input"),
-        Column("from", "percent", "lower end of the SSC's 95 % interval"),
-        Column("to", "percent", "upper end of the SSC's 95 % interval"),
-        Column("Chance", "percent"),
+        Column("from", "percent", "lower end of the SSC's 95 % interval", brief=False),
+        Column("to", "percent", "upper end of the SSC's 95 % interval", brief=False),
+        Column("Chance", "percent", brief=False),
         Column("Δ_maj", "percent", "SSC minus chance"),
         Column("%R", "percent", "SSC divided by PSC"),
         Column("NBA", "percent", "examples to which both give the same answer"),
         Column("NBR", "percent", "both right / agreements (the paper's equation 8)"),
-        Column("NBR released", "percent", "both right / PSC right (what the paper's table holds)"),
         Column("TRA", "decimal", "cosine of the two saliency maps, on average"),
+        Column(
+            "NBR released", "percent", "both right / PSC right (what the paper's table holds)", brief=False
+        ),
         Column("p", "probability", "exact test of the SSC against chance, two-sided", brief=False),
         Column("Examples", "count"),
     ]
@@ -178,7 +180,7 @@ def _learners(summary: dict[str, Any]) -> list[TableView]:
         (
             pair["learner"], pair["psc"]["accuracy"], pair["ssc"]["accuracy"], pair["ssc"]["low"],
             pair["ssc"]["high"], pair["chance"], pair["delta_maj"], pair["percent_r"], pair["nba"], pair["nbr"],
-            pair["nbr_released"], pair.get("tra"), pair["ssc"]["p_value"], pair["n"],
+            pair["tra"], pair["nbr_released"], pair["ssc"]["p_value"], pair["n"],
         )
         for pair in pairs
     ]  # fmt: skip
