@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -125,3 +127,24 @@ def test_the_learner_is_shown_in_terminal_and_page(cuecard, tmp_path):
     assert "SSC" in ran.out
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Trained learners" in page
+
+
+def test_a_learner_whose_extra_is_missing_leaves_the_rest_of_the_audit(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    options = {"learning_curve": False, "cross_fit": False}
+    summary = PartialInput(learner=("bilstm", "first-word"), **options).run(leaking(200)).summary
+    assert [pair["learner"] for pair in summary["learners"]] == ["first-word"]
+    assert "pip install 'cuecard[models]'" in summary["learner_notes"][0]
+    assert summary["baselines"]
+
+
+def test_a_learner_with_gradients_has_a_token_relevance_agreement():
+    data = leaking(300)
+    options = {"learning_curve": False, "cross_fit": False}
+    result = PartialInput(learner=("fasttext",), settings=("epochs=3",), **options).run(data)
+    [pair] = result.summary["learners"]
+    assert 0 < pair["tra"] <= 1
+    assert pair["tra_rows"] == 150
+    assert result.summary["tra"] == pair["tra"]
+    again = PartialInput(learner=("fasttext",), settings=("epochs=3",), **options).run(data)
+    assert again.summary["learners"] == result.summary["learners"]  # read from the cache

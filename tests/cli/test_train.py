@@ -308,3 +308,32 @@ def test_calibration_is_perfect_where_confidence_is_accuracy():
     probabilities = np.column_stack([confidence, 1 - confidence])
     assert calibration_error(probabilities, np.where(right, 0, 1)) == pytest.approx(0)
     assert calibration_error(probabilities, np.where(right, 1, 0)) == pytest.approx(0.5)
+
+
+def test_predictions_of_choices_and_preferences_read_back_as_they_were(tmp_path):
+    rng = np.random.default_rng(0)
+    questions = [
+        {"question": f"q{i}", "choices": ["yes a", "no b", "no c"][: 2 + i % 2], "answer": 0}
+        for i in range(40)
+    ]
+    said = np.where(rng.random(40) < 0.7, "yes", "no")
+    prompts = [
+        {"prompt": f"p{i}", "chosen": f"{'yes' if rng.random() < 0.7 else 'no'} a", "rejected": "no b"}
+        for i in range(40)
+    ]
+    for rows in (questions, prompts):
+        data = cc.load(pl.DataFrame(rows), test=pl.DataFrame(rows[:20]))
+        found = cc.train(data, "first-word", condition="choices").predictions["test"]
+        found.write_parquet(tmp_path / "predictions.parquet")
+        [read] = cc.read_predictions(tmp_path / "predictions.parquet", data)
+        given = found.select(pl.selectors.starts_with("p_")).to_numpy()
+        assert read.probabilities == pytest.approx(given)
+        assert read.answers.tolist() == given.argmax(axis=1).tolist()
+
+
+def test_a_finished_run_that_lost_a_file_says_so(cuecard, files):
+    cuecard(*arguments(files))
+    (files / "run" / "predictions_test.parquet").unlink()
+    ran = cuecard(*arguments(files))
+    assert ran.code == 2
+    assert "cannot be read" in ran.err

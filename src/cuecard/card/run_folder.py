@@ -144,11 +144,16 @@ class RunFolder:
         """Return what a finished run has written."""
         from cuecard.card.training import Trained
 
-        metrics = json.loads((self.folder / METRICS).read_text(encoding="utf-8"))
-        predictions = {
-            split: pl.read_parquet(self.folder / PREDICTIONS.format(split=split))
-            for split in metrics["splits"]
-        }
-        kept = self.folder / DYNAMICS
-        dynamics = pl.read_parquet(kept) if kept.exists() else None
+        try:
+            metrics = json.loads((self.folder / METRICS).read_text(encoding="utf-8"))
+            predictions = {
+                split: pl.read_parquet(self.folder / PREDICTIONS.format(split=split))
+                for split in metrics["splits"]
+            }
+            kept = self.folder / DYNAMICS
+            dynamics = pl.read_parquet(kept) if kept.exists() else None
+        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+            raise InputError(
+                f"{self.folder} holds a finished run that cannot be read ({error}); delete the folder to train again."
+            ) from None
         return Trained(load_model(self.folder), predictions, metrics, dynamics, self.folder, True)
