@@ -317,10 +317,7 @@ def test_predictions_of_choices_and_preferences_read_back_as_they_were(tmp_path)
         for i in range(40)
     ]
     said = np.where(rng.random(40) < 0.7, "yes", "no")
-    prompts = [
-        {"prompt": f"p{i}", "chosen": f"{'yes' if rng.random() < 0.7 else 'no'} a", "rejected": "no b"}
-        for i in range(40)
-    ]
+    prompts = [{"prompt": f"p{i}", "chosen": f"{word} a", "rejected": "no b"} for i, word in enumerate(said)]
     for rows in (questions, prompts):
         data = cc.load(pl.DataFrame(rows), test=pl.DataFrame(rows[:20]))
         found = cc.train(data, "first-word", condition="choices").predictions["test"]
