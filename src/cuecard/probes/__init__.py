@@ -15,6 +15,7 @@ from cuecard.probes.predictions import Predictions, PredictionSource, distinctly
 from cuecard.probes.probe import PROBES, Probe
 from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_predictions
 from cuecard.probes.reliance import Reliance
+from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
 
 #: The order in which probes run and stand on a card.
@@ -44,6 +45,7 @@ __all__ = [
     "Reliance",
     "StressSet",
     "TestExamples",
+    "TokenRelevance",
     "box_statistics",
     "check_test",
     "choose_cues",
@@ -57,4 +59,5 @@ __all__ = [
     "read_predictions",
     "score_identical_pairs",
     "stress_set",
+    "token_relevance",
 ]
