@@ -14,7 +14,7 @@ import pytest
 from planted_cues import TINY, cue_choices, cue_pairs
 
 from cuecard.errors import InputError, UsageError
-from cuecard.models import MODELS, Step
+from cuecard.models import MODELS, Step, load_model
 
 pytest.importorskip("torch")
 
@@ -72,6 +72,21 @@ def interrupted(tmp_path: Path, *, stop: int = 7, **parameters: Any) -> None:
         MODELS.get("siamese-lstm")(**{**TINY, **parameters}).fit(
             cue_pairs(150), checkpoint=tmp_path, watch=stop_at
         )
+
+
+def test_nothing_is_pickled_or_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pickle
+
+    import torch
+
+    for module, names in ((pickle, ("dump", "dumps", "load", "loads")), (torch, ("save", "load"))):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("something was pickled"))
+    interrupted(tmp_path / "checkpoint", checkpoint_every=1)
+    data = cue_pairs(150)
+    model = MODELS.get("siamese-lstm")(**TINY).fit(data, checkpoint=tmp_path / "checkpoint")
+    model.save(tmp_path / "model")
+    assert (load_model(tmp_path / "model").predict_proba(data) == model.predict_proba(data)).all()
 
 
 def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:

@@ -112,6 +112,14 @@ def test_weights_of_zero_leave_examples_out() -> None:
         assert score(model, cue_pairs(100, seed=1)) > 0.9, weighting
 
 
+def test_one_example_of_any_weight_is_enough_to_train() -> None:
+    weights = np.zeros(40)
+    weights[7] = 5.0
+    for weighting in ("loss", "sampler"):
+        model = fitted("siamese-lstm", cue_pairs(40), weights=weights, weighting=weighting, epochs=2)
+        assert np.isfinite(model.predict_proba(cue_pairs(10, seed=1))).all()
+
+
 def test_texts_of_no_words_and_of_unknown_words_are_read() -> None:
     odd = pair_instances(
         [("train", "", "", "yes"), ("train", "?!", "zebra quokka", "no"), ("train", "red", "", "yes")] * 8

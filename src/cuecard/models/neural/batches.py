@@ -51,7 +51,7 @@ class Part:
         return cls(rows, np.arange(examples.starts[-1]), examples)
 
     def take(self, chosen: Ints) -> Part:
-        """Return some of the examples, their weights 1 on average again."""
+        """Return some of the examples, their weights 1 on average again; all 1 where none of them counts."""
         own = self.examples
         sizes = own.starts[chosen + 1] - own.starts[chosen]
         weights = own.weights[chosen]
@@ -59,7 +59,7 @@ class Part:
             labels=own.labels,
             starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             gold=own.gold[chosen],
-            weights=weights / weights.mean() if weights.any() else weights,
+            weights=weights / weights.mean() if weights.any() else np.ones(len(chosen)),
             grouped=own.grouped,
         )
         return Part(self.rows, self.numbers[own.rows(chosen)], examples)

@@ -55,16 +55,15 @@ def _batch_maps(module: Any, batch: Any, *, grouped: bool) -> list[tuple[Floats,
 def _direction(outputs: Any, grouped: bool) -> Any:
     """Return how the predicted label's probability changes with the outputs, up to a factor per row.
 
-    d p_c / d z_j is p_c (1 − p_c) for the label c itself and − p_c p_j for others. 1 − p_c is summed from the
-    others: of a model that is very sure, subtraction would leave nothing. A map is normalised over its row, so
-    the common factor, which may be too small for a float, is left out.
+    d p_c / d z_j is p_c (1 − p_c) for the label c itself and − p_c p_j for others: after division by p_c (1 − p_c)
+    that is 1, and minus the softmax over the other labels. A map is normalised over its row, so the factor may be
+    left out, and has to be: of a model that is very sure it is too small for a float.
     """
     if grouped:
         return torch.ones_like(outputs)
-    chances = outputs.detach().double().softmax(dim=1)
-    predicted = chances.argmax(dim=1, keepdim=True)
-    others = chances.scatter(1, predicted, 0.0)
-    others = others / others.sum(dim=1, keepdim=True)
+    margins = outputs.detach().double()
+    predicted = margins.argmax(dim=1, keepdim=True)
+    others = margins.scatter(1, predicted, -torch.inf).softmax(dim=1)
     return (-others).scatter(1, predicted, 1.0).to(outputs.dtype)
 
 

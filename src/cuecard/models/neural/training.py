@@ -58,8 +58,8 @@ class Progress:
     batch_size: int = 0
     loss_sum: float = 0.0
     best_epoch: int = 0
-    best_accuracy: float = -math.inf
-    best_loss: float = math.inf
+    best_accuracy: float = -1.0  # below any accuracy, so that the first epoch is better
+    best_loss: float = 0.0
     not_better: int = 0  # epochs in a row without a better one
     seconds: float = 0.0  # spent on the epoch under way
     learning_rate: float = 0.0
@@ -108,7 +108,8 @@ class Training:
             return None
         n = len(self.recorded.examples)
         held = np.zeros(n, dtype=np.bool_) if self.held_out is None else self.held_out
-        return Dynamics(np.array(self._gold).reshape(-1, n), np.array(self._correct).reshape(-1, n), held)
+        gold = np.array(self._gold, dtype=np.float32).reshape(-1, n)
+        return Dynamics(gold, np.array(self._correct, dtype=np.bool_).reshape(-1, n), held)
 
     def run(self) -> None:
         """Train to the end, from where the checkpoint is; leaves the module with the best epoch's weights."""
@@ -262,8 +263,8 @@ class Training:
             tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
         dynamics = self.dynamics
         if dynamics is not None:
-            tensors["dynamics.probability"] = torch.from_numpy(dynamics.probability.astype(np.float32))
-            tensors["dynamics.correct"] = torch.from_numpy(dynamics.correct.astype(np.bool_))
+            tensors["dynamics.probability"] = torch.from_numpy(dynamics.probability)
+            tensors["dynamics.correct"] = torch.from_numpy(dynamics.correct)
         self.checkpoint.write(tensors, asdict(self.progress))
 
 

@@ -64,12 +64,12 @@ def _direction(model: NGramModel, rows: InputRows) -> Floats:
     """Return how the predicted label's probability changes with the margins, up to a factor per row."""
     if model.grouped:
         return np.ones((len(rows.data), 1))
-    chances = softmax_rows(model.margins(model.features(rows)))
-    each, predicted = np.arange(len(chances)), chances.argmax(axis=1)
-    chances[each, predicted] = 0
-    direction = -chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
+    margins = model.margins(model.features(rows))
+    each, predicted = np.arange(len(margins)), margins.argmax(axis=1)
+    margins[each, predicted] = -np.inf
+    direction = -softmax_rows(margins)
     direction[each, predicted] = 1
-    return np.asarray(direction)
+    return direction
 
 
 def _table(
