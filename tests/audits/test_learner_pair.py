@@ -143,8 +143,8 @@ def test_a_learner_with_gradients_has_a_token_relevance_agreement():
     options = {"learning_curve": False, "cross_fit": False}
     result = PartialInput(learner=("fasttext",), settings=("epochs=3",), **options).run(data)
     [pair] = result.summary["learners"]
-    assert 0 < pair["tra"] <= 1
-    assert pair["tra_rows"] == 150
+    assert 0 < pair["tra_low"] < pair["tra"] < pair["tra_high"] <= 1
+    assert pair["tra_n"] == 150
     assert result.summary["tra"] == pair["tra"]
     again = PartialInput(learner=("fasttext",), settings=("epochs=3",), **options).run(data)
     assert again.summary["learners"] == result.summary["learners"]  # read from the cache

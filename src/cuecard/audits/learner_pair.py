@@ -18,9 +18,9 @@ from cuecard.data import Instances
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
-from cuecard.models.saliency import SaliencyMaps, aligned
+from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps
+from cuecard.models.saliency import SaliencyMaps
 from cuecard.models.text_model import Condition, Watch, partial_condition
-from cuecard.stats import token_relevance_agreement
 from cuecard.stats.agreement import agreement
 from cuecard.wording import percent
 
@@ -46,8 +46,7 @@ class LearnerPair:
     kappa: float
     nbr: float
     nbr_released: float
-    tra: float | None
-    tra_rows: int
+    relevance: RelevanceAgreement | None
     answers: pl.DataFrame
 
     def as_json(self) -> dict[str, Any]:
@@ -68,8 +67,7 @@ class LearnerPair:
             "kappa": _known(self.kappa),
             "nbr": _known(self.nbr),
             "nbr_released": _known(self.nbr_released),
-            "tra": self.tra,
-            "tra_rows": self.tra_rows,
+            **_tra(self.relevance),
         }
 
 
@@ -151,17 +149,15 @@ def learner_pair(
         both.kappa,
         both.nbr,
         both.nbr_released,
-        _tra(*maps),
-        len(mapped) if maps[0] is not None else 0,
+        _relevance(maps, mapped),
         answers,
     )
 
 
-def _tra(full: SaliencyMaps | None, partial: SaliencyMaps | None) -> float | None:
+def _relevance(maps: Sequence[SaliencyMaps | None], data: Instances) -> RelevanceAgreement | None:
     """Return the token relevance agreement of the two conditions, where the learner can be differentiated."""
-    if full is None or partial is None:
-        return None
-    return _known(token_relevance_agreement(*aligned(full, partial)))
+    full, partial = maps
+    return None if full is None or partial is None else agreement_of_maps(full, partial, data)
 
 
 def _sample(data: Instances, seed: int) -> Instances:
@@ -216,6 +212,14 @@ def pair_finding(pair: LearnerPair) -> Finding:
 def _line(line: Baseline) -> dict[str, Any]:
     kept = ("accuracy", "low", "high", "chance", "p_value", "log10_p", "direction", "n")
     return {name: value for name, value in line.as_json().items() if name in kept}
+
+
+def _tra(found: RelevanceAgreement | None) -> dict[str, Any]:
+    """Return the token relevance agreement with its interval and the number of examples that have one."""
+    if found is None:
+        return dict.fromkeys(("tra", "tra_low", "tra_high", "tra_n"))
+    ends = {"tra": found.tra, "tra_low": found.low, "tra_high": found.high}
+    return {**{k: _known(v) for k, v in ends.items()}, "tra_n": len(found.cosines) - found.left_out}
 
 
 def _known(value: float) -> float | None:

@@ -54,15 +54,21 @@ def relevance_agreement(
         raise UsageError(
             f"The maps of {full.name!r} and {partial.name!r} are of different tokens: compare two models of one kind."
         )
-    maps = saliency(full, data), saliency(partial, data)
-    rows = relevance_cosines(*aligned(*maps))
+    return agreement_of_maps(saliency(full, data), saliency(partial, data), data, draws=draws, seed=seed)
+
+
+def agreement_of_maps(
+    full: SaliencyMaps, partial: SaliencyMaps, data: Instances, *, draws: int = 2000, seed: int = 0
+) -> RelevanceAgreement:
+    """Return the same from maps that are at hand."""
+    rows = relevance_cosines(*aligned(full, partial))
     cosines = _by_example(rows, data) if data.grouped else rows
     known = cosines[~np.isnan(cosines)]
     tra, low, high = float("nan"), float("nan"), float("nan")
     if len(known):
         ends: Any = percentile_bootstrap(known, lambda drawn: drawn.mean(axis=1), draws=draws, seed=seed)
         tra, low, high = float(known.mean()), float(ends[0]), float(ends[1])
-    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), *maps)
+    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), full, partial)
 
 
 def _by_example(rows: Floats, data: Instances) -> Floats:
