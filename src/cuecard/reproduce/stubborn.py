@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
 from cuecard.reproduce.runs import Tell, silently
+from cuecard.stats import format_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import count, listed, percent
 
@@ -191,11 +193,12 @@ def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
         said = listed([_said(row) for row in rows.iter_rows(named=True)])
-        gone = rows.filter(pl.col("log10_p_lowest") > np.log10(alpha))["weights"].to_list()
+        # A model that is merely better at one label differs over all examples, but not within each label.
+        gone = rows.filter(pl.col("log10_p_within_label_lowest") > np.log10(alpha))["weights"].to_list()
         end = (
-            f"The difference is not significant under {listed(gone)} weights in any seed."
+            f"Within each label, the difference is not significant under {listed(gone)} weights in any seed."
             if gone
-            else "It stays significant under all of them."
+            else "Within each label, it stays significant under all of them in at least one seed."
         )
         text = (
             f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
@@ -207,6 +210,10 @@ def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
 
 def _said(row: dict[str, Any]) -> str:
     return (
-        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = 10^{row['log10_p']:.0f}, within "
-        f"each label 10^{row['log10_p_within_label']:.0f}; {percent(row['accuracy'])} right)"
+        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
+        f"each label {_p(row['log10_p_within_label'])}; {percent(row['accuracy'])} right)"
     )
+
+
+def _p(log10: float) -> str:
+    return format_p(min(0.0, log10 * math.log(10)))
