@@ -26,6 +26,7 @@ class RelevanceAgreement:
         low, high: its 95 % interval, from resampled examples.
         cosines: of every example (of grouped data, the mean over its rows); NaN where a map is all zeros.
         left_out: examples without an angle.
+        even: mean cosine if each model looked at all tokens it reads alike; what the lengths alone give.
         full, partial: the maps of either model, by row.
     """
 
@@ -34,6 +35,7 @@ class RelevanceAgreement:
     high: float
     cosines: Floats
     left_out: int
+    even: float
     full: SaliencyMaps
     partial: SaliencyMaps
 
@@ -62,7 +64,19 @@ def relevance_agreement(
     if len(known):
         ends: Any = percentile_bootstrap(known, lambda drawn: drawn.mean(axis=1), draws=draws, seed=seed)
         tra, low, high = float(known.mean()), float(ends[0]), float(ends[1])
-    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), *maps)
+    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), _even(*maps), *maps)
+
+
+def _even(full: SaliencyMaps, partial: SaliencyMaps) -> float:
+    """Return the mean cosine of maps that are the same everywhere: common tokens / √(tokens × tokens)."""
+    pairs = [
+        (full.premise_lengths, partial.premise_lengths),
+        (full.hypothesis_lengths, partial.hypothesis_lengths),
+    ]
+    common = np.minimum(*pairs[0]) + np.minimum(*pairs[1])
+    product = (pairs[0][0] + pairs[1][0]) * (pairs[0][1] + pairs[1][1])
+    read = product > 0
+    return float((common[read] / np.sqrt(product[read])).mean()) if read.any() else float("nan")
 
 
 def _by_example(rows: Floats, data: Instances) -> Floats:

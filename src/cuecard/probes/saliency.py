@@ -111,9 +111,9 @@ def _finding(found: RelevanceAgreement, name: str) -> Finding:
     text = (
         f"The saliency maps of the two {name} models, one with the full and one with partial input, have a mean "
         f"cosine of {found.tra:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}) over {count(n, 'example')}: "
-        "1 would be the same tokens, 0 none in common."
+        f"1 would be the same tokens, 0 none in common, {found.even:.2f} two models that look everywhere alike."
     )
     if found.left_out:
         text += f" {count(found.left_out, 'example')} without a map are left out."
     title = f"Token relevance agreement of {found.tra:.2f}"
-    return Finding("saliency", "info", title, text, found.tra, found.low, found.high, None, n)
+    return Finding("saliency", "info", title, text, found.tra, found.low, found.high, found.even, n)
