@@ -7,6 +7,7 @@ from typing import Any
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.saliency import token_maps
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 MOST_EXAMPLES = 25
@@ -30,6 +31,7 @@ def partial_input(card: Card, section: Section) -> SectionView:
         figures=_figures(summary, lines, primary),
         charts=_charts(card, section),
         tables=[_battery(card), _leaking(card)],
+        maps=token_maps(card),
         notes=_notes(summary),
     )
 
