@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card
+    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card, train
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
@@ -48,6 +48,7 @@ _PUBLIC = {
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
     "token_relevance_agreement": "cuecard.stats",
+    "train": "cuecard.card",
     "write_report": "cuecard.report",
 }
 
@@ -74,6 +75,7 @@ __all__ = [
     "save_card",
     "scan",
     "token_relevance_agreement",
+    "train",
     "write_report",
 ]
 

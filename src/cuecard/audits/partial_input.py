@@ -17,10 +17,12 @@ from cuecard.audits.folds import Folds, Grouping, make_folds
 from cuecard.audits.guessing import Examples, Floats, Ints
 from cuecard.audits.input_conditions import Condition, conditions
 from cuecard.audits.leak_scores import Scored, leak_histogram, leak_table, most_leaking
+from cuecard.audits.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.learning_curve import curve
 from cuecard.audits.partial_findings import partial_findings
 from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
+from cuecard.models.recipe import Recipe, recipes
 from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
@@ -48,6 +50,8 @@ class PartialInput:
         learning_curve: whether to learn from smaller samples as well.
         max_train: examples to learn from at most, drawn by the seed.
         shown_examples: how many of the most leaking examples to list.
+        learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
+        settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
         alpha: a score differs from chance if its q-value over all baselines is at most this.
         seed: of folds, samples and the learner.
     """
@@ -66,8 +70,14 @@ class PartialInput:
     learning_curve: bool = True
     max_train: int = 100_000
     shown_examples: int = 50
+    learner: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     alpha: float = 0.05
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the names of learners and their parameters at once, so that a typo costs no time."""
+        self._recipes()
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
@@ -129,7 +139,19 @@ class PartialInput:
         strict = {n: float((cross_fitted if len(test) else guesses)[n].score.mean()) for n in inflated}
         summary = self._summary(baselines, primary, folds, evaluated, leaks, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
+        if self.learner:
+            pairs, missing = learner_pairs(self._recipes(), data, folds, alpha=self.alpha)
+            summary |= pairs_summary(pairs, missing)
+            findings += [pair_finding(pair) for pair in pairs]
+            if pairs:
+                tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
+            shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
+            if shown:
+                tables["saliency_maps"] = pl.concat(shown)
         return Result(summary, tables, findings, leaks)
+
+    def _recipes(self) -> list[Recipe]:
+        return [recipe.with_options(seed=self.seed) for recipe in recipes(self.learner, self.settings)]
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
         # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.

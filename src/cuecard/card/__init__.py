@@ -1,12 +1,13 @@
 """The result: the card, its files and its schema."""
 
-from cuecard.card.build import Progress, audit, check_options
+from cuecard.card.build import Progress, assemble, audit, check_labels, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.diff import Change, Comparison, CueChange, compare
 from cuecard.card.files import load_card, save_card
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
+from cuecard.card.training import Trained, train
 
 __all__ = [
     "Card",
@@ -20,8 +21,11 @@ __all__ = [
     "Provenance",
     "Section",
     "SplitInfo",
+    "Trained",
+    "assemble",
     "audit",
     "card_schema",
+    "check_labels",
     "check_options",
     "compare",
     "configured_probes",
@@ -31,4 +35,5 @@ __all__ = [
     "probe",
     "save_card",
     "schema_text",
+    "train",
 ]

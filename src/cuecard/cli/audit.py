@@ -24,6 +24,7 @@ from cuecard.cli.options import (
     RegexOption,
     ScopeOption,
     SeedOption,
+    SettingsOption,
     SourceArgument,
     StopWordsOption,
     TaskOption,
@@ -44,6 +45,8 @@ Examples:
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
 
 `cuecard audit weighted.parquet --weights weight`
+
+`cuecard audit train.parquet --test test.parquet --learner bilstm --set epochs=3` (extra `models`)
 
 `cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
@@ -67,6 +70,15 @@ def audit(
     min_count: MinCountOption = 5,
     weights: WeightsOption = None,
     embed: EmbedOption = "tfidf",
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            "--learner",
+            metavar="A,B",
+            help="Also train these models with the full and with partial input: fasttext, bilstm, transformer …",
+        ),
+    ] = None,
+    settings: SettingsOption = None,
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -89,6 +101,8 @@ def audit(
         "min_count": min_count,
         "weights": weights,
         "embed": embed,
+        "learner": tuple(comma_list(learner)),
+        "settings": tuple(settings or ()),
         "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,

@@ -109,6 +109,14 @@ WeightsOption = Annotated[
         help="Extra column with each example's weight, such as `cuecard debias` writes.",
     ),
 ]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="[MODEL.]PARAMETER=VALUE",
+        help="A parameter of the model, such as epochs=3; may be given several times.",
+    ),
+]
 
 
 def comma_list(text: str | None) -> list[str]:

@@ -38,6 +38,7 @@ from cuecard.cli.options import (
     RegexOption,
     ScopeOption,
     SeedOption,
+    SettingsOption,
     SourceArgument,
     TaskOption,
     TestOption,
@@ -56,6 +57,8 @@ Examples:
 `cuecard probe train.parquet --test test.parquet --predictions bert=bert.csv --predictions gpt.jsonl --out probe`
 
 `cuecard probe train.parquet --test test.parquet --model linear --model linear-hypothesis`
+
+`cuecard probe train.parquet --test test.parquet --model fasttext --model runs/bilstm --out probe`
 
 `cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
 
@@ -80,9 +83,13 @@ def probe(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="NAME", help="Train and probe linear, linear-hypothesis or linear-premise."
+            "--model",
+            metavar="NAME|DIR",
+            help="Train and probe linear, fasttext, bilstm …, or with less to read fasttext-hypothesis …; or the "
+            "folder of a model that `cuecard train` wrote. May be given several times.",
         ),
     ] = None,
+    settings: SettingsOption = None,
     prediction_columns: Annotated[
         str | None,
         typer.Option(
@@ -135,16 +142,19 @@ def probe(
     from cuecard.audits import Cues
     from cuecard.card import configured_probes
     from cuecard.card import probe as run_probe
-    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.progress import progress, stage, training_bar
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
-    from cuecard.probes import linear_predictions, read_predictions
+    from cuecard.probes import asked_recipe, read_predictions, trained_predictions
 
     if not predictions and not model and not endpoint:
         raise UsageError(
             "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
         )
+    for asked_for in model or []:
+        if not Path(asked_for).is_dir():
+            asked_recipe(asked_for, settings or ())  # a typo is told before anything is read
     asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
     asked.check()
     options: dict[str, object] = {
@@ -187,9 +197,13 @@ def probe(
                 labels=names,
             )
             models += read if about is data else _only_about(read, about, data)
-    for name in model or []:
-        with stage(f"Training {name}", silent=silent):
-            models.append(linear_predictions(data, name, tokens=tokens, seed=seed))
+    for asked_for in model or []:
+        with training_bar(f"Training {asked_for}", silent=silent) as watch:
+            models.append(
+                trained_predictions(
+                    data, asked_for, settings=settings or (), tokens=tokens, seed=seed, watch=watch
+                )
+            )
     if endpoint:
         models += ask_endpoint(data, asked, silent=silent)
     card = run_probe(

@@ -17,6 +17,7 @@ from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_prediction
 from cuecard.probes.reliance import Reliance
 from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
+from cuecard.probes.trained import asked_recipe, trained_predictions
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
@@ -46,6 +47,7 @@ __all__ = [
     "StressSet",
     "TestExamples",
     "TokenRelevance",
+    "asked_recipe",
     "box_statistics",
     "check_test",
     "choose_cues",
@@ -60,4 +62,5 @@ __all__ = [
     "score_identical_pairs",
     "stress_set",
     "token_relevance",
+    "trained_predictions",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,9 @@ from typing import Any
 import altair as alt
 
 from cuecard.card.card import Card
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import InputError
+from cuecard.report.chart_page import check_chart_path, write_chart
 from cuecard.report.charts.comparison import FIGURES, correlation_chart, maps_side_by_side, saturation_map
-from cuecard.report.charts.drawing import themed
 from cuecard.report.comparison import comparison_table
 
 #: A correlation of fewer datasets says nothing.
@@ -44,25 +42,11 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
 
 def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
     """Write the charts as one page that opens offline, or as .png or .svg, and return its path."""
-    path = Path(path)
-    if path.suffix not in {".html", ".png", ".svg"}:
-        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    path = check_chart_path(path)
     charts = comparison_charts(cards)
     if not charts:
         raise InputError(
             "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
-    page = themed(alt.vconcat(*charts, spacing=40).resolve_scale(**apart))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        try:
-            page.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
-            os.replace(temporary, path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror}).") from None
-    return path
+    return write_chart(alt.vconcat(*charts, spacing=40).resolve_scale(**apart), path)

@@ -87,6 +87,7 @@ class TableView:
     source: str = ""
     caption: str = ""
     searchable: bool = False
+    everywhere: bool = False  # whether it is shown beside the first table where there is little room
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from cuecard.card.card import Card
 from cuecard.report.sections import (
     clusters,
     cues,
+    experiments,
     lexical_weights,
     model_pairs,
     model_tests,
@@ -22,6 +23,7 @@ from cuecard.report.view import SECTION_VIEWS, SectionView
 __all__ = [
     "clusters",
     "cues",
+    "experiments",
     "lexical_weights",
     "model_pairs",
     "model_tests",
