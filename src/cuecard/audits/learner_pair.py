@@ -18,7 +18,7 @@ from cuecard.data import Instances
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
-from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps
+from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps, map_table
 from cuecard.models.saliency import SaliencyMaps
 from cuecard.models.text_model import Condition, Watch, partial_condition
 from cuecard.stats.agreement import agreement
@@ -48,6 +48,8 @@ class LearnerPair:
     nbr_released: float
     relevance: RelevanceAgreement | None
     answers: pl.DataFrame
+    #: Maps of some examples to look at, see `map_table`.
+    shown_maps: pl.DataFrame | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the pair as it is written on the card."""
@@ -117,7 +119,7 @@ def learner_pair(
         raise Skip(str(error)) from None
     check_labels_seen(train, [held_out])
     examples = Examples(held_out)
-    lines, guesses, maps = [], [], []
+    lines, guesses, maps, tokens = [], [], [], []
     mapped = _sample(held_out, recipe.options.get("seed", 0))
     asked: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
     for kind, part in asked:
@@ -125,6 +127,7 @@ def learner_pair(
         found = fitted(one, train, [held_out], watch=watch, maps_of=mapped)
         guesses.append(guesses_from(held_out, found.probabilities[0]))
         maps.append(found.maps)
+        tokens.append(found.tokens)
         name = "full" if kind == "full" else PARTIAL_NAMES[condition]
         lines.append(measured(name, kind, guesses[-1], examples.gold, grouped=data.grouped))
     full, partial = judged(lines, alpha)
@@ -137,6 +140,12 @@ def learner_pair(
         probability_full=pl.Series(guesses[0].probability),
         probability_partial=pl.Series(guesses[1].probability),
     )
+    relevance = _relevance(maps, mapped)
+    shown = None
+    if relevance is not None and tokens[0] is not None:
+        shown = map_table(relevance, mapped, tokens[0]).insert_column(
+            0, pl.lit(recipe.model).alias("learner")
+        )
     return LearnerPair(
         recipe.model,
         condition,
@@ -149,8 +158,9 @@ def learner_pair(
         both.kappa,
         both.nbr,
         both.nbr_released,
-        _relevance(maps, mapped),
+        relevance,
         answers,
+        shown,
     )
 
 

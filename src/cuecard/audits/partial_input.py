@@ -145,6 +145,9 @@ class PartialInput:
             findings += [pair_finding(pair) for pair in pairs]
             if pairs:
                 tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
+            shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
+            if shown:
+                tables["saliency_maps"] = pl.concat(shown)
         return Result(summary, tables, findings, leaks)
 
     def _recipes(self) -> list[Recipe]:

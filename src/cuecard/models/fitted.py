@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from cuecard.errors import InputError
 from cuecard.models.answer_cache import content_key
 from cuecard.models.array_cache import cached_arrays
 from cuecard.models.recipe import Recipe
-from cuecard.models.saliency import SaliencyMaps, saliency
+from cuecard.models.saliency import SaliencyMaps, TokenTexts, saliency, token_texts
 from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
 from cuecard.models.vector_cache import cache_folder
 
@@ -27,10 +28,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a trained model said: probabilities of every part, and saliency maps where they were asked for."""
+    """What a trained model said: probabilities of every part, and saliency maps where they were asked for.
+
+    `tokens` are those that the maps are about, of premise and hypothesis.
+    """
 
     probabilities: list[Floats]
     maps: SaliencyMaps | None = None
+    tokens: TokenTexts | None = None
 
 
 def fitted_probabilities(
@@ -81,18 +86,19 @@ def fitted(
             maps = saliency(model, mapped)
             lengths = (maps.premise_lengths, maps.hypothesis_lengths)
             found += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
+            found += [_as_numbers(texts) for texts in token_texts(model, mapped)]
         if checkpoint is not None:
             shutil.rmtree(checkpoint, ignore_errors=True)
         return found
 
-    sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 4)
+    sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 6)
     arrays = cached_arrays("fitted", key, sizes, make)
     if mapped is None:
         return Fitted(arrays)
-    premise, hypothesis, *ends = arrays[len(scored) :]
-    return Fitted(
-        arrays[: len(scored)], SaliencyMaps(premise, hypothesis, *(end.astype(np.int64) for end in ends))
-    )
+    premise, hypothesis, *rest = arrays[len(scored) :]
+    ends = (end.astype(np.int64) for end in rest[:2])
+    tokens = _as_texts(rest[2]), _as_texts(rest[3])
+    return Fitted(arrays[: len(scored)], SaliencyMaps(premise, hypothesis, *ends), tokens)
 
 
 def fit_key(
@@ -161,6 +167,21 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
 
 def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
     return f"predict_proba of the model {model.name!r} gave an array of shape {given.shape}; expected {expected}."
+
+
+def _as_numbers(texts: list[list[str]]) -> Floats:
+    """Return the tokens of every row as the bytes of their JSON, zeros at the end: the cache holds numbers only."""
+    rows = [np.frombuffer(json.dumps(tokens).encode(), np.uint8) for tokens in texts]
+    table = np.zeros((len(rows), max((len(row) for row in rows), default=0)))
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return table
+
+
+def _as_texts(table: Floats) -> list[list[str]]:
+    """Return the tokens that `_as_numbers` took."""
+    rows = (row[row > 0].astype(np.uint8).tobytes() for row in table)
+    return [[str(token) for token in json.loads(row)] for row in rows]
 
 
 def _usable(folder: Path) -> Path | None:

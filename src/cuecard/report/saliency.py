@@ -9,10 +9,17 @@ from pathlib import Path
 
 import polars as pl
 
+from cuecard.card.card import Card
 from cuecard.models.saved import write_whole
+from cuecard.report.inlined import resource
 from cuecard.report.palette import DARK, LIGHT, SANS, css_variables
 from cuecard.report.texts import display_text
+from cuecard.report.view import TokenMaps
 
+CAPTION = (
+    "The darker a token, the more the prediction changes with it; the strongest are underlined, and the share of the "
+    "whole map is in the tooltip."
+)
 #: The darkest a token gets: ink on it still reaches contrast AA in both schemes.
 DARKEST = 0.45
 
@@ -73,29 +80,15 @@ def _token(token: str, value: float, most: float) -> str:
     )
 
 
-def saliency_css() -> str:
-    """Return the style sheet of the figures; colours are the report's own variables."""
-    return """
-.saliency { margin: 0 0 1rem; padding: .8rem 1rem; background: var(--surface); border: 1px solid var(--line);
-  border-radius: 8px; }
-.saliency figcaption { color: var(--muted); font-size: .85rem; margin-bottom: .4rem; }
-.saliency .sal-label { color: var(--ink); font-weight: 600; }
-.saliency .sal-cosine { float: right; font-variant-numeric: tabular-nums; }
-.saliency dl { display: grid; grid-template-columns: 8.5rem 1fr; gap: .35rem .8rem; margin: 0; }
-.saliency dt { color: var(--muted); font-size: .85rem; padding-top: .2rem; }
-.saliency dd { margin: 0; line-height: 1.9; }
-.saliency .sal-text { display: block; }
-.saliency .sal-text + .sal-text { border-top: 1px dashed var(--line); }
-.saliency .sal-unread { color: var(--muted); }
-.saliency .sal-note { font-size: .75rem; font-style: italic; border: 1px solid var(--line); border-radius: 4px;
-  padding: 0 .3rem; }
-.saliency .sal-token { border-radius: 3px; padding: .1rem .2rem;
-  background: color-mix(in srgb, var(--accent) var(--r), transparent); }
-.saliency .sal-strong { text-decoration: underline; text-decoration-color: var(--accent);
-  text-decoration-thickness: 2px; text-underline-offset: 3px; }
-.saliency .sal-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-@media (max-width: 40rem) { .saliency dl { grid-template-columns: 1fr; } }
-"""
+def token_maps(card: Card) -> list[TokenMaps]:
+    """Return the maps that a card holds (its table `saliency_maps`), one set per learner."""
+    table = card.tables.get("saliency_maps")
+    if table is None or table.height == 0:
+        return []
+    return [
+        TokenMaps(f"Where {name} looks", part, full="full input", partial="partial input", caption=CAPTION)
+        for (name,), part in table.group_by("learner", maintain_order=True)
+    ]
 
 
 def saliency_page(
@@ -120,15 +113,14 @@ def saliency_page(
 body {{ font: 16px/1.5 {SANS}; color: var(--ink); background: var(--ground); max-width: 62rem; margin: 2rem auto;
   padding: 0 1rem; }}
 h1 {{ font-size: 1.4rem; }}
-{saliency_css()}
+{resource("saliency.css")}
 </style>
 </head>
 <body>
 <main>
 <h1>{escape(title)}</h1>
 <p>{escape(lead)}</p>
-<p>The darker a token, the more the prediction changes with it; the strongest are underlined, and the share of the
-whole map is in the tooltip.</p>
+<p>{escape(CAPTION)}</p>
 {saliency_html(maps, full=full, partial=partial)}
 </main>
 </body>

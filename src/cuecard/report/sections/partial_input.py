@@ -7,6 +7,7 @@ from typing import Any
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.saliency import token_maps
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
@@ -32,6 +33,7 @@ def partial_input(card: Card, section: Section) -> SectionView:
         charts=_charts(card, section),
         tables=[_battery(card), *_learners(summary), _leaking(card)],
         notes=_notes(summary),
+        maps=token_maps(card),
     )
 
 
