@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -80,13 +80,16 @@ def _token(token: str, value: float, most: float) -> str:
     )
 
 
-def token_maps(card: Card) -> list[TokenMaps]:
-    """Return the maps that a card holds (its table `saliency_maps`), one set per learner."""
+def token_maps(card: Card, partial: Mapping[str, str]) -> list[TokenMaps]:
+    """Return the maps that a card holds (its table `saliency_maps`), one set per learner.
+
+    `partial` says what each learner reads under its partial condition.
+    """
     table = card.tables.get("saliency_maps")
     if table is None or table.height == 0:
         return []
     return [
-        TokenMaps(f"Where {name} looks", part, full="full input", partial="partial input", caption=CAPTION)
+        TokenMaps(f"Where {name} looks", part, full="full input", partial=partial[str(name)], caption=CAPTION)
         for (name,), part in table.group_by("learner", maintain_order=True)
     ]
 

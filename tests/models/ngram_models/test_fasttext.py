@@ -118,6 +118,14 @@ def test_a_killed_run_goes_on_to_the_same_model(tmp_path: Path, grouped: bool) -
     np.testing.assert_array_equal(resumed.dynamics_.probability, whole.dynamics_.probability)
 
 
+@pytest.mark.parametrize("weighting", ["loss", "sampler"])
+def test_a_set_in_which_one_example_counts_is_trained_on(weighting: Any) -> None:
+    data = told_by_word(60)
+    for row in (0, 7):
+        model = FastText(weighting=weighting, epochs=2).fit(data, weights=np.eye(60)[row])
+        assert np.isfinite(model.predict_proba(data)).all()
+
+
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
     FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
     with pytest.raises(UsageError, match="of another run \\(epochs was 1, now 2\\)"):

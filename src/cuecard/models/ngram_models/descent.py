@@ -54,11 +54,12 @@ class Bags:
         return loop_arrays(self.features)
 
     def part(self, chosen: Longs) -> Bags:
-        """Return some of the examples."""
+        """Return some of the examples, which count alike where none of them has a weight."""
         own = self.examples
         sizes = own.starts[chosen + 1] - own.starts[chosen]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        examples = Examples(own.labels, starts, own.gold[chosen], own.weights[chosen], own.grouped)
+        weights = own.weights[chosen] if own.weights[chosen].any() else np.ones(len(chosen))
+        examples = Examples(own.labels, starts, own.gold[chosen], weights, own.grouped)
         return Bags(self.features[own.rows(chosen)], examples)
 
 
@@ -95,9 +96,10 @@ class Descent:
         self.history: list[Epoch] = []
         self._gold: list[Singles] = []
         self._correct: list[npt.NDArray[np.bool_]] = []
-        weights = self.examples.weights
-        mean = weights[learned].mean() or 1.0
-        self._factors = np.ones(len(weights), np.float32) if sampled else (weights / mean).astype(np.float32)
+        given = self.examples.weights
+        # Where the whole weight fell to examples that are held out, the others count alike.
+        self._weights = given / given[learned].mean() if given[learned].any() else np.ones(len(given))
+        self._factors = np.ones(len(given), np.float32) if sampled else self._weights.astype(np.float32)
 
     def run(self, judged: Bags | None, *, record: bool, state: RunState | None, watch: Watch | None) -> None:
         """Learn to the end, from where the state on disk is; `best` is then what to keep."""
@@ -142,7 +144,7 @@ class Descent:
         generator = np.random.default_rng([self.seed, 2, len(self.history)])
         if not self.sampled:
             return self.learned[generator.permutation(len(self.learned))]
-        chances = self.examples.weights[self.learned]
+        chances = self._weights[self.learned]
         drawn = generator.choice(len(self.learned), size=len(self.learned), p=chances / chances.sum())
         return self.learned[drawn]
 

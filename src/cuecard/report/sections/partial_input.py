@@ -33,7 +33,9 @@ def partial_input(card: Card, section: Section) -> SectionView:
         charts=_charts(card, section),
         tables=[_battery(card), *_learners(summary), _leaking(card)],
         notes=_notes(summary),
-        maps=token_maps(card),
+        maps=token_maps(
+            card, {pair["learner"]: f"{pair['condition']} only" for pair in summary.get("learners", ())}
+        ),
     )
 
 
