@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card
+    from cuecard.card import Card, Debiased, audit, compare, debias, load_card, probe, save_card, train
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import read_predictions
     from cuecard.remedies import leakage_neutral_weights
     from cuecard.report import render_html, write_report
-    from cuecard.stats import artifact_z, cueness, peco
+    from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.permutation import permutation_test
 
@@ -47,6 +47,8 @@ _PUBLIC = {
     "render_html": "cuecard.report",
     "save_card": "cuecard.card",
     "scan": "cuecard.data",
+    "token_relevance_agreement": "cuecard.stats",
+    "train": "cuecard.card",
     "write_report": "cuecard.report",
 }
 
@@ -72,6 +74,8 @@ __all__ = [
     "render_html",
     "save_card",
     "scan",
+    "token_relevance_agreement",
+    "train",
     "write_report",
 ]
 

@@ -114,8 +114,15 @@ A = TypeVar("A", bound=Analysis)
 
 
 def parameters(analysis: Question) -> dict[str, Any]:
-    """Return the parameters of an analysis as they are written on the card: only what JSON can hold."""
-    values = {f.name: getattr(analysis, f.name) for f in fields(analysis)}  # type: ignore[arg-type]
+    """Return the parameters of an analysis as they are written on the card: only what JSON can hold.
+
+    A field declared with ``metadata={"parameter": False}``, such as who to tell of progress, is none.
+    """
+    values = {
+        f.name: getattr(analysis, f.name)
+        for f in fields(analysis)  # type: ignore[arg-type]
+        if f.metadata.get("parameter", True)
+    }
     plain: dict[str, Any] = json.loads(
         json.dumps(values, default=lambda value: getattr(value, "name", str(value)))
     )

@@ -6,7 +6,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cuecard.models import ngram_features
-from cuecard.models.ngram_features import word_overlap
+from cuecard.models.ngram_features import word_keys, word_overlap
 from cuecard.text import Tokens, tokenise
 
 TEXTS = [
@@ -62,6 +62,14 @@ def test_a_shared_word_is_another_feature_than_the_same_word_not_shared():
     assert matrix.sum(axis=1).tolist() == [1, 1, 2]
     assert np.array_equal(matrix[0], matrix[2] & matrix[0])
     assert not (matrix[0] & matrix[1]).any()
+
+
+def test_a_word_is_known_by_the_same_number_in_every_vocabulary_and_version():
+    """Saved models hold features of these numbers: another hash would make them read noise."""
+    keys = word_keys(pl.Series(["dog", "été", "", "no"]))
+    assert keys.tolist() == [3152677781184638308, 8204246449255130306, 0, 5222143800280302146]
+    assert word_keys(pl.Series(["no", "dog"])).tolist() == [keys[3], keys[0]]
+    assert len(set(word_keys(pl.Series([str(i) for i in range(100_000)])).tolist())) == 100_000
 
 
 def test_overlap_counts_distinct_words_as_sets_do():

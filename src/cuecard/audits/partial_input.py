@@ -17,11 +17,13 @@ from cuecard.audits.folds import Folds, Grouping, make_folds
 from cuecard.audits.guessing import Examples, Floats, Guesses, Ints
 from cuecard.audits.input_conditions import Condition, conditions
 from cuecard.audits.leak_scores import Scored, leak_histogram, leak_table, most_leaking
+from cuecard.audits.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.learning_curve import curve
 from cuecard.audits.partial_findings import partial_findings
 from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
+from cuecard.models.recipe import Recipe, recipes
 from cuecard.stats.weighted import effective_sample_size, weighted_quantiles
 from cuecard.text import encode
 
@@ -50,6 +52,8 @@ class PartialInput:
         learning_curve: whether to learn from smaller samples as well.
         max_train: examples to learn from at most, drawn by the seed.
         shown_examples: how many of the most leaking examples to list.
+        learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
+        learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
         alpha: a score differs from chance if its q-value over all baselines is at most this.
         seed: of folds, samples and the learner.
         weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
@@ -70,9 +74,15 @@ class PartialInput:
     learning_curve: bool = True
     max_train: int = 100_000
     shown_examples: int = 50
+    learner: tuple[str, ...] = ()
+    learner_settings: tuple[str, ...] = ()
     alpha: float = 0.05
     seed: int = 0
     weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the names of learners and their parameters at once, so that a typo costs no time."""
+        self._recipes()
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
@@ -139,7 +149,23 @@ class PartialInput:
         leak = _leak(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
+        if self.learner:
+            pairs, missing = learner_pairs(
+                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha
+            )
+            summary |= pairs_summary(pairs, missing)
+            findings += [pair_finding(pair) for pair in pairs]
+            if pairs:
+                tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
+            shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
+            if shown:
+                tables["saliency_maps"] = pl.concat(shown)
         return Result(summary, tables, findings, leaks)
+
+    def _recipes(self) -> list[Recipe]:
+        return [
+            recipe.with_options(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
+        ]
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
         # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.

@@ -1,6 +1,6 @@
 """The result: the card, its files and its schema."""
 
-from cuecard.card.build import Progress, audit, check_options
+from cuecard.card.build import Progress, assemble, audit, check_labels, check_options
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.debias import Debiased, configured_remedy, debias
 from cuecard.card.diff import Change, Comparison, CueChange, compare
@@ -9,6 +9,7 @@ from cuecard.card.joining import join_cards
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
 from cuecard.card.settings import Settings, parse_settings
+from cuecard.card.training import Trained, train
 
 __all__ = [
     "Card",
@@ -23,8 +24,11 @@ __all__ = [
     "Section",
     "Settings",
     "SplitInfo",
+    "Trained",
+    "assemble",
     "audit",
     "card_schema",
+    "check_labels",
     "check_options",
     "compare",
     "configured_probes",
@@ -36,4 +40,5 @@ __all__ = [
     "probe",
     "save_card",
     "schema_text",
+    "train",
 ]

@@ -52,6 +52,8 @@ Examples:
 
 `cuecard audit pairs.csv --only pair_graph --set pair_graph.forest=paper --set pair_graph.advanced=true`
 
+`cuecard audit train.parquet --test test.parquet --learner bilstm --set epochs=3` (extra `models`)
+
 `cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
 """
 
@@ -79,6 +81,14 @@ def audit(
     transform: TransformOption = None,
     dynamics: DynamicsOption = None,
     set_: SetOption = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            "--learner",
+            metavar="A,B",
+            help="Also train these models with the full and with partial input: fasttext, bilstm, transformer …",
+        ),
+    ] = None,
     holdout: HoldoutOption = None,
     keep_unlabelled: KeepUnlabelledOption = False,
     on_error: OnErrorOption = "stop",
@@ -92,8 +102,12 @@ def audit(
     from cuecard.card import check_options, parse_settings
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
+    from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
 
+    kinds = {kind.name: kind for kind in AUDITS}
+    of_sections, of_models = split_settings(set_, list(kinds), comma_list(learner))
+    settings = parse_settings(of_sections, kinds)
     options: dict[str, object] = {
         "tokens": tokens,
         "scope": scope,
@@ -106,12 +120,13 @@ def audit(
         "map_size": map_size,
         "transformations": tuple(comma_list(transform)),
         "dynamics": str(dynamics) if dynamics else None,
+        "learner": tuple(comma_list(learner)),
+        "learner_settings": of_models,
         "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,
     }
     chosen = comma_list(only) or None
-    settings = parse_settings(set_ or [], {kind.name: kind for kind in AUDITS})
     check_options(chosen, comma_list(skip), options, settings)
     silent = quiet or json
     with stage("Reading", silent=silent):

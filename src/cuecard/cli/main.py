@@ -12,7 +12,20 @@ from typing import Annotated
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import audit, compare, datasets, debias, demo, explain, peco, probe, report, stress
+from cuecard.cli import (
+    audit,
+    compare,
+    datasets,
+    debias,
+    demo,
+    explain,
+    peco,
+    probe,
+    report,
+    reproduce,
+    stress,
+    train,
+)
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2
@@ -49,6 +62,8 @@ app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
 app.command("debias", epilog=debias.EXAMPLES)(debias.debias)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
+app.command("train", epilog=train.EXAMPLES)(train.train)
+app.add_typer(reproduce.app, name="reproduce")
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("stress", epilog=stress.EXAMPLES)(stress.stress)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)

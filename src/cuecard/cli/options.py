@@ -132,13 +132,22 @@ WeightsOption = Annotated[
         help="Extra column with each example's weight, such as `cuecard debias` writes.",
     ),
 ]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="[MODEL.]PARAMETER=VALUE",
+        help="A parameter of the model, such as epochs=3; may be given several times.",
+    ),
+]
 
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="SECTION.PARAMETER=VALUE",
-        help="Any parameter of one section, such as pair_graph.forest=paper; may be given several times.",
+        metavar="[SECTION|MODEL.]PARAMETER=VALUE",
+        help="Any parameter of one section, such as pair_graph.forest=paper, or of a model that is trained, such as "
+        "epochs=3; may be given several times.",
     ),
 ]
 

@@ -59,6 +59,8 @@ Examples:
 
 `cuecard probe train.parquet --test test.parquet --model linear --model linear-hypothesis`
 
+`cuecard probe train.parquet --test test.parquet --model fasttext --model runs/bilstm --out probe`
+
 `cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
 
 `cuecard probe train.parquet --identical-pairs biased=a.csv --identical-pairs debiased=b.csv --out probe`
@@ -84,7 +86,10 @@ def probe(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="NAME", help="Train and probe linear, linear-hypothesis or linear-premise."
+            "--model",
+            metavar="NAME|DIR",
+            help="Train and probe linear, fasttext, bilstm …, or with less to read fasttext-hypothesis …; or the "
+            "folder of a model that `cuecard train` wrote. May be given several times.",
         ),
     ] = None,
     prediction_columns: Annotated[
@@ -146,16 +151,23 @@ def probe(
     from cuecard.audits import Cues
     from cuecard.card import configured_probes, parse_settings
     from cuecard.card import probe as run_probe
-    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.progress import progress, stage, training_bar
+    from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
-    from cuecard.probes import PROBES, linear_predictions, read_predictions
+    from cuecard.probes import PROBES, asked_recipe, read_predictions, trained_predictions
 
     if not predictions and not model and not endpoint and not identical_pairs:
         raise UsageError(
             "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
         )
+    kinds = {kind.name: kind for kind in (Cues, *PROBES)}
+    of_sections, of_models = split_settings(set_, list(kinds), model or [])
+    settings = parse_settings(of_sections, kinds)
+    for asked_for in model or []:
+        if not Path(asked_for).is_dir():
+            asked_recipe(asked_for, of_models)  # a typo is told before anything is read
     asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
     asked.check()
     options: dict[str, object] = {
@@ -173,7 +185,6 @@ def probe(
         "seed": seed,
     }
     chosen = comma_list(only) or None
-    settings = parse_settings(set_ or [], {kind.name: kind for kind in (Cues, *PROBES)})
     configured_probes(chosen, comma_list(skip), options, settings)
     silent = quiet or json
     names = parse_labels(labels) if labels else None
@@ -202,9 +213,19 @@ def probe(
                 labels=names,
             )
             models += read if about is data else _only_about(read, about, data)
-    for name in model or []:
-        with stage(f"Training {name}", silent=silent):
-            models.append(linear_predictions(data, name, tokens=tokens, seed=seed, cache=not no_cache))
+    for asked_for in model or []:
+        with training_bar(f"Training {asked_for}", silent=silent) as watch:
+            models.append(
+                trained_predictions(
+                    data,
+                    asked_for,
+                    settings=of_models,
+                    tokens=tokens,
+                    seed=seed,
+                    watch=watch,
+                    cache=not no_cache,
+                )
+            )
     if endpoint:
         models += ask_endpoint(data, asked, silent=silent)
     card = run_probe(

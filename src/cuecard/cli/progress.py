@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from cuecard.card import Progress
+
+if TYPE_CHECKING:
+    from cuecard.models import Step
+    from cuecard.models.text_model import Watch
 
 
 @contextmanager
@@ -38,3 +43,42 @@ def progress(*, silent: bool) -> Progress:
         return stage(title, silent=silent)
 
     return show
+
+
+@contextmanager
+def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
+    """Give what a model calls while it trains: a bar with epoch, loss, held-out accuracy and time left.
+
+    Nothing is shown if silent or where nobody is looking.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if silent or not console.is_terminal:
+        yield _unseen
+        return
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=10),
+        TextColumn("{task.fields[said]}"),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Bars(*columns, console=console, transient=True) as bars:
+        task = bars.add_task(title, total=None, said="")
+
+        def show(step: Step) -> None:
+            said = f"{step.epoch}/{step.epochs} · loss {step.loss:.3f}"
+            if step.validation_accuracy is not None:
+                said += f" · {100 * step.validation_accuracy:.1f} %"
+            # A run that stops early never fills the bar: the time left is the most it can be.
+            bars.update(task, completed=step.done, total=step.total, said=said)
+
+        yield show
+
+
+def _unseen(step: Step) -> None:
+    """Show nothing."""

@@ -23,9 +23,22 @@ def mixed(a: np.uint64, b: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
+def hash_words(data: npt.NDArray[np.uint8], offsets: Longs) -> Longs:
+    """Return a number for every word that depends on its letters alone, so that every run gives the same."""
+    keys = np.empty(len(offsets) - 1, np.int64)
+    for i in range(len(keys)):
+        h = np.uint64(offsets[i + 1] - offsets[i])
+        for t in range(offsets[i], offsets[i + 1]):
+            h = mixed(h, data[t] + 1)
+        keys[i] = np.int64(h >> np.uint64(1))
+    return keys
+
+
+@njit(cache=True, nogil=True)
 def hash_ngrams(
     ids: Tokens,
     offsets: Longs,
+    keys: Longs,
     most: int,
     salt: int,
     mask: np.uint64,
@@ -36,15 +49,16 @@ def hash_ngrams(
 ) -> None:
     """Write the distinct n-grams (up to `most` words) of every text as hashes, from `used[i]` in its row.
 
-    Row i of `out` begins at `starts[i]`. `seen` remembers the last text that had a hash, so that each is
-    written once per text; it must hold nothing from an earlier call with the same `salt`.
+    A word is known by its number in `keys`. Row i of `out` begins at `starts[i]`. `seen` remembers the last
+    text that had a hash, so that each is written once per text; it must hold nothing from an earlier call
+    with the same `salt`.
     """
     for i in range(len(offsets) - 1):
         at = starts[i] + used[i]
         for t in range(offsets[i], offsets[i + 1]):
             h = np.uint64(salt)
             for length in range(min(most, offsets[i + 1] - t)):
-                h = mixed(h, ids[t + length] + 1)
+                h = mixed(h, keys[ids[t + length]])
                 slot = np.int64(h & mask)
                 if seen[slot] != i:
                     seen[slot] = i
@@ -59,6 +73,7 @@ def hash_shared(
     premise_offsets: Longs,
     hypothesis: Tokens,
     offsets: Longs,
+    keys: Longs,
     salt: int,
     mask: np.uint64,
     stamp: Longs,
@@ -68,7 +83,7 @@ def hash_shared(
 ) -> None:
     """Write for every distinct word of a hypothesis a hash that tells whether the premise has it too.
 
-    `stamp` has a place for every word of the vocabulary, filled with -1. Returns nothing; row i of `out`
+    A word is known by its number in `keys`; `stamp` has a place for each, filled with -1. Row i of `out`
     begins at `starts[i]` and holds `used[i]` entries afterwards.
     """
     for i in range(len(offsets) - 1):
@@ -81,7 +96,7 @@ def hash_shared(
                 continue
             shared = stamp[word] == 2 * i
             stamp[word] = 2 * i + 1
-            out[at] = np.int64(mixed(mixed(np.uint64(salt), np.uint64(shared)), word + 1) & mask)
+            out[at] = np.int64(mixed(mixed(np.uint64(salt), np.uint64(shared)), keys[word]) & mask)
             at += 1
         used[i] = at - starts[i]
 

@@ -48,6 +48,7 @@ class LinearModel:
         *,
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
+        each_epoch: Callable[[], None] | None = None,
     ) -> Self:
         """Learn from rows; return the model itself.
 
@@ -56,16 +57,19 @@ class LinearModel:
             y: a class number 0, 1, 2, … per row; with `groups`, 1 for the one right row of each and 0 for others.
             sample_weight: how often each row counts; with `groups`, the weight of the right row is the example's.
             groups: the example of each row; rows of an example stand together.
+            each_epoch: called after every pass over the data, when the model can predict already.
         """
         codes = np.asarray(y, dtype=np.int64)
         weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if not len(codes) == features.shape[0] == len(weight):
             raise ValueError("features, y and sample_weight must have the same number of rows")
         if groups is None:
-            return self._fit_classes(features, codes, weight)
-        return self._fit_within(features, codes, weight, first_rows(groups))
+            return self._fit_classes(features, codes, weight, each_epoch)
+        return self._fit_within(features, codes, weight, first_rows(groups), each_epoch)
 
-    def _fit_classes(self, features: sparse.csr_matrix, codes: Ints, weight: Floats) -> Self:
+    def _fit_classes(
+        self, features: sparse.csr_matrix, codes: Ints, weight: Floats, each_epoch: Callable[[], None] | None
+    ) -> Self:
         n, k = len(codes), int(codes.max(initial=0)) + 1
         arrays = _arrays(features)
         squares = _row_squares(features) + 1
@@ -79,9 +83,16 @@ class LinearModel:
             )
             return gap
 
-        return self._ascend(epoch, n, weight.sum())
+        return self._ascend(epoch, n, weight.sum(), each_epoch)
 
-    def _fit_within(self, features: sparse.csr_matrix, right: Ints, weight: Floats, first_row: Ints) -> Self:
+    def _fit_within(
+        self,
+        features: sparse.csr_matrix,
+        right: Ints,
+        weight: Floats,
+        first_row: Ints,
+        each_epoch: Callable[[], None] | None,
+    ) -> Self:
         if (np.add.reduceat(right, first_row[:-1]) != 1).any() or not np.isin(right, (0, 1)).all():
             raise ValueError("every group must have exactly one row with y = 1, all others 0")
         arrays = _arrays(features)
@@ -95,14 +106,22 @@ class LinearModel:
             )
             return gap
 
-        return self._ascend(epoch, len(weight), weight.sum())
+        return self._ascend(epoch, len(weight), weight.sum(), each_epoch)
 
-    def _ascend(self, epoch: Callable[[Ints], float], n: int, total_weight: float) -> Self:
+    def _ascend(
+        self,
+        epoch: Callable[[Ints], float],
+        n: int,
+        total_weight: float,
+        each_epoch: Callable[[], None] | None,
+    ) -> Self:
         generator = np.random.default_rng(self.seed)
         self.epochs_, self.gap_ = 0, np.inf
         while self.epochs_ < self.most_epochs and self.gap_ > self.tolerance:
             self.gap_ = epoch(generator.permutation(n)) / max(total_weight, 1e-300)
             self.epochs_ += 1
+            if each_epoch is not None:
+                each_epoch()
         return self
 
     def decision_function(self, features: sparse.csr_matrix) -> Floats:

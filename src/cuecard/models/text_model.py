@@ -13,6 +13,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
+from cuecard.models.dynamics import Dynamics
 from cuecard.registry import Registry, lacking
 
 Floats = npt.NDArray[np.float64]
@@ -27,7 +28,10 @@ Weighting = Literal["loss", "sampler"]
 
 @dataclass(frozen=True)
 class Step:
-    """How far a training run is: shown as a bar, and all that a caller learns while it waits."""
+    """How far a training run is: shown as a bar, and all that a caller learns while it waits.
+
+    `done` and `total` count the batches of all epochs together; a run that stops early ends before `total`.
+    """
 
     epoch: int
     epochs: int
@@ -52,6 +56,8 @@ class TextModel(Protocol):
     name: ClassVar[str]
     #: Labels it was fitted on, in the order of the columns of `predict_proba`; empty before `fit`.
     labels_: tuple[str, ...]
+    #: What `fit(dynamics=True)` recorded; None otherwise.
+    dynamics_: Dynamics | None
 
     def fit(
         self,

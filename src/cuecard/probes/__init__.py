@@ -18,7 +18,9 @@ from cuecard.probes.predictions import Predictions, PredictionSource, distinctly
 from cuecard.probes.probe import PROBES, Probe
 from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_predictions
 from cuecard.probes.reliance import Reliance
+from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
+from cuecard.probes.trained import asked_recipe, trained_predictions
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
@@ -49,6 +51,8 @@ __all__ = [
     "Reliance",
     "StressSet",
     "TestExamples",
+    "TokenRelevance",
+    "asked_recipe",
     "box_statistics",
     "check_test",
     "choose_cues",
@@ -64,4 +68,6 @@ __all__ = [
     "read_predictions",
     "score_identical_pairs",
     "stress_set",
+    "token_relevance",
+    "trained_predictions",
 ]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cuecard.report.card_diff import render_comparison
     from cuecard.report.compare_page import write_comparison_charts
+    from cuecard.report.data_map import write_data_map
     from cuecard.report.explanation import explanation_json, render_explanation
     from cuecard.report.html import render_html, write_report
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
     from cuecard.report.notebook import notebook_html
     from cuecard.report.presets import preset_detail, preset_list
     from cuecard.report.terminal import render_terminal
+    from cuecard.report.training import render_training
 
 __all__ = [
     "dataset_card_markdown",
@@ -29,7 +31,9 @@ __all__ = [
     "render_explanation",
     "render_html",
     "render_terminal",
+    "render_training",
     "write_comparison_charts",
+    "write_data_map",
     "write_report",
 ]
 
@@ -37,6 +41,8 @@ _HOME = {
     "explanation_json": "explanation",
     "render_comparison": "card_diff",
     "write_comparison_charts": "compare_page",
+    "write_data_map": "data_map",
+    "render_training": "training",
     "render_explanation": "explanation",
     "preset_detail": "presets",
     "preset_list": "presets",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,9 @@ from typing import Any
 import altair as alt
 
 from cuecard.card.card import Card
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import InputError
+from cuecard.report.chart_page import check_chart_path, write_chart
 from cuecard.report.charts.comparison import FIGURES, correlation_chart, maps_side_by_side, saturation_map
-from cuecard.report.charts.drawing import themed
 from cuecard.report.comparison import comparison_table
 
 #: A correlation of fewer datasets says nothing.
@@ -44,36 +42,11 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
 
 def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
     """Write the charts as one page that opens offline, or as .png or .svg, and return its path."""
-    path = checked_path(path)
+    path = check_chart_path(path)
     charts = comparison_charts(cards)
     if not charts:
         raise InputError(
             "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
-    return write_page(alt.vconcat(*charts, spacing=40).resolve_scale(**apart), path)
-
-
-def checked_path(path: str | Path) -> Path:
-    """Return the path if charts can be written in its format, else raise."""
-    path = Path(path)
-    if path.suffix not in {".html", ".png", ".svg"}:
-        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
-    return path
-
-
-def write_page(chart: Any, path: Path) -> Path:
-    """Write a chart as a page that opens offline, or as a picture, whole or not at all, and return its path."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        try:
-            themed(chart).save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror}).") from None
-    return path
+    return write_chart(alt.vconcat(*charts, spacing=40).resolve_scale(**apart), path)

@@ -53,7 +53,8 @@ def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
     """Return one row per card and single-text condition with whatever the cards know.
 
     `psc` and `ssc` are the accuracies with the full and with one text, `delta_maj` = ssc − majority, `recovered` =
-    ssc / psc (the paper's %R). What a card lacks is missing, not zero.
+    ssc / psc (the paper's %R); they are those of a trained learner (`audit --learner`) where the card has one.
+    What a card lacks is missing, not zero.
     """
     rows: list[dict[str, Any]] = []
     for card in cards:
@@ -63,6 +64,9 @@ def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
         seen: list[tuple[str, float | None]] = [
             (CONDITIONS[name], value) for name, value in baselines.items() if name in CONDITIONS
         ]
+        learner = _learner(card)
+        if learner is not None:  # agreement is that of its two conditions, so accuracies must be its own, too
+            psc, seen = learner["psc"]["accuracy"], [(learner["condition"], learner["ssc"]["accuracy"])]
         clustered = card.sections["clusters"].summary.get("scope") if "clusters" in card.sections else None
         for condition, ssc in seen or [(clustered or "hypothesis", None)]:
             rows.append(
@@ -100,6 +104,15 @@ def _baselines(card: Card) -> dict[str, float]:
         return {}
     listed: list[Mapping[str, Any]] = section.summary.get("baselines", [])
     return {str(row["name"]): float(row["accuracy"]) for row in listed if row.get("accuracy") is not None}
+
+
+def _learner(card: Card) -> Mapping[str, Any] | None:
+    """Return the first trained learner of the partial-input section, if one was asked."""
+    section = card.sections.get("partial_input")
+    if section is None or section.status != "done" or not section.summary.get("learners"):
+        return None
+    first: Mapping[str, Any] = section.summary["learners"][0]
+    return first
 
 
 def _clusters(card: Card) -> dict[str, float]:

@@ -12,8 +12,8 @@ from rich.text import Text
 from cuecard.audits.given_clusters import GivenClusters
 from cuecard.errors import InputError
 from cuecard.report import numbers
+from cuecard.report.chart_page import check_chart_path, write_chart
 from cuecard.report.charts.clusters import cluster_map
-from cuecard.report.compare_page import checked_path, write_page
 from cuecard.report.texts import display_text
 
 _SCORES = {"exact": "exact (area under the curve)", "released": "as the authors' program"}
@@ -56,13 +56,13 @@ def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 
 
 def write_cluster_map(given: GivenClusters, path: str | Path, *, title: str = "") -> Path:
     """Write the map as a page with its slider, or as .png or .svg, and return its path."""
-    path = checked_path(path)
+    path = check_chart_path(path)
     if given.map is None:
         raise InputError("The clusters have no coordinates to draw; give the columns x and y.")
     score = given.scores.row(0, named=True)
     said = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
     heading = {"text": display_text(title, 80) or said, "subtitle": said if title else ""}
-    return write_page(
+    return write_chart(
         cluster_map(given.tables, given.labels).properties(width=900, height=640, title=heading), path
     )
 

@@ -20,6 +20,7 @@ from cuecard.report.findings import facts, looked_at, meter, ordered_findings
 from cuecard.report.inlined import chart_library, resource, script_json, security_policy
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
+from cuecard.report.saliency import saliency_html
 from cuecard.report.sections import section_view
 from cuecard.report.texts import Piece, display_text, highlight
 from cuecard.report.verdict import key_figures, verdict
@@ -63,7 +64,7 @@ def render_html(card: Card) -> str:
             findings=findings,
             open_findings=OPEN_FINDINGS,
             chapters=chapters,
-            css=Markup(resource("report.css")),
+            css=Markup(resource("report.css") + resource("saliency.css")),
             light=Markup(css_variables(LIGHT)),
             dark=Markup(css_variables(DARK)),
             scripts=[Markup(script) for script in scripts],
@@ -118,6 +119,7 @@ def _functions(card: Card) -> dict[str, Any]:
         "meter": meter,
         "facts": facts,
         "settings": settings,
+        "token_maps": lambda maps: Markup(saliency_html(maps.table, full=maps.full, partial=maps.partial)),
         "chart_id": lambda chapter, i: f"{chapter.name}-{i}",
     }
 

@@ -104,6 +104,7 @@ def vega_config(palette: Palette) -> dict[str, Any]:
             "columnPadding": 18,
         },
         "title": {"color": palette.ink, "fontSize": 13, "offset": 12},
+        "header": {"labelColor": palette.ink, "labelFontSize": 12, "titleColor": palette.muted},
         "text": {"color": palette.ink, "fontSize": 12},
         "style": {
             "cell": {"stroke": None},

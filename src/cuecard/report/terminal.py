@@ -108,7 +108,7 @@ def _section(card: Card, name: str, console: Console, top: int) -> None:
         console.print(Text(display_text(sentence, 1000)))
     if view.figures and not view.lead:
         console.print(_figures(view.figures))
-    for table in view.tables[:1]:
+    for table in [*view.tables[:1], *(table for table in view.tables[1:] if table.everywhere)]:
         console.print(_table(table, top, console.width))
     for note in view.notes:
         console.print(Text(display_text(note, 1000), style="dim"))

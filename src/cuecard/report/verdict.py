@@ -42,6 +42,9 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 #: nothing else is about weights, not about flaws.
 _WEIGHTS = {"lexical_weights": ("ess", "max_weight"), "neutral_weights": ("effective_share", "largest")}
 
+#: Sections of experiments: a card with one of them is about models, not about flaws of the data.
+_EXPERIMENTS = ("stubborn", "selection")
+
 
 def _of_weights(card: Card) -> tuple[float, float] | None:
     """Return the effective sample size and the largest weight on a card about weights only."""
@@ -60,6 +63,12 @@ def verdict(card: Card) -> Verdict:
         return Verdict(
             f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
+        )
+    experiment = next((card[name] for name in _EXPERIMENTS if name in card.sections), None)
+    if experiment is not None and experiment.status == "done":
+        return Verdict(
+            f"{experiment.title}: the experiment on {name}.",
+            "Models were trained for it; what they do with other data, only other data can tell.",
         )
     if list(card.sections) == ["identical_pairs"] and card["identical_pairs"].status == "done":
         return Verdict(
@@ -121,6 +130,8 @@ def key_figures(card: Card) -> list[KeyFigure]:
             KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
             KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
         ]
+    if any(name in card.sections for name in _EXPERIMENTS):
+        return []
     about_data = "overview" in card.sections
     shown = model_figures(card, accuracy=not about_data)
     if shown and not about_data:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import polars as pl
+
 from cuecard.card.card import Card, Section
 from cuecard.registry import Registry
 from cuecard.report import numbers
@@ -86,6 +88,18 @@ class TableView:
     source: str = ""
     caption: str = ""
     searchable: bool = False
+    everywhere: bool = False  # whether it is shown beside the first table where there is little room
+
+
+@dataclass(frozen=True, eq=False)
+class TokenMaps:
+    """Saliency maps of two models, drawn as coloured tokens; the table is that of `token_relevance(...).maps`."""
+
+    title: str
+    table: pl.DataFrame
+    full: str
+    partial: str
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,7 @@ class SectionView:
     charts: Sequence[ChartView] = ()
     tables: Sequence[TableView] = ()
     notes: Sequence[str] = field(default=())
+    maps: Sequence[TokenMaps] = ()
 
 
 SECTION_VIEWS: Registry[Callable[[Card, Section], SectionView]] = Registry(

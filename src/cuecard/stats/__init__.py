@@ -34,6 +34,7 @@ from cuecard.stats.peco import (
 from cuecard.stats.peco_starts import PecoStarts, peco_starts
 from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
 from cuecard.stats.redundancy import ConditionalStrength, CueGroups, conditional_strength, group_redundant
+from cuecard.stats.relevance import relevance_cosines, token_relevance_agreement
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 from cuecard.stats.within_example import WithinExampleTest, within_example_test
 
@@ -75,8 +76,10 @@ __all__ = [
     "percentile_bootstrap",
     "pmi",
     "q_values",
+    "relevance_cosines",
     "share",
     "stratified_hypergeometric_log_p",
+    "token_relevance_agreement",
     "total_variation",
     "wilson",
     "within_example_test",

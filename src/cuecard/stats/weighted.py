@@ -107,7 +107,7 @@ def weighted_change(
 
     >>> change, low, high = weighted_change([1, 1, 0, 0] * 50, [3, 1, 1, 1] * 50)
     >>> round(change, 3), round(low, 2), round(high, 2)
-    (0.167, 0.13, 0.21)
+    (0.167, 0.14, 0.19)
     """
     x = np.asarray(successes, dtype=np.float64)
     w = np.asarray(weights, dtype=np.float64)

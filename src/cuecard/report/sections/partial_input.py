@@ -7,6 +7,8 @@ from typing import Any
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.saliency import token_maps
+from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 MOST_EXAMPLES = 25
@@ -29,8 +31,11 @@ def partial_input(card: Card, section: Section) -> SectionView:
         lead=_lead(summary, primary),
         figures=_figures(summary, lines, primary),
         charts=_charts(card, section),
-        tables=[_battery(card), _leaking(card)],
+        tables=[_battery(card), *_learners(summary), _leaking(card)],
         notes=_notes(summary),
+        maps=token_maps(
+            card, {pair["learner"]: f"{pair['condition']} only" for pair in summary.get("learners", ())}
+        ),
     )
 
 
@@ -52,7 +57,16 @@ def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
         for line in summary["baselines"]
         if line["kind"] == "partial" and line["direction"] == "at" and line["name"] != primary["name"]
     ]
-    return [first, *quiet]
+    return [first, *quiet, *(_said_of(pair) for pair in summary.get("learners", []))]
+
+
+def _said_of(pair: dict[str, Any]) -> str:
+    full, part = pair["psc"], pair["ssc"]
+    return (
+        f"{display_text(pair['learner'], 60)}, trained on {numbers.count(pair['train_examples'])} examples "
+        f"({pair['scheme']}), is right on {numbers.percent(full['accuracy'])} with the full input and on "
+        f"{numbers.percent(part['accuracy'])} with the {pair['condition']} alone."
+    )
 
 
 def _figures(
@@ -85,7 +99,7 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     notes = [f"Scored by {summary['scheme']}, seen examples never guessed."]
     if summary["folds"]["note"]:
         notes.append(summary["folds"]["note"])
-    return notes
+    return [*notes, *summary.get("learner_notes", [])]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
@@ -141,6 +155,44 @@ def _drawn(name: str, *arguments: Any) -> Callable[[], Any]:
         return getattr(charts, name)(*arguments)
 
     return draw
+
+
+def _learners(summary: dict[str, Any]) -> list[TableView]:
+    """Return the trained models with the full and with partial input, if any were asked for."""
+    pairs = summary.get("learners", [])
+    if not pairs:
+        return []
+    columns = [
+        Column("Learner"),
+        Column("PSC", "percent", "right answers with the full input"),
+        Column("SSC", "percent", "right answers with partial input"),
+        Column("from", "percent", "lower end of the SSC's 95 % interval", brief=False),
+        Column("to", "percent", "upper end of the SSC's 95 % interval", brief=False),
+        Column("Chance", "percent", brief=False),
+        Column("Δ_maj", "percent", "SSC minus chance"),
+        Column("%R", "percent", "SSC divided by PSC"),
+        Column("NBA", "percent", "examples to which both give the same answer"),
+        Column("NBR", "percent", "both right / agreements (the paper's equation 8)"),
+        Column("TRA", "decimal", "cosine of the two saliency maps, on average"),
+        Column(
+            "NBR released", "percent", "both right / PSC right (what the paper's table holds)", brief=False
+        ),
+        Column("p", "probability", "exact test of the SSC against chance, two-sided", brief=False),
+        Column("Examples", "count"),
+    ]
+    rows = [
+        (
+            pair["learner"], pair["psc"]["accuracy"], pair["ssc"]["accuracy"], pair["ssc"]["low"],
+            pair["ssc"]["high"], pair["chance"], pair["delta_maj"], pair["percent_r"], pair["nba"], pair["nbr"],
+            pair["tra"], pair["nbr_released"], pair["ssc"]["p_value"], pair["n"],
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return [
+        TableView(
+            "Trained learners", columns, rows, len(rows), "tables/learner_answers.parquet", everywhere=True
+        )
+    ]
 
 
 def _battery(card: Card) -> TableView:

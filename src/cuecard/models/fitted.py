@@ -1,0 +1,196 @@
+"""What a model trained on some examples says of others: probabilities per answer, kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard._version import __version__
+from cuecard.data import Instances
+from cuecard.errors import InputError
+from cuecard.models.answer_cache import content_key
+from cuecard.models.array_cache import cached_arrays
+from cuecard.models.recipe import Recipe
+from cuecard.models.saliency import SaliencyMaps, TokenTexts, saliency, token_texts
+from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
+from cuecard.models.vector_cache import cache_folder
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a trained model said: probabilities of every part, and saliency maps where they were asked for.
+
+    `tokens` are those that the maps are about, of premise and hypothesis.
+    """
+
+    probabilities: list[Floats]
+    maps: SaliencyMaps | None = None
+    tokens: TokenTexts | None = None
+
+
+def fitted_probabilities(
+    recipe: Recipe,
+    train: Instances,
+    scored: Sequence[Instances],
+    *,
+    weights: npt.ArrayLike | None = None,
+    watch: Watch | None = None,
+    cache: bool = True,
+) -> list[Floats]:
+    """Return for every part of `scored` a row per example and a column per answer, as `answer_probabilities`.
+
+    The same model, parameters, examples and weights are trained once: what came out is kept in the cache folder
+    (see `cache_folder`), and a run that was stopped goes on from its last checkpoint.
+
+    Args:
+        recipe: what to train.
+        train: the examples to learn from.
+        scored: the parts to predict.
+        weights: how much each train row counts.
+        watch: called with the progress.
+        cache: whether to look into the cache folder and to keep anything there.
+    """
+    return fitted(recipe, train, scored, weights=weights, watch=watch, cache=cache).probabilities
+
+
+def fitted(
+    recipe: Recipe,
+    train: Instances,
+    scored: Sequence[Instances],
+    *,
+    weights: npt.ArrayLike | None = None,
+    watch: Watch | None = None,
+    maps_of: Instances | None = None,
+    cache: bool = True,
+) -> Fitted:
+    """Return the same as `fitted_probabilities`, and the saliency maps of `maps_of` if the model can give them."""
+    check_condition(train, recipe.condition)
+    check_labels_seen(train, scored)
+    mapped = maps_of if maps_of is not None and hasattr(MODELS.get(recipe.model), "saliency") else None
+    key = fit_key(recipe, train, weights, scored if mapped is None else [*scored, mapped])
+
+    def make() -> list[Floats]:
+        checkpoint = _usable(cache_folder() / "fitted" / f"{key}.checkpoint") if cache else None
+        model = recipe.new().fit(
+            train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
+        )
+        found = [answer_probabilities(model, part) for part in scored]
+        if mapped is not None:
+            maps = saliency(model, mapped)
+            lengths = (maps.premise_lengths, maps.hypothesis_lengths)
+            found += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
+            found += [_as_numbers(texts) for texts in token_texts(model, mapped)]
+        if checkpoint is not None:
+            shutil.rmtree(checkpoint, ignore_errors=True)
+        return found
+
+    sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 6)
+    arrays = cached_arrays("fitted", key, sizes, make) if cache else make()
+    if mapped is None:
+        return Fitted(arrays)
+    premise, hypothesis, *rest = arrays[len(scored) :]
+    ends = (end.astype(np.int64) for end in rest[:2])
+    tokens = _as_texts(rest[2]), _as_texts(rest[3])
+    return Fitted(arrays[: len(scored)], SaliencyMaps(premise, hypothesis, *ends), tokens)
+
+
+def fit_key(
+    recipe: Recipe, train: Instances, weights: npt.ArrayLike | None, scored: Sequence[Instances] = ()
+) -> str:
+    """Return a hash of everything that predictions depend on."""
+    return content_key(
+        {
+            **recipe.contents,
+            "train": train.fingerprint,
+            "labels": list(train.labels),
+            "weights": weights_digest(weights),
+            "scored": [part.fingerprint for part in scored],
+            "version": __version__,
+        }
+    )
+
+
+def weights_digest(weights: npt.ArrayLike | None) -> str:
+    """Return a hash of weights, empty where all count the same."""
+    if weights is None:
+        return ""
+    values = np.ascontiguousarray(np.asarray(weights, dtype="<f8"))
+    return hashlib.blake2b(values.data, digest_size=8).hexdigest()
+
+
+def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
+    """Raise if examples to be scored have a label that no train example has: no model could ever name it."""
+    if train.grouped:
+        return
+    seen = train.table["label"].cast(pl.String).unique()
+    for part in scored:
+        counts = part.table.filter(~pl.col("label").cast(pl.String).is_in(seen.implode()))["label"]
+        if len(counts):
+            label = counts.cast(pl.String).value_counts(sort=True)
+            name, n = label.row(0)
+            split = ", ".join(part.splits)
+            raise InputError(
+                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no train example has, so it "
+                f"cannot be learned; leave it out by naming the others with --labels, or give train rows that have it."
+            )
+
+
+def answer_probabilities(model: TextModel, part: Instances) -> Floats:
+    """Return a row per example and a column per answer: labels in the data's order, or positions of choices.
+
+    A label that the model was not trained on has probability 0, as has a choice that a question does not have.
+    """
+    given = np.asarray(model.predict_proba(part), dtype=np.float64)
+    if part.grouped:
+        if given.shape != (len(part),):
+            raise InputError(_shape_error(model, given, f"{len(part):,} numbers, one per choice"))
+        sizes = np.bincount(part.example_codes, minlength=part.n_examples)
+        matrix = np.zeros((len(sizes), int(sizes.max(initial=0))))
+        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = given
+        return matrix
+    if given.shape != (len(part), len(model.labels_)):
+        raise InputError(_shape_error(model, given, f"{len(part):,} × {len(model.labels_)}"))
+    columns = {label: i for i, label in enumerate(model.labels_)}
+    matrix = np.zeros((len(part), len(part.labels)))
+    for i, label in enumerate(part.labels):
+        if label in columns:
+            matrix[:, i] = given[:, columns[label]]
+    return matrix
+
+
+def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
+    return f"predict_proba of the model {model.name!r} gave an array of shape {given.shape}; expected {expected}."
+
+
+def _as_numbers(texts: list[list[str]]) -> Floats:
+    """Return the tokens of every row as the bytes of their JSON, zeros at the end: the cache holds numbers only."""
+    rows = [np.frombuffer(json.dumps(tokens).encode(), np.uint8) for tokens in texts]
+    table = np.zeros((len(rows), max((len(row) for row in rows), default=0)))
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return table
+
+
+def _as_texts(table: Floats) -> list[list[str]]:
+    """Return the tokens that `_as_numbers` took."""
+    rows = (row[row > 0].astype(np.uint8).tobytes() for row in table)
+    return [[str(token) for token in json.loads(row)] for row in rows]
+
+
+def _usable(folder: Path) -> Path | None:
+    """Return the folder if it can be written to: a cache that cannot be used is no error."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder

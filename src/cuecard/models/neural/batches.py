@@ -1,0 +1,107 @@
+"""Which examples share a batch: those of about one length, so that next to nothing is spent on padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.models.examples import Examples
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: What a model's `forward` takes: named tensors, or lists of them.
+Batch = dict[str, Any]
+
+#: Examples are sorted by length within pools of so many batches: larger wastes less, smaller mixes better.
+POOL = 100
+
+
+class Rows(Protocol):
+    """Texts as a model reads them, ready to be put into batches."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Rows × sequences: how long each sequence of a row is, the one that costs most first."""
+        ...
+
+    def collate(self, rows: Ints) -> Batch:
+        """Return some rows as tensors, padded to the longest of them.
+
+        The entry "segments" is a list with one rows × places tensor per sequence that `embedded` returns: 1
+        where a place holds a token of the premise, 2 of the hypothesis, 0 for marks and padding.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Examples among the rows of a set: to learn from, to stop early on, or all."""
+
+    rows: Rows
+    numbers: Ints
+    examples: Examples
+
+    @classmethod
+    def whole(cls, rows: Rows, examples: Examples) -> Part:
+        """Return all examples of a set."""
+        return cls(rows, np.arange(examples.starts[-1]), examples)
+
+    def take(self, chosen: Ints) -> Part:
+        """Return some of the examples, their weights 1 on average again; all 1 where none of them counts."""
+        own = self.examples
+        sizes = own.starts[chosen + 1] - own.starts[chosen]
+        weights = own.weights[chosen]
+        examples = Examples(
+            labels=own.labels,
+            starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            gold=own.gold[chosen],
+            weights=weights / weights.mean() if weights.any() else np.ones(len(chosen)),
+            grouped=own.grouped,
+        )
+        return Part(self.rows, self.numbers[own.rows(chosen)], examples)
+
+    def lengths(self) -> Ints:
+        """Examples × sequences: the longest of each example's rows."""
+        found = self.rows.lengths[self.numbers]
+        if not self.examples.grouped or not len(found):
+            return found
+        return np.asarray(np.maximum.reduceat(found, self.examples.starts[:-1], axis=0))
+
+
+def held_out_examples(n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Return which of n examples are kept apart to stop early on: a seeded part that leaves at least two."""
+    held = np.zeros(n, dtype=np.bool_)
+    count = min(round(share * n), max(n - 2, 0))
+    held[np.random.default_rng([seed, 1]).permutation(n)[:count]] = True
+    return held
+
+
+def epoch_batches(
+    lengths: Ints, batch_size: int, *, seed: int, epoch: int, chances: Floats | None = None
+) -> list[Ints]:
+    """Return the examples of every batch of an epoch, a function of seed and epoch alone.
+
+    With `chances`, as many examples as there are are drawn with replacement, in proportion to them; otherwise
+    every example comes once.
+    """
+    n = len(lengths)
+    generator = np.random.default_rng([seed, 2, epoch])
+    if chances is None:
+        order = generator.permutation(n)
+    else:
+        order = generator.choice(n, size=n, replace=True, p=chances / chances.sum())
+    batches: list[Ints] = []
+    for start in range(0, n, POOL * batch_size):
+        pool = order[start : start + POOL * batch_size]
+        pool = pool[by_length(lengths[pool])]
+        batches += np.split(pool, range(batch_size, len(pool), batch_size))
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def by_length(lengths: Ints) -> Ints:
+    """Return an order in which neighbours are of about one length, in the first sequence above all."""
+    return np.lexsort(lengths.T[::-1])

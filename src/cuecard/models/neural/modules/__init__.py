@@ -1,0 +1,1 @@
+"""Torch modules; importing any of them imports torch."""

@@ -1,0 +1,74 @@
+"""Words as numbers: those seen in training have one each, all others share one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.errors import InputError
+from cuecard.models.saved import read_json, write_json
+from cuecard.text import Tokens, guess_language, suggested_tokeniser, tokenise
+
+FILE = "vocabulary.json"
+
+#: Numbers that are no words: filling at the end of short texts, unknown words, the border between two texts
+#: (which also stands for a text of no words).
+PADDING, UNKNOWN, MARK = 0, 1, 2
+FIRST_WORD = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words a model knows, the most frequent first, and the tokeniser that finds them."""
+
+    tokeniser: str
+    words: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return FIRST_WORD + len(self.words)
+
+    @classmethod
+    def learn(cls, texts: pl.Series, *, tokeniser: str | None, min_count: int) -> Vocabulary:
+        """Return the words that occur at least `min_count` times; the tokeniser suits the language by default."""
+        tokeniser = tokeniser or suggested_tokeniser(guess_language(texts))
+        tokens = tokenise(texts, tokeniser)
+        counted = pl.DataFrame(
+            {"word": tokens.vocabulary, "count": np.bincount(tokens.ids, minlength=tokens.n_types)}
+        )
+        frequent = counted.filter(pl.col("count") >= min_count).sort(
+            "count", "word", descending=[True, False]
+        )
+        return cls(tokeniser, tuple(frequent["word"].to_list()))
+
+    def read(self, texts: pl.Series) -> Tokens:
+        """Return the numbers of the words of every text."""
+        tokens = tokenise(texts, self.tokeniser)
+        numbers = np.array(
+            [self._numbers.get(word, UNKNOWN) for word in tokens.vocabulary.to_list()], dtype=np.int32
+        )
+        return Tokens(numbers[tokens.ids], tokens.offsets, self._names)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: FIRST_WORD + i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def _names(self) -> pl.Series:
+        return pl.Series(["", "[unknown]", "[mark]", *self.words], dtype=pl.String)
+
+    def save(self, folder: Path) -> None:
+        """Write the vocabulary as JSON."""
+        write_json(folder / FILE, {"tokeniser": self.tokeniser, "words": list(self.words)})
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """Return the vocabulary that `save` wrote."""
+        found = read_json(folder / FILE)
+        try:
+            return cls(found["tokeniser"], tuple(found["words"]))
+        except (KeyError, TypeError):
+            raise InputError(f"{folder / FILE} is no vocabulary: it lacks 'tokeniser' or 'words'.") from None

@@ -1,0 +1,234 @@
+"""Stochastic gradient descent over bags of features: epochs, early stopping, dynamics, resuming."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.errors import UsageError
+from cuecard.models.dynamics import Dynamics
+from cuecard.models.examples import Examples, accuracy, answers, gold_probabilities
+from cuecard.models.linear import softmax_rows, softmax_within
+from cuecard.models.ngram_models import _kernels
+from cuecard.models.ngram_models.run_state import RunState
+from cuecard.models.text_model import Step, Watch
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
+Vectors = tuple[Singles, Singles, Singles]
+
+#: Progress is reported so many times per epoch.
+REPORTS = 20
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """How an epoch went; the validation figures are None where nothing was held out."""
+
+    number: int
+    loss: float
+    seconds: float
+    validation_accuracy: float | None = None
+    validation_loss: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Sparse rows in the types the loops are compiled for, with the examples they belong to."""
+
+    features: sparse.csr_matrix
+    examples: Examples
+
+    @cached_property
+    def arrays(self) -> tuple[Longs, npt.NDArray[np.int32], Singles]:
+        """The rows as the loops take them."""
+        return loop_arrays(self.features)
+
+    def part(self, chosen: Longs) -> Bags:
+        """Return some of the examples, which count alike where none of them has a weight."""
+        own = self.examples
+        sizes = own.starts[chosen + 1] - own.starts[chosen]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        weights = own.weights[chosen] if own.weights[chosen].any() else np.ones(len(chosen))
+        examples = Examples(own.labels, starts, own.gold[chosen], weights, own.grouped)
+        return Bags(self.features[own.rows(chosen)], examples)
+
+
+class Descent:
+    """A run: what is learned, from what, and how far it is."""
+
+    def __init__(
+        self,
+        bags: Bags,
+        learned: Longs,
+        *,
+        outputs: int,
+        dimensions: int,
+        epochs: int,
+        learning_rate: float,
+        patience: int,
+        sampled: bool,
+        seed: int,
+    ) -> None:
+        """Prepare a run on the examples `learned`, drawn by their weights where `sampled`."""
+        self.bags, self.examples, self.learned = bags, bags.examples, learned
+        self.epochs, self.learning_rate, self.patience = epochs, learning_rate, patience
+        self.sampled, self.seed = sampled, seed
+        first = (
+            np.random.default_rng([seed, 0]).uniform(-1, 1, (bags.features.shape[1], dimensions)) / dimensions
+        )
+        vectors = first.astype(np.float32)
+        self.now: Vectors = (
+            vectors,
+            np.zeros((outputs, dimensions), np.float32),
+            np.zeros(outputs, np.float32),
+        )
+        self.best: Vectors = self.now
+        self.history: list[Epoch] = []
+        self._gold: list[Singles] = []
+        self._correct: list[npt.NDArray[np.bool_]] = []
+        given = self.examples.weights
+        # Where the whole weight fell to examples that are held out, the others count alike.
+        self._weights = given / given[learned].mean() if given[learned].any() else np.ones(len(given))
+        self._factors = np.ones(len(given), np.float32) if sampled else self._weights.astype(np.float32)
+
+    def run(self, judged: Bags | None, *, record: bool, state: RunState | None, watch: Watch | None) -> None:
+        """Learn to the end, from where the state on disk is; `best` is then what to keep."""
+        if state is not None:
+            self._restore(state)
+        while len(self.history) < self.epochs and not self._no_longer_better:
+            began = time.perf_counter()
+            loss = self._epoch(watch)
+            found = (None, None) if judged is None else self._judge(judged)
+            self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *found))
+            if judged is None or self._best_epoch == len(self.history):
+                self.best = tuple(array.copy() for array in self.now)  # type: ignore[assignment]
+            if record:
+                self._record()
+            if state is not None:
+                self._keep(state)
+        if watch is not None:
+            self._report(
+                watch, len(self.history), len(self.history) * len(self.learned), self.history[-1].loss
+            )
+
+    @property
+    def _best_epoch(self) -> int:
+        """The number of the epoch of the highest validation accuracy, the lowest loss among equals."""
+        best = min(
+            self.history, key=lambda e: (-(e.validation_accuracy or 0), e.validation_loss or 0, e.number)
+        )
+        return best.number
+
+    @property
+    def _no_longer_better(self) -> bool:
+        if not self.history or self.history[-1].validation_accuracy is None:
+            return False
+        return len(self.history) - self._best_epoch >= self.patience
+
+    def dynamics(self, held_out: npt.NDArray[np.bool_]) -> Dynamics:
+        """Return what was recorded after every epoch."""
+        return Dynamics(np.array(self._gold), np.array(self._correct), held_out)
+
+    def _order(self) -> Longs:
+        """Return the examples of the epoch under way, a function of seed and epoch alone."""
+        generator = np.random.default_rng([self.seed, 2, len(self.history)])
+        if not self.sampled:
+            return self.learned[generator.permutation(len(self.learned))]
+        chances = self._weights[self.learned]
+        drawn = generator.choice(len(self.learned), size=len(self.learned), p=chances / chances.sum())
+        return self.learned[drawn]
+
+    def _epoch(self, watch: Watch | None) -> float:
+        """Learn from every example once; return the mean loss."""
+        order, total = self._order(), self.epochs * len(self.learned)
+        decay, loss = self.learning_rate / total, 0.0
+        done = len(self.history) * len(self.learned)
+        for part in _parts(order, REPORTS if watch is not None else 1):
+            loss += self._learn(part, self.learning_rate - decay * done, decay)
+            done += len(part)
+            if not math.isfinite(loss):
+                raise UsageError(
+                    f"The loss is no longer a number in epoch {len(self.history) + 1}: "
+                    f"try a smaller learning_rate than {self.learning_rate:g}."
+                )
+            if watch is not None:
+                so_far = done - len(self.history) * len(self.learned)
+                self._report(watch, len(self.history) + 1, done, loss / so_far)
+        return loss / len(order)
+
+    def _learn(self, order: Longs, rate: float, decay: float) -> float:
+        examples, (vectors, output, bias) = self.examples, self.now
+        common = (examples.gold, self._factors, order, rate, decay, vectors, output)
+        if examples.grouped:
+            return float(_kernels.learn_choices(*self.bags.arrays, examples.starts, *common))
+        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias))
+
+    def _probabilities(self, bags: Bags) -> Floats:
+        vectors, output, bias = self.now
+        margins = _kernels.averages(*bags.arrays, vectors).astype(np.float64) @ output.T.astype(np.float64)
+        if bags.examples.grouped:
+            return softmax_within(margins[:, 0], bags.examples.starts)
+        return softmax_rows(margins + bias)
+
+    def _judge(self, judged: Bags) -> tuple[float, float]:
+        """Return accuracy and mean loss on what is not learned from; unknown labels are wrong and have no loss."""
+        examples, chances = judged.examples, self._probabilities(judged)
+        gold = np.maximum(gold_probabilities(chances, examples), 1e-30)
+        weights = np.where(examples.gold >= 0, examples.weights, 0)
+        loss = float(-(weights * np.log(gold)).sum() / max(weights.sum(), 1e-300))
+        return accuracy(chances, examples), loss
+
+    def _record(self) -> None:
+        chances = self._probabilities(self.bags)
+        self._gold.append(gold_probabilities(chances, self.examples).astype(np.float32))
+        self._correct.append(answers(chances, self.examples) == self.examples.gold)
+
+    def _report(self, watch: Watch, epoch: int, done: int, loss: float) -> None:
+        last = self.history[-1].validation_accuracy if self.history else None
+        watch(Step(epoch, self.epochs, done, self.epochs * len(self.learned), loss, last))
+
+    def _keep(self, state: RunState) -> None:
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for name, vectors in (("now", self.now), ("best", self.best)):
+            arrays |= {f"{name}.{i}": array for i, array in enumerate(vectors)}
+        if self._gold:
+            arrays |= {
+                "dynamics.probability": np.array(self._gold),
+                "dynamics.correct": np.array(self._correct),
+            }
+        state.write(arrays, [asdict(epoch) for epoch in self.history])
+
+    def _restore(self, state: RunState) -> None:
+        found = state.read()
+        if found is None:
+            return
+        arrays, history = found
+        self.history = [Epoch(**epoch) for epoch in history]
+        self.now = arrays["now.0"], arrays["now.1"], arrays["now.2"]
+        self.best = arrays["best.0"], arrays["best.1"], arrays["best.2"]
+        if "dynamics.probability" in arrays:
+            self._gold = list(arrays["dynamics.probability"])
+            self._correct = list(arrays["dynamics.correct"])
+
+
+def loop_arrays(features: sparse.csr_matrix) -> tuple[Longs, npt.NDArray[np.int32], Singles]:
+    """Return a matrix's arrays in the types the loops are compiled for."""
+    return (
+        features.indptr.astype(np.int64, copy=False),
+        features.indices.astype(np.int32, copy=False),
+        features.data.astype(np.float32, copy=False),
+    )
+
+
+def _parts(order: Longs, n: int) -> Iterator[Longs]:
+    return (part for part in np.array_split(order, n) if len(part))

@@ -1,0 +1,163 @@
+"""Averaged vectors of hashed word n-grams under a softmax (Joulin et al. 2017), trained by a compiled loop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.models.examples import Examples, examples_of, training_examples
+from cuecard.models.input_features import InputRows, State
+from cuecard.models.neural.batches import held_out_examples
+from cuecard.models.ngram_models import _kernels
+from cuecard.models.ngram_models.descent import Bags, Descent, Epoch, loop_arrays
+from cuecard.models.ngram_models.model import Floats, NGramModel
+from cuecard.models.ngram_models.run_state import RunState
+from cuecard.models.text_model import MODELS, Condition, Watch, Weighting
+
+#: Where the number of epochs is not given, about so many examples are visited, within these bounds.
+VISITS = 500_000
+FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
+
+
+@MODELS.register("fasttext")
+@dataclass
+class FastText(NGramModel):
+    """One vector per feature, averaged over the features of a row, and a softmax over labels or choices.
+
+    Features are those of the linear model: n-grams of the hypothesis, words of the premise, words of the
+    hypothesis with whether the premise has them, lengths and overlap. Each kind is averaged by itself, words
+    weighted by inverse document frequency. One thread, one example at a time, a learning rate that falls to 0:
+    the same seed gives the same model, and a run that was stopped ends as one that was not.
+
+    Args:
+        dimensions: length of the vectors.
+        epochs: passes over the data; by default about 500,000 visits to examples, in 5 to 50 passes.
+        learning_rate: of the first step; it falls to 0 linearly.
+        patience: epochs in a row without a better validation accuracy (equal accuracy: lower loss) to stop after.
+        held_out: share of the training examples kept apart to stop early on where no validation set is given.
+        weighting: whether weights multiply the "loss" or are chances of a "sampler" that draws with replacement.
+    """
+
+    name: ClassVar[str] = "fasttext"
+
+    dimensions: int = 16
+    epochs: int | None = None
+    learning_rate: float = 0.1
+    patience: int = 3
+    held_out: float = 0.1
+    weighting: Weighting = "loss"
+
+    history_: tuple[Epoch, ...] = field(default=(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        for parameter in ("dimensions", "epochs", "patience", "ngrams"):
+            value = getattr(self, parameter)
+            if value is not None and value < 1:
+                raise UsageError(f"{parameter} must be at least 1, not {value}.")
+        if not self.learning_rate > 0:
+            raise UsageError(f"learning_rate must be greater than 0, not {self.learning_rate}.")
+        if not 0 <= self.held_out < 1:
+            raise UsageError(f"held_out must be at least 0 and below 1, not {self.held_out}.")
+        if self.weighting not in get_args(Weighting):
+            raise UsageError(f"weighting must be 'loss' or 'sampler', not {self.weighting!r}.")
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        condition: Condition = "full",
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
+        examples = training_examples(data, weights)
+        whole = Bags(self.features(self.learn_reading(data, condition)), examples)
+        judged, held = self._validation(validation, whole, examples)
+        learned = np.flatnonzero(~held)
+        epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), FEWEST_EPOCHS), MOST_EPOCHS)
+        state = None
+        if checkpoint is not None:
+            state = RunState.of(Path(checkpoint), self, data, examples, validation, dynamics=dynamics)
+        run = Descent(
+            whole,
+            learned,
+            outputs=1 if examples.grouped else len(examples.labels),
+            dimensions=self.dimensions,
+            epochs=epochs,
+            learning_rate=self.learning_rate,
+            patience=self.patience,
+            sampled=self.weighting == "sampler",
+            seed=self.seed,
+        )
+        run.run(judged, record=dynamics, state=state, watch=watch)
+        self.vectors_, self.output_, self.bias_ = run.best
+        self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if dynamics else None
+        self.labels_ = examples.labels
+        return self
+
+    def embed(self, data: Instances) -> Floats:
+        """Return one vector per row: the average, which enters the softmax."""
+        return self._averages(self.features(self.read(data))).astype(np.float64)
+
+    def margins(self, features: sparse.csr_matrix) -> Floats:
+        """Return rows × labels, or for data whose rows compete one number per row."""
+        margins = self._averages(features).astype(np.float64) @ self.output_.T.astype(np.float64)
+        return margins[:, 0] if self.grouped else margins + self.bias_
+
+    def gains(self) -> Floats:
+        """Return the products of the features' vectors and the labels'."""
+        return self.vectors_.astype(np.float64) @ self.output_.T.astype(np.float64)
+
+    def arrays(self) -> State:
+        """Return all vectors."""
+        return {"vectors": self.vectors_, "output": self.output_, "bias": self.bias_}
+
+    def take(self, arrays: State) -> None:
+        """Take all vectors."""
+        self.vectors_, self.output_, self.bias_ = arrays["vectors"], arrays["output"], arrays["bias"]
+
+    def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
+        """Return every kind of features of the rows, words as shares of an average."""
+        return [
+            _averaged(block, share) if name.endswith("words") else block
+            for block, (name, (_, share)) in zip(super().blocks(rows), self.recipe().items(), strict=True)
+        ]
+
+    def _averages(self, features: sparse.csr_matrix) -> npt.NDArray[np.float32]:
+        hidden: npt.NDArray[np.float32] = _kernels.averages(*loop_arrays(features), self.vectors_)
+        return hidden
+
+    def _validation(
+        self, validation: Instances | None, whole: Bags, examples: Examples
+    ) -> tuple[Bags | None, npt.NDArray[np.bool_]]:
+        """Return what to stop early on, and which training examples are not learned from."""
+        if validation is None:
+            held = held_out_examples(len(examples), self.held_out, self.seed)
+            return (whole.part(np.flatnonzero(held)) if held.any() else None), held
+        if len(validation) == 0:
+            raise InputError("The validation set has no rows: leave it out, or give one that has some.")
+        if validation.grouped != examples.grouped:
+            raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
+        self.labels_ = examples.labels
+        judged = Bags(self.features(self.read(validation)), examples_of(validation, examples.labels))
+        return judged, np.zeros(len(examples), np.bool_)
+
+
+def _averaged(block: sparse.csr_matrix, share: float) -> sparse.csr_matrix:
+    """Return rows of values that sum to the share; a row of nothing stays so."""
+    block = sparse.csr_matrix(block, copy=True)
+    totals = np.asarray(block.sum(axis=1)).ravel()
+    block.data *= np.repeat(share / np.maximum(totals, 1e-300), np.diff(block.indptr))
+    return block

@@ -1,0 +1,107 @@
+"""The partial-input audit's learner as a model of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.data import Instances
+from cuecard.models.dynamics import Dynamics
+from cuecard.models.examples import answers, gold_probabilities, training_examples
+from cuecard.models.input_features import State
+from cuecard.models.linear import LinearModel
+from cuecard.models.ngram_models.model import Floats, NGramModel
+from cuecard.models.text_model import MODELS, Condition, Step, Watch
+
+
+@MODELS.register("linear")
+@dataclass
+class LinearText(NGramModel):
+    """Multinomial logistic regression on word n-grams, shared words and lengths.
+
+    Its loss has one minimum, found up to `tolerance` in seconds: nothing is held out to stop early on, and a
+    run that was stopped is simply run again.
+
+    Args:
+        strength: inverse of the penalty, scikit-learn's C.
+        tolerance: duality gap per example to stop at.
+        epochs: passes over the data after which to stop anyway.
+    """
+
+    name: ClassVar[str] = "linear"
+
+    strength: float = 1.0
+    tolerance: float = 1e-4
+    epochs: int = 60
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        condition: Condition = "full",
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from every row of `data`; `validation` and `checkpoint` are not needed and not looked at."""
+        examples = training_examples(data, weights)
+        rows = self.learn_reading(data, condition)
+        features = self.features(rows)
+        self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
+        gold: list[npt.NDArray[np.float32]] = []
+        correct: list[npt.NDArray[np.bool_]] = []
+
+        def each_epoch() -> None:
+            if dynamics:
+                chances = self.probabilities(features, rows.first_row)
+                gold.append(gold_probabilities(chances, examples).astype(np.float32))
+                correct.append(answers(chances, examples) == examples.gold)
+            if watch is not None:
+                done = self.linear_.epochs_
+                watch(Step(done, self.epochs, done, self.epochs, self.linear_.gap_))
+
+        y, groups = examples.gold, None
+        if examples.grouped:
+            y, groups = np.zeros(len(data), np.int64), data.example_codes
+            y[examples.starts[:-1] + examples.gold] = 1
+        row_weights = np.repeat(examples.weights, np.diff(examples.starts))
+        self.linear_.fit(features, y, sample_weight=row_weights, groups=groups, each_epoch=each_epoch)
+        nothing = np.zeros(len(examples), np.bool_)
+        self.dynamics_ = Dynamics(np.array(gold), np.array(correct), nothing) if dynamics else None
+        self.labels_ = examples.labels
+        return self
+
+    def embed(self, data: Instances) -> Floats:
+        """Return what every kind of features adds to every label's margin: kinds × labels columns.
+
+        The features themselves, which enter the last layer, would be a column for every n-gram of the train data.
+        """
+        parts, first, gains = [], 0, self.gains()
+        for block in self.blocks(self.read(data)):
+            parts.append(np.asarray(block @ gains[first : first + block.shape[1]]))
+            first += block.shape[1]
+        return np.column_stack(parts)
+
+    def margins(self, features: sparse.csr_matrix) -> Floats:
+        """Return rows × labels, or for data whose rows compete one number per row."""
+        return self.linear_.decision_function(features)
+
+    def gains(self) -> Floats:
+        """Return the weights of the features."""
+        return self.linear_.coef_.reshape(len(self.linear_.coef_), -1)
+
+    def arrays(self) -> State:
+        """Return weights and intercept."""
+        return {"coef": self.linear_.coef_, "intercept": self.linear_.intercept_}
+
+    def take(self, arrays: State) -> None:
+        """Take weights and intercept."""
+        self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
+        self.linear_.coef_, self.linear_.intercept_ = arrays["coef"], arrays["intercept"]

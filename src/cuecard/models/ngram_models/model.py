@@ -1,0 +1,192 @@
+"""What the models of word n-grams share: reading texts as features, predicting, saving and loading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.data import GROUPED_TASKS, Instances, Task
+from cuecard.errors import InputError, UsageError
+from cuecard.models.dynamics import Dynamics
+from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
+from cuecard.models.linear import first_rows, softmax_rows, softmax_within
+from cuecard.models.saliency import SaliencyMaps, TokenTexts
+from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json
+from cuecard.models.tensor_file import read_arrays, write_arrays
+from cuecard.models.text_model import Condition, check_condition, visible
+from cuecard.text import Encoded, encode
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass
+class NGramModel:
+    """A model whose margins are sums over features: a subclass learns what each feature adds to them.
+
+    Words are known by hashes of their letters, so that texts unseen in training have the same features; those
+    that train did not have twice are left out.
+
+    Args:
+        ngrams: longest n-gram, in words.
+        tokens: tokenisation; what suits the language by default.
+        seed: of everything that is drawn.
+    """
+
+    ngrams: int = 2
+    tokens: str | None = None
+    seed: int = 0
+
+    labels_: tuple[str, ...] = field(default=(), init=False, repr=False)
+    task_: Task = field(default="pair", init=False, repr=False)
+    condition_: Condition = field(default="full", init=False, repr=False)
+    dynamics_: Dynamics | None = field(default=None, init=False, repr=False)
+    #: Tokeniser and language, as they were found in training.
+    reading_: tuple[str, str] = field(default=("", ""), init=False, repr=False)
+    #: What every kind of features learned of the train rows.
+    states_: dict[str, State] = field(default_factory=dict, init=False, repr=False)
+
+    name: ClassVar[str]
+
+    # What a kind of model implements.
+
+    def margins(self, features: sparse.csr_matrix) -> Floats:
+        """Return rows × labels, or for data whose rows compete one number per row."""
+        raise NotImplementedError
+
+    def gains(self) -> Floats:
+        """Return what one unit of every feature adds to the margins: features × labels, or × 1."""
+        raise NotImplementedError
+
+    def arrays(self) -> State:
+        """Return what was learned, by name."""
+        raise NotImplementedError
+
+    def take(self, arrays: State) -> None:
+        """Take what `arrays` returned."""
+        raise NotImplementedError
+
+    # What the contract of text models asks for.
+
+    def predict_proba(self, data: Instances) -> Floats:
+        """Return rows × labels; for choice and preference data one number per row, which sum to 1 per example."""
+        rows = self.read(data)
+        return self.probabilities(self.features(rows), rows.first_row)
+
+    def saliency(self, data: Instances) -> SaliencyMaps:
+        """Return how much every word matters to the prediction of its row.
+
+        The input of these models is which features are present, so gradients are taken with respect to that: a
+        word's relevance is the norm over the features it is part of. (With respect to vectors that are averaged,
+        the gradient is the same for every word and would tell nothing.)
+        """
+        from cuecard.models.ngram_models.saliency import ngram_saliency
+
+        return ngram_saliency(self, data)
+
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the words of every row's premise and hypothesis that may be read."""
+        rows = self.read(data)
+        seen = visible(data, self.condition_)
+        premise, hypothesis = (
+            [[] if text is None else tokens.words(i) for i in range(len(tokens))]
+            for text, tokens in zip(seen, (rows.encoded.premise, rows.encoded.hypothesis), strict=True)
+        )
+        return premise, hypothesis
+
+    def save(self, folder: Path) -> None:
+        """Write the model to a folder: parameters as JSON, numbers as safetensors, nothing pickled."""
+        self._check_fitted()
+        folder = Path(folder)
+        states = {
+            f"{name}/{key}": value for name, state in self.states_.items() for key, value in state.items()
+        }
+        write_arrays(folder / WEIGHTS, {**states, **self.arrays()})
+        description = {
+            "model": self.name,
+            "parameters": self.parameters(),
+            "labels": list(self.labels_),
+            "task": self.task_,
+            "condition": self.condition_,
+            "reading": list(self.reading_),
+        }
+        write_json(folder / DESCRIPTION, description)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that `save` wrote."""
+        folder = Path(folder)
+        found = read_description(folder)
+        if found.get("model") != cls.name:
+            raise InputError(f"{folder} holds a model {found.get('model')!r}, not {cls.name!r}.")
+        arrays = read_arrays(safe_weights(folder))
+        try:
+            model = cls(**found["parameters"])
+            model.labels_, model.task_ = tuple(found["labels"]), found["task"]
+            model.condition_, model.reading_ = found["condition"], tuple(found["reading"])
+            for key in [key for key in arrays if "/" in key]:
+                name, entry = key.split("/")
+                model.states_.setdefault(name, {})[entry] = arrays.pop(key)
+            model.take(arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"The model in {folder} is damaged or of another version ({error}).") from None
+        return model
+
+    # What subclasses use.
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the rows of an example compete."""
+        return self.task_ in GROUPED_TASKS
+
+    def learn_reading(self, data: Instances, condition: Condition) -> InputRows:
+        """Learn from train texts how texts are read; return the train rows."""
+        check_condition(data, condition)
+        self.task_, self.condition_ = data.task, condition
+        encoded = encode(data, tokens=self.tokens)
+        self.reading_ = (encoded.tokeniser, encoded.language)
+        rows = InputRows(encoded, first_rows(data.example_codes))
+        self.states_ = {name: block.learn(rows, None) for name, (block, _) in self.recipe().items()}
+        return rows
+
+    def read(self, data: Instances) -> InputRows:
+        """Return rows of data as they are read in this model, or raise if it cannot read them."""
+        self._check_fitted()
+        if data.task != self.task_ and not (data.grouped and self.grouped):
+            raise UsageError(f"This model was fitted on {self.task_} data and cannot read {data.task} data.")
+        tokeniser, language = self.reading_
+        encoded: Encoded = encode(data, tokens=tokeniser, language=language)
+        return InputRows(encoded, first_rows(data.example_codes))
+
+    def recipe(self) -> Recipe:
+        """Return the kinds of features."""
+        return recipe(self.task_, self.condition_, ngrams=self.ngrams)
+
+    def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
+        """Return every kind of features of the rows, each with the share that it gets."""
+        return [
+            share * block.make(rows, self.states_.get(name, {}))
+            for name, (block, share) in self.recipe().items()
+        ]
+
+    def features(self, rows: InputRows) -> sparse.csr_matrix:
+        """Return all features of the rows."""
+        return joined(*self.blocks(rows))
+
+    def probabilities(self, features: sparse.csr_matrix, first_row: Longs) -> Floats:
+        """Return rows × labels, or each row's chance to be the right one of its example."""
+        margins = self.margins(features)
+        return softmax_within(margins, first_row) if self.grouped else softmax_rows(margins)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def _check_fitted(self) -> None:
+        if not self.labels_:
+            raise UsageError(f"The model {self.name!r} is not fitted: call fit or load first.")

@@ -1,0 +1,87 @@
+"""The state of a fasttext run on disk, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.models.examples import Examples
+from cuecard.models.saved import read_json, write_json
+from cuecard.models.tensor_file import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from cuecard.models.ngram_models.model import NGramModel
+
+Arrays = dict[str, npt.NDArray[Any]]
+History = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A folder for the state of one run.
+
+    `checkpoint.json` names the file of arrays that belongs to it and is replaced last, so that at any moment the
+    folder holds one whole state, the newest or the one before. `identity` is what the run is of; a state of
+    anything else is refused.
+    """
+
+    folder: Path
+    identity: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        model: NGramModel,
+        data: Instances,
+        examples: Examples,
+        validation: Instances | None,
+        *,
+        dynamics: bool,
+    ) -> RunState:
+        """Return the state of a run of a model on data."""
+        return cls(
+            folder,
+            {
+                "model": model.name,
+                "training data": data.fingerprint,
+                "weights": blake2b(examples.weights.tobytes(), digest_size=16).hexdigest(),
+                "condition": model.condition_,
+                "validation data": validation.fingerprint if validation is not None else None,
+                "dynamics": dynamics,
+                **model.parameters(),
+            },
+        )
+
+    def read(self) -> tuple[Arrays, History] | None:
+        """Return the arrays and the epochs of the run so far, or None if it has not begun."""
+        index = self.folder / "checkpoint.json"
+        if not index.is_file():
+            return None
+        found = read_json(index)
+        theirs = found.get("identity")
+        for key, ours in self.identity.items():
+            if not isinstance(theirs, dict) or theirs.get(key) != ours:
+                was = theirs.get(key) if isinstance(theirs, dict) else None
+                raise UsageError(
+                    f"The checkpoint in {self.folder} is of another run ({key} was {was}, now {ours}): "
+                    "name another folder, or delete it to train anew."
+                )
+        return read_arrays(self.folder / str(found["state"])), found["history"]
+
+    def write(self, arrays: Arrays, history: History) -> None:
+        """Write a state, then drop the one before."""
+        name = f"state-{len(history)}.safetensors"
+        write_arrays(self.folder / name, arrays)
+        write_json(
+            self.folder / "checkpoint.json", {"identity": self.identity, "state": name, "history": history}
+        )
+        for old in self.folder.glob("state-*.safetensors"):
+            if old.name != name:
+                old.unlink(missing_ok=True)

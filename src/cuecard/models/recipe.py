@@ -1,0 +1,132 @@
+"""What is to be trained: a model by name, its parameters, and what it may read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from cuecard.errors import UsageError
+from cuecard.models.text_model import CONDITIONS, MODELS, Condition, TextModel
+from cuecard.registry import unknown_name
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A registered model with the parameters that differ from its defaults, and the part of the input it reads."""
+
+    model: str
+    condition: Condition = "full"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check names and values at once, so that a typo costs no time."""
+        if self.condition not in CONDITIONS:
+            raise UsageError(f"Unknown condition {self.condition!r}; known: {', '.join(CONDITIONS)}.")
+        checked = checked_options(self.model, self.options)
+        object.__setattr__(self, "options", dict(sorted(checked.items())))
+
+    @property
+    def name(self) -> str:
+        """What to call it beside others: "bilstm", or "bilstm-hypothesis"."""
+        return self.model if self.condition == "full" else f"{self.model}-{self.condition}"
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """Everything that what it learns depends on, besides the data."""
+        return {
+            "model": self.model,
+            "parameters": all_parameters(self.new()),
+            "condition": self.condition,
+        }
+
+    def new(self) -> TextModel:
+        """Return the model, not yet fitted."""
+        model: TextModel = MODELS.get(self.model)(**self.options)
+        return model
+
+    def with_options(self, **options: Any) -> Recipe:
+        """Return the same recipe with other parameters; those that the model does not have are left out."""
+        known = parameter_names(self.model)
+        return Recipe(
+            self.model,
+            self.condition,
+            {**self.options, **{k: v for k, v in options.items() if k in known and v is not None}},
+        )
+
+
+def parameter_names(model: str) -> list[str]:
+    """Return the names of a registered model's parameters."""
+    return [f.name for f in fields(MODELS.get(model)) if f.init]
+
+
+def all_parameters(model: TextModel) -> dict[str, Any]:
+    """Return the parameters of a model as JSON can hold them."""
+    values = {f.name: getattr(model, f.name) for f in fields(model) if f.init}  # type: ignore[arg-type]
+    return {
+        name: value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+        for name, value in values.items()
+    }
+
+
+def checked_options(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters in the types that the model declares, or raise an error that names the right ones."""
+    kind = MODELS.get(model)
+    known = parameter_names(model)
+    hints = get_type_hints(kind)
+    checked = {}
+    for name, value in options.items():
+        if name not in known:
+            raise unknown_name(f"parameter of the model {model!r}", name, known)
+        given = None if isinstance(value, str) and value.lower() == "none" else value
+        try:
+            checked[name] = TypeAdapter(hints[name]).validate_python(given)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"]
+            raise UsageError(
+                f"The parameter {name!r} of the model {model!r} cannot be {value!r}: {said}."
+            ) from None
+    return checked
+
+
+def parse_settings(settings: Iterable[str]) -> list[tuple[str | None, str, str]]:
+    """Return (model or None, parameter, value) of texts such as "epochs=3" and "bilstm.epochs=3"."""
+    parsed = []
+    for text in settings:
+        path, equals, value = text.partition("=")
+        model, dot, name = path.strip().rpartition(".")
+        if not (equals and name and value.strip()):
+            raise UsageError(f"--set takes PARAMETER=VALUE, such as epochs=3, not {text!r}.")
+        parsed.append((model if dot else None, name, value.strip()))
+    return parsed
+
+
+def recipes(
+    models: Iterable[str], settings: Iterable[str] = (), *, condition: Condition = "full"
+) -> list[Recipe]:
+    """Return a recipe per model; a setting without a model goes to every one that has such a parameter.
+
+    A setting that no model has is an error, as is one for a model that is not trained.
+    """
+    names = list(dict.fromkeys(models))
+    parsed = parse_settings(settings)
+    for model, name, _ in parsed:
+        if model is not None and model not in names:
+            raise unknown_name("model in --set", model, names)
+        if model is None and not any(name in parameter_names(other) for other in names):
+            known = sorted({known for other in names for known in parameter_names(other)})
+            raise unknown_name("parameter", name, known)
+    return [
+        Recipe(
+            one,
+            condition,
+            {
+                name: value
+                for model, name, value in parsed
+                if model == one or (model is None and name in parameter_names(one))
+            },
+        )
+        for one in names
+    ]

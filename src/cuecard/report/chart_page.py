@@ -1,0 +1,79 @@
+"""A chart as a file of its own: a page that opens offline, or a picture."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from cuecard.errors import InputError, UsageError
+from cuecard.report.charts.drawing import themed
+from cuecard.report.inlined import chart_library, script_json, security_policy
+from cuecard.report.palette import LIGHT
+
+SUFFIXES = (".html", ".png", ".svg")
+_START = """
+const spec = JSON.parse(document.getElementById("chart-data").textContent);
+const actions = { export: { png: true, svg: true }, source: false, compiled: false, editor: false };
+window.vegaEmbed("#chart", spec, { mode: "vega-lite", ast: true, actions });
+"""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="CueCard">
+<title>{title} · CueCard</title>
+<style>body {{ margin: 1rem; background: {ground}; }}</style>
+</head>
+<body>
+<div id="chart"></div>
+<script type="application/json" id="chart-data">{spec}</script>
+{scripts}
+</body>
+</html>
+"""
+
+
+def check_chart_path(path: str | Path) -> Path:
+    """Return the path, or raise if its name does not tell a format that charts are written in."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
+    return path
+
+
+def write_chart(chart: Any, path: str | Path, *, title: str = "Charts") -> Path:
+    """Write a chart with its colours, whole or not at all, and return its path."""
+    path = check_chart_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, staged = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        try:
+            if path.suffix == ".html":
+                Path(staged).write_text(chart_page(chart, title), encoding="utf-8", errors="replace")
+            else:
+                themed(chart).save(staged)
+            os.chmod(staged, 0o644)
+            os.replace(staged, path)
+        finally:
+            Path(staged).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write there ({error.strerror}).") from None
+    return path
+
+
+def chart_page(chart: Any, title: str) -> str:
+    """Return a page with one chart that fetches nothing and that no text of a dataset can break out of."""
+    scripts = [chart_library(), _START]
+    return _PAGE.format(
+        policy=escape(security_policy(scripts), quote=True),
+        title=escape(title),
+        ground=LIGHT.surface,
+        spec=script_json(themed(chart).to_dict()),
+        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+    )

@@ -1,0 +1,119 @@
+"""Charts of the papers' experiments: p-values by weights, and accuracies of biased and debiased training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from cuecard.report import numbers
+from cuecard.report.charts.drawing import SHAPES, inline, percent_axis
+from cuecard.report.texts import display_text
+
+PLAIN, WITHIN = "over all", "within each label"
+AS_IT_STANDS, UNDER_WEIGHTS = "as it stands", "under leakage-neutral weights"
+
+
+def p_values(runs: pl.DataFrame, alpha: float) -> Any:
+    """Return −log10 p of every run by weights, a row of panels per model; left of the line nothing is shown."""
+    rows = [
+        {
+            "model": display_text(row["model"], 40),
+            "weights": row["weights"],
+            "test": name,
+            "evidence": -row[column],
+            "seed": row["seed"],
+            "p": numbers.probability(None, row[column]),
+            "accuracy": row["accuracy"],
+            "level": -float(np.log10(alpha)),
+        }
+        for row in runs.iter_rows(named=True)
+        for name, column in ((PLAIN, "log10_p"), (WITHIN, "log10_p_within_label"))
+    ]
+    order = list(dict.fromkeys(row["weights"] for row in rows))
+    base = alt.Chart().encode(
+        x=alt.X("evidence:Q", title="−log₁₀ p of the permutation test (farther right: relies more on words)"),
+        y=alt.Y("weights:N", sort=order, title=None),
+        tooltip=[
+            alt.Tooltip("model:N"),
+            alt.Tooltip("weights:N"),
+            alt.Tooltip("test:N", title="shuffled"),
+            alt.Tooltip("seed:Q"),
+            alt.Tooltip("p:N", title="p-value"),
+            alt.Tooltip("accuracy:Q", title="right answers", format=".1%"),
+        ],
+    )
+    points = base.mark_point(filled=True, size=80, opacity=0.8, aria=False).encode(
+        yOffset=alt.YOffset("test:N", sort=[PLAIN, WITHIN]),
+        color=alt.Color("test:N", scale=alt.Scale(domain=[PLAIN, WITHIN])),
+        shape=alt.Shape("test:N", scale=alt.Scale(domain=[PLAIN, WITHIN], range=list(SHAPES[:2]))),
+    )
+    level = alt.Chart().mark_rule(style="prior", aria=False).encode(x="level:Q")
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    panel = (points + level).properties(width=520, height=alt.Step(24))
+    return panel.facet(
+        data=inline(rows),
+        row=alt.Row(
+            "model:N", sort=models, title=None, header=alt.Header(labelOrient="top", labelAnchor="start")
+        ),
+    )
+
+
+def evaluations(table: pl.DataFrame) -> Any:
+    """Return the accuracy of every model as the test set stands and under weights, with 95 % intervals."""
+    rows = []
+    for row in table.iter_rows(named=True):
+        for name, prefix in ((AS_IT_STANDS, ""), (UNDER_WEIGHTS, "weighted_")):
+            rows.append(
+                {
+                    "model": display_text(row["model"], 40),
+                    "evaluated": name,
+                    "accuracy": row[f"{prefix}accuracy"],
+                    "low": row[f"{prefix}low"],
+                    "high": row[f"{prefix}high"],
+                }
+            )
+    return _dots(rows, "model", "evaluated", [AS_IT_STANDS, UNDER_WEIGHTS])
+
+
+def across_sets(table: pl.DataFrame) -> Any:
+    """Return the accuracy of biased and debiased training on every set, with 95 % intervals."""
+    seeds = table["seed"].n_unique()
+    rows = [
+        {
+            "dataset": display_text(row["dataset"], 40) + (f", seed {row['seed']}" if seeds > 1 else ""),
+            "training": f"{training} training",
+            "accuracy": row[f"{training}_accuracy"],
+            "low": row[f"{training}_low"],
+            "high": row[f"{training}_high"],
+        }
+        for row in table.iter_rows(named=True)
+        for training in ("biased", "debiased")
+    ]
+    return _dots(rows, "dataset", "training", ["biased training", "debiased training"])
+
+
+def _dots(rows: Sequence[Mapping[str, Any]], line: str, kind: str, kinds: Sequence[str]) -> Any:
+    order = list(dict.fromkeys(row[line] for row in rows))
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y(f"{line}:N", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
+        yOffset=alt.YOffset(f"{kind}:N", sort=list(kinds)),
+        color=alt.Color(f"{kind}:N", scale=alt.Scale(domain=list(kinds))),
+        tooltip=[
+            alt.Tooltip(f"{line}:N"),
+            alt.Tooltip(f"{kind}:N"),
+            alt.Tooltip("accuracy:Q", title="right answers", format=".1%"),
+            alt.Tooltip("low:Q", title="from", format=".1%"),
+            alt.Tooltip("high:Q", title="to", format=".1%"),
+        ],
+    )
+    x = alt.X("low:Q", axis=percent_axis("right answers, with 95 % interval"), scale=alt.Scale(zero=False))
+    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x, x2="high:Q")
+    points = base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(
+        x="accuracy:Q",
+        shape=alt.Shape(f"{kind}:N", scale=alt.Scale(domain=list(kinds), range=list(SHAPES[: len(kinds)]))),
+    )
+    return (lines + points).properties(width="container", height=alt.Step(24))

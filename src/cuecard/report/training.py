@@ -1,0 +1,77 @@
+"""A finished training run in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+
+#: Answers shown; all have their place in `metrics.json`.
+MOST_LABELS = 10
+
+
+def render_training(metrics: Mapping[str, Any], console: Console) -> None:
+    """Print what was trained and how good it is on every split."""
+    reads = {"full": "everything"}.get(metrics["condition"], f"the {metrics['condition']} only")
+    console.print(
+        Text(
+            f"{metrics['model']} trained on {metrics['train_examples']:,} examples of "
+            f"{display_text(metrics['data']['name'], 60)}, reading {reads}",
+            style="bold",
+        )
+    )
+    said = f"{metrics['seconds']['training']:.1f} s of training"
+    if metrics["weights"] is not None:
+        kept = numbers.percent(metrics["weights"]["effective_share"])
+        said += f", weighted (effective sample size {kept} of the examples)"
+    console.print(Text(said, style="dim"))
+    console.print(_splits(metrics["splits"]))
+    console.print(_answers(*list(metrics["splits"].items())[-1]))
+
+
+def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = _headed("Split", "Examples", "Right", "95 % interval", "Chance", "Log loss", "Calib. error")
+    for name, part in splits.items():
+        table.add_row(
+            name,
+            numbers.count(part["examples"]),
+            numbers.percent(part["accuracy"]),
+            _range(part["low"], part["high"]),
+            numbers.percent(part["chance"]),
+            f"{part['log_loss']:.3f}",
+            f"{part['calibration_error']:.3f}",
+        )
+    return table
+
+
+def _answers(split: str, part: Mapping[str, Any]) -> Table:
+    table = _headed(f"Answer ({split})", "Examples", "Found", "95 % interval", "Given", "Right when given")
+    for name, line in list(part["labels"].items())[:MOST_LABELS]:
+        table.add_row(
+            Text(display_text(name, 30)),
+            numbers.count(line["examples"]),
+            numbers.percent(line["recall"]),
+            _range(line["recall_low"], line["recall_high"]),
+            numbers.count(line["predicted"]),
+            numbers.percent(line["precision"]),
+        )
+    return table
+
+
+def _headed(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return numbers.MISSING if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"

@@ -1,0 +1,6 @@
+"""The papers' experiments as one command each, on any dataset."""
+
+from cuecard.reproduce.selection import SelectionExperiment
+from cuecard.reproduce.stubborn import StubbornExperiment
+
+__all__ = ["SelectionExperiment", "StubbornExperiment"]

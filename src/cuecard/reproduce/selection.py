@@ -1,0 +1,211 @@
+"""Selection's experiment: biased and debiased training, each evaluated as it stands and under weights (5.2 to 5.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result
+from cuecard.audits.baselines import interval
+from cuecard.data import Instances, Task
+from cuecard.errors import InputError, UsageError
+from cuecard.models.fitted import Floats, fitted_probabilities
+from cuecard.models.recipe import Recipe, recipes
+from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
+from cuecard.registry import unknown_name
+from cuecard.remedies import NeutralWeighting
+from cuecard.reproduce.runs import Tell, silently
+from cuecard.stats.paired import paired_comparison
+from cuecard.wording import percent
+
+#: Labels that say two sentences mean the same, the surest first.
+MATCHES = (
+    "duplicate",
+    "paraphrase",
+    "equivalent",
+    "similar",
+    "match",
+    "entailment",
+    "entails",
+    "yes",
+    "true",
+    "1",
+)
+BIASED, DEBIASED = "biased", "debiased"
+
+
+@dataclass(frozen=True)
+class SelectionExperiment:
+    """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
+
+    Every run is kept by content: what was finished before an interruption is not trained again.
+
+    Args:
+        model: the registered model to train; the paper's is a siamese LSTM.
+        settings: its parameters, such as "epochs=3".
+        seeds: how many seeds, from 0.
+        match: the label that a sentence paired with itself should get; recognised by name.
+        max_weight: largest leakage-neutral weight, in units of the mean.
+        identical: so many distinct sentences are paired with themselves, rare and frequent ones alike.
+        also: other sets with the same labels, on which both models are scored.
+    """
+
+    name: ClassVar[str] = "selection"
+    title: ClassVar[str] = "Selection bias of pairs"
+    tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+
+    model: str = "siamese-lstm"
+    settings: tuple[str, ...] = ()
+    seeds: int = 1
+    match: str | None = None
+    max_weight: float | None = None
+    identical: int = 5_000
+    seed: int = 0
+    also: tuple[Instances, ...] = field(default=(), metadata={"parameter": False}, repr=False, compare=False)
+    tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check every name at once, so that a typo costs no hours."""
+        recipes([self.model], self.settings)
+        if self.seeds < 1:
+            raise UsageError(f"seeds is a number of at least 1, not {self.seeds}.")
+
+    def run(self, data: Instances) -> Result:
+        """Return the tables of evaluations, of other sets and of identical pairs, and what they say."""
+        test = check_test(data).instances
+        match = self._match(data)
+        for other in self.also:
+            _check_labels(data, other)
+        with self.tell("leakage-neutral weights"):
+            weighed = NeutralWeighting(max_weight=self.max_weight, seed=self.seed).run(data)
+        assert weighed.examples is not None  # a remedy always weighs examples
+        train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
+        themselves, frequency = self._identical(data, match)
+        scored = [test, themselves, *(part.train for part in self.also)]
+        [recipe] = recipes([self.model], self.settings)
+        answers: list[pl.DataFrame] = []
+        boxes: list[pl.DataFrame] = []
+        elsewhere: list[dict[str, Any]] = []
+        for seed in range(self.seed, self.seed + self.seeds):
+            right = {}
+            for training, weights in ((BIASED, None), (DEBIASED, train_weights)):
+                found = self._fitted(recipe.with_options(seed=seed), data, scored, training, weights)
+                name = f"{training} training" + (f", seed {seed}" if self.seeds > 1 else "")
+                answers.append(_answers(test, found[0], name))
+                boxes.append(frequency.with_columns(model=pl.lit(name), score=pl.Series(found[1][:, match])))
+                right[training] = [
+                    part.label_codes == probabilities.argmax(axis=1)
+                    for part, probabilities in zip([test, *scored[2:]], [found[0], *found[2:]], strict=True)
+                ]
+            names = [f"{data.name} (test)", *(part.name for part in self.also)]
+            elsewhere += [
+                {"seed": seed, "dataset": name, **_compared(biased, debiased)}
+                for name, biased, debiased in zip(names, right[BIASED], right[DEBIASED], strict=True)
+            ]
+        evaluation = debiased_evaluation(data, pl.concat(answers), weighed.examples)
+        across = pl.DataFrame(elsewhere)
+        box_table = box_statistics(pl.concat(boxes))
+        summary = {
+            "model": self.model,
+            "match": data.labels[match],
+            "weights": dict(weighed.summary),
+            "evaluation": evaluation.to_dicts(),
+            "across": across.to_dicts(),
+            "identical_pairs": themselves.n_examples,
+        }
+        tables = {
+            "selection": evaluation,
+            "selection_across": across,
+            "selection_identical": box_table,
+        }
+        return Result(summary, tables, [_finding(self.model, evaluation, across)])
+
+    def _fitted(
+        self, recipe: Recipe, data: Instances, scored: list[Instances], training: str, weights: Floats | None
+    ) -> list[Floats]:
+        with self.tell(f"{recipe.model}, {training}, seed {recipe.options.get('seed', 0)}") as watch:
+            return fitted_probabilities(recipe, data.train, scored, weights=weights, watch=watch)
+
+    def _match(self, data: Instances) -> int:
+        """Return the number of the label that says two sentences mean the same."""
+        lower = [label.lower() for label in data.labels]
+        if self.match is not None:
+            if self.match not in data.labels:
+                raise unknown_name("label (match)", self.match, list(data.labels))
+            return data.labels.index(self.match)
+        found = next((lower.index(name) for name in MATCHES if name in lower), None)
+        if found is None:
+            raise UsageError(
+                f"Which of the labels {', '.join(data.labels)} says that two sentences mean the same? Name it with "
+                "--match."
+            )
+        return found
+
+    def _identical(self, data: Instances, match: int) -> tuple[Instances, pl.DataFrame]:
+        """Return every distinct train sentence paired with itself, and how often it occurs."""
+        pairs = identical_pairs(data, sample=self.identical, seed=self.seed)
+        table = pairs.select(
+            "example_id",
+            position=pl.lit(0, dtype=data.table.schema["position"]),
+            split=pl.lit("identical"),
+            premise="premise",
+            hypothesis="hypothesis",
+            label=pl.lit(data.labels[match]).cast(pl.Enum(data.labels)),
+        )
+        return replace(data, table=table, name="identical pairs"), pairs.select("example_id", "frequency")
+
+
+def _check_labels(data: Instances, other: Instances) -> None:
+    unknown = sorted(set(other.labels) - set(data.labels))
+    if other.task != "pair" or unknown:
+        what = f"has the label {unknown[0]!r}" if unknown else f"is {other.task} data"
+        raise InputError(
+            f"{other.name} {what}, and the models know {', '.join(data.labels)}: name labels alike with --labels."
+        )
+
+
+def _answers(test: Instances, probabilities: Floats, name: str) -> pl.DataFrame:
+    labels = pl.Series(test.labels, dtype=pl.String)
+    return test.table.select("example_id").with_columns(
+        prediction=labels.gather(probabilities.argmax(axis=1)), model=pl.lit(name)
+    )
+
+
+def _compared(biased: Any, debiased: Any) -> dict[str, Any]:
+    found = paired_comparison(debiased, biased)
+    ends = {BIASED: interval(biased.astype(np.float64)), DEBIASED: interval(debiased.astype(np.float64))}
+    return {
+        "n": found.n,
+        "biased_accuracy": found.accuracy_b,
+        "biased_low": ends[BIASED][0],
+        "biased_high": ends[BIASED][1],
+        "debiased_accuracy": found.accuracy_a,
+        "debiased_low": ends[DEBIASED][0],
+        "debiased_high": ends[DEBIASED][1],
+        "difference": found.difference,
+        "difference_low": found.low,
+        "difference_high": found.high,
+        "log10_p": found.log10_p,
+    }
+
+
+def _finding(model: str, evaluation: pl.DataFrame, across: pl.DataFrame) -> Finding:
+    rows = evaluation.filter(pl.col("model") != "majority").to_dicts()
+    said = [
+        f"{row['model']} is right on {percent(row['accuracy'])} as the test set stands and on "
+        f"{percent(row['weighted_accuracy'])} under leakage-neutral weights"
+        for row in rows
+    ]
+    text = f"{model}: {'; '.join(said)}."
+    others = across.filter(pl.col("dataset") != across["dataset"][0]).to_dicts()
+    if others:
+        moved = ", ".join(f"{row['dataset']} {100 * row['difference']:+.1f} points" for row in others)
+        text += f" Debiased minus biased training on other sets: {moved}."
+    first = rows[0]
+    return Finding(
+        "selection", "info", f"{model}: what leakage-neutral weights change", text, first["weighted_accuracy"],
+        first["weighted_low"], first["weighted_high"], evaluation["weighted_accuracy"][0], first["n"],
+    )  # fmt: skip

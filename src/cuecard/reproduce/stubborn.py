@@ -1,0 +1,219 @@
+"""Stubborn's experiment: does training on balanced words take the reliance on words away? (Stubborn 5, Table 2)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from cuecard.analysis import Finding, Result, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import UsageError
+from cuecard.models.answer_cache import content_key
+from cuecard.models.array_cache import cached_arrays
+from cuecard.models.fitted import Floats, fitted_probabilities
+from cuecard.models.recipe import Recipe, recipes
+from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
+from cuecard.registry import unknown_name
+from cuecard.remedies import LexicalWeights
+from cuecard.reproduce.runs import Tell, silently
+from cuecard.stats import format_p
+from cuecard.stats.weighted import effective_sample_size
+from cuecard.wording import count, listed, percent
+
+#: Name of the weights → what balances them; None is every example alike.
+WEIGHTS: dict[str, LexicalWeights | None] = {
+    "uniform": None,
+    "paper": LexicalWeights(solver="softmax"),
+    "words": LexicalWeights(),
+    "bigrams": LexicalWeights(ngrams=2),
+    "trigrams": LexicalWeights(ngrams=3),
+}
+#: Longer n-grams are rarer: those of this many train instances are balanced.
+NGRAM_MIN_COUNT = 50
+
+
+@dataclass(frozen=True)
+class StubbornExperiment:
+    """Train on equal and on balanced weights, several seeds each, and test every model for its use of words.
+
+    Every run is kept by content: what was finished before an interruption is not trained again.
+
+    Args:
+        models: registered models to train.
+        settings: their parameters, such as "epochs=3".
+        seeds: how many seeds, from 0.
+        weights: "uniform", "paper" (the paper's own objective), "words", "bigrams" and "trigrams" (entropy
+            balancing of n-grams up to that length).
+        min_count: words of so many train instances are balanced; longer n-grams of at most 50.
+        per_label: words of highest z per label that the test looks at.
+        alpha: level of the test.
+    """
+
+    name: ClassVar[str] = "stubborn"
+    title: ClassVar[str] = "Stubborn lexical bias"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    models: tuple[str, ...] = ("fasttext",)
+    settings: tuple[str, ...] = ()
+    seeds: int = 3
+    weights: tuple[str, ...] = ("uniform", "paper", "words", "bigrams")
+    min_count: int = 100
+    per_label: int = 50
+    alpha: float = 0.05
+    tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check every name at once, so that a typo costs no hours."""
+        recipes(self.models, self.settings)
+        for name in self.weights:
+            if name not in WEIGHTS:
+                raise unknown_name("weights", name, list(WEIGHTS))
+        if self.seeds < 1 or not self.models or not self.weights:
+            raise UsageError("The experiment needs at least one model, one kind of weights and one seed.")
+
+    def run(self, data: Instances) -> Result:
+        """Return a row per run: accuracy, accuracy with usual and unusual labels, and log10 of the p-value."""
+        examples = check_test(data)
+        found, weighing = self._weights(data)
+        encoded = LexicalWeights().encode(
+            replace(data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"])))
+        )
+        cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
+        asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)
+        rows: list[dict[str, Any]] = []
+        for recipe in recipes(self.models, self.settings):
+            for name, weights in found.items():
+                for seed in range(self.seeds):
+                    predictions = self._predicted(recipe.with_options(seed=seed), data, name, weights)
+                    rows.append(
+                        {
+                            "model": recipe.model,
+                            "weights": name,
+                            "seed": seed,
+                            "accuracy": float(predictions.correct(examples).mean()),
+                            **_tested(asked, data, predictions, cues),
+                        }
+                    )
+        table = pl.DataFrame(rows)
+        grouped = summed_up(table)
+        summary = {
+            "runs": table.height,
+            "test_examples": len(examples),
+            "words": rows[0]["words"],
+            "groups": grouped.to_dicts(),
+            "weighing": weighing.to_dicts(),
+        }
+        tables = {"stubborn": grouped, "stubborn_runs": table, "stubborn_weights": weighing}
+        return Result(summary, tables, _findings(grouped, self.alpha))
+
+    def _predicted(
+        self, recipe: Recipe, data: Instances, weights_name: str, weights: Floats | None
+    ) -> Predictions:
+        test = check_test(data).instances
+        seed = recipe.options.get("seed", 0)
+        title = f"{recipe.model}, {weights_name} weights, seed {seed}"
+        with self.tell(title) as watch:
+            [probabilities] = fitted_probabilities(recipe, data.train, [test], weights=weights, watch=watch)
+        return Predictions(title, probabilities.argmax(axis=1), probabilities)
+
+    def _weights(self, data: Instances) -> tuple[dict[str, Floats | None], pl.DataFrame]:
+        """Return the row weights by name, and how much of the sample each leaves."""
+        found: dict[str, Floats | None] = {}
+        rows = []
+        train = data.train
+        for name in self.weights:
+            remedy = WEIGHTS[name]
+            if remedy is None:
+                found[name] = None
+                rows.append((name, 0, 1.0, 1.0))
+                continue
+            if train.grouped and name == "paper":
+                continue
+            fewest = self.min_count if name in ("paper", "words") else min(self.min_count, NGRAM_MIN_COUNT)
+            with self.tell(f"balancing for {name} weights"):
+                features, weights = _balanced(replace(remedy, min_count=fewest), train)
+            found[name] = weights[train.example_codes]
+            rows.append((name, features, effective_sample_size(weights) / len(weights), float(weights.max())))
+        if not found:
+            raise Skip("the paper's own weights do not know examples of several choices")
+        columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
+        return found, pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def summed_up(runs: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per model and weights: means over the seeds, and the median and range of log10 p."""
+    return runs.group_by("model", "weights", maintain_order=True).agg(
+        seeds=pl.len(),
+        accuracy=pl.col("accuracy").mean(),
+        accuracy_sd=pl.col("accuracy").std(),
+        usual_accuracy=pl.col("usual_accuracy").mean(),
+        unusual_accuracy=pl.col("unusual_accuracy").mean(),
+        difference=pl.col("difference").mean(),
+        log10_p=pl.col("log10_p").median(),
+        log10_p_lowest=pl.col("log10_p").min(),
+        log10_p_highest=pl.col("log10_p").max(),
+        log10_p_within_label=pl.col("log10_p_within_label").median(),
+        log10_p_within_label_lowest=pl.col("log10_p_within_label").min(),
+        log10_p_within_label_highest=pl.col("log10_p_within_label").max(),
+    )
+
+
+def _tested(
+    asked: PermutationTest, data: Instances, predictions: Predictions, cues: CueSet
+) -> dict[str, Any]:
+    summary = asked.run(data, [predictions], cues).summary
+    test = summary["models"][predictions.model]
+    kept = ("usual", "unusual", "pool", "usual_accuracy", "unusual_accuracy", "difference", "log10_p")
+    return {
+        **{name: test[name] for name in kept},
+        "log10_p_within_label": test["log10_p_stratified"],
+        "words": summary["words"],
+    }
+
+
+def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
+    """Return how many features were balanced and the weight of every train example, kept by content."""
+    key = content_key({"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)})
+
+    def make() -> Sequence[Floats]:
+        balanced = remedy.balance(train)
+        return [balanced.weights, np.array([float(balanced.problem.with_every_label().sum())])]
+
+    weights, features = cached_arrays("weights", key, [train.n_examples, 1], make)
+    return int(features[0]), weights
+
+
+def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
+    findings = []
+    for (model,), rows in groups.group_by("model", maintain_order=True):
+        said = listed([_said(row) for row in rows.iter_rows(named=True)])
+        # A model that is merely better at one label differs over all examples, but not within each label.
+        gone = rows.filter(pl.col("log10_p_within_label_lowest") > np.log10(alpha))["weights"].to_list()
+        end = (
+            f"Within each label, the difference is not significant under {listed(gone)} weights in any seed."
+            if gone
+            else "Within each label, it stays significant under all of them in at least one seed."
+        )
+        text = (
+            f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
+            f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
+        )
+        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", text))
+    return findings
+
+
+def _said(row: dict[str, Any]) -> str:
+    return (
+        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
+        f"each label {_p(row['log10_p_within_label'])}; {percent(row['accuracy'])} right)"
+    )
+
+
+def _p(log10: float) -> str:
+    return format_p(min(0.0, log10 * math.log(10)))

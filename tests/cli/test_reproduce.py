@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from first_word_model import FirstWord, registered
+
+
+@pytest.fixture(autouse=True)
+def _model(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    with registered():
+        yield
+
+
+def pairs(n: int, seed: int) -> pl.DataFrame:
+    """Pairs whose hypothesis begins with "rain" four times in five if the label is no; sentences recur."""
+    rng = np.random.default_rng(seed)
+    label = rng.choice(["entailment", "no"], n)
+    cue = rng.random(n) < np.where(label == "no", 0.8, 0.2)
+    return pl.DataFrame(
+        {
+            "premise": [f"they said p{a}" for a in rng.integers(0, 60, n)],
+            "hypothesis": [
+                f"{'rain' if c else 'sun'} h{a}" for a, c in zip(rng.integers(0, 20, n), cue, strict=True)
+            ],
+            "label": label,
+        }
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    pairs(500, 0).write_parquet(tmp_path / "train.parquet")
+    pairs(300, 1).write_parquet(tmp_path / "test.parquet")
+    pairs(200, 2).write_parquet(tmp_path / "other.parquet")
+    return tmp_path
+
+
+def reproduce(files, paper, *more):
+    return (
+        "reproduce",
+        paper,
+        files / "train.parquet",
+        "--test",
+        files / "test.parquet",
+        "--model",
+        "first-word",
+        *more,
+    )
+
+
+STUBBORN = ("--per-label", 1, "--min-count", 20, "--set", "epochs=1", "--weights", "uniform,paper,words")
+
+
+def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, files):
+    ran = cuecard(*reproduce(files, "stubborn", "--seeds", 2, *STUBBORN, "--out", files / "out"))
+    assert ran.code == 0, ran.err
+    assert "what balanced words change" in ran.out
+    runs = pl.read_parquet(files / "out" / "tables" / "stubborn_runs.parquet")
+    assert runs.select("weights", "seed").rows() == [
+        (w, s) for w in ("uniform", "paper", "words") for s in (0, 1)
+    ]
+    by_weights = dict(runs.group_by("weights").agg(pl.col("log10_p").median()).iter_rows())
+    # The first word is all that this model reads: where it no longer tells the label, there is nothing left to use.
+    assert by_weights["uniform"] < -20
+    assert by_weights["words"] > by_weights["uniform"] + 10
+    page = (files / "out" / "report.html").read_text()
+    assert "Reliance on words by weights" in page
+
+
+def test_an_interrupted_experiment_goes_on_where_it_was(cuecard, files, monkeypatch):
+    fits = []
+    original = FirstWord.fit
+
+    def stopping(self, *args, **kwargs):
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        fits.append(self.seed)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(FirstWord, "fit", stopping)
+    assert cuecard(*reproduce(files, "stubborn", "--seeds", 2, *STUBBORN)).code == 130
+
+    def counting(self, *args, **kwargs):
+        fits.append(self.seed)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(FirstWord, "fit", counting)
+    assert cuecard(*reproduce(files, "stubborn", "--seeds", 2, *STUBBORN)).code == 0
+    assert len(fits) == 6
+
+
+def test_selection_evaluates_both_trainings_as_they_stand_and_under_weights(cuecard, files):
+    ran = cuecard(
+        *reproduce(files, "selection", "--also", files / "other.parquet", "--max-weight", 20, "--json", "--out",
+                   files / "out")
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    summary = json.loads(ran.out)["sections"]["selection"]["summary"]
+    assert summary["match"] == "entailment"
+    assert [row["model"] for row in summary["evaluation"]] == [
+        "majority",
+        "biased training",
+        "debiased training",
+    ]
+    assert [(row["dataset"], row["n"]) for row in summary["across"]] == [
+        (f"{files.name} (test)", 300), ("other", 200)
+    ]  # fmt: skip
+    # Nothing is drawn by frequency here, so the words' accuracy holds in every evaluation.
+    for row in summary["evaluation"][1:]:
+        assert row["accuracy"] == pytest.approx(0.8, abs=0.07)
+        assert row["low"] < row["accuracy"] < row["high"]
+    boxes = pl.read_parquet(files / "out" / "tables" / "selection_identical.parquet")
+    assert set(boxes["model"]) == {"biased training", "debiased training"}
+    assert boxes["n"].sum() == 2 * summary["identical_pairs"]
+    page = (files / "out" / "report.html").read_text()
+    assert "Identical pairs" in page
+
+
+@pytest.mark.parametrize(
+    ("paper", "more", "said"),
+    [
+        ("stubborn", ("--weights", "uniform,wrods"), "Unknown weights 'wrods'"),
+        ("stubborn", ("--model", "nothing"), "Unknown model 'nothing'"),
+        ("selection", ("--match", "same"), "Unknown label (match) 'same'"),
+        ("selection", ("--set", "first-word.epoch=1"), "parameter of the model 'first-word'"),
+    ],
+)
+def test_bad_usage_is_one_sentence(cuecard, files, paper, more, said):
+    ran = cuecard(*reproduce(files, paper, *more, "--out", files / "out"))
+    assert ran.code == 2
+    assert said in ran.err
+    assert not (files / "out").exists()
+
+
+def test_another_set_with_other_labels_is_refused(cuecard, files):
+    pairs(50, 3).with_columns(label=pl.col("label").replace({"no": "never"})).write_parquet(
+        files / "odd.parquet"
+    )
+    ran = cuecard(*reproduce(files, "selection", "--also", files / "odd.parquet"))
+    assert ran.code == 2
+    assert "odd has the label 'never'" in ran.err
+
+
+def test_pairs_are_needed_for_selection(cuecard, tmp_path):
+    rows = pl.DataFrame({"text": [f"a{i} b" for i in range(40)], "label": ["x", "entailment"] * 20})
+    rows.write_parquet(tmp_path / "train.parquet")
+    rows.write_parquet(tmp_path / "test.parquet")
+    ran = cuecard(*reproduce(tmp_path, "selection"))
+    assert ran.code == 2
+    assert "pair data" in ran.err

@@ -1,0 +1,146 @@
+"""Averaged n-gram vectors: exact gradients, early stopping, resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from told_sets import told_by_both, told_by_word, told_choices
+
+from cuecard.errors import UsageError
+from cuecard.models import FastText
+from cuecard.models.linear import softmax_rows, softmax_within
+from cuecard.models.ngram_models import _kernels
+from cuecard.models.ngram_models.descent import loop_arrays
+
+
+def numeric_gradient(loss: Any, array: Any, step: float = 1e-5) -> Any:
+    gradient = np.zeros(array.shape)
+    for place in np.ndindex(array.shape):
+        kept = array[place]
+        array[place] = kept + step
+        above = loss()
+        array[place] = kept - step
+        gradient[place] = (above - loss()) / (2 * step)
+        array[place] = kept
+    return gradient
+
+
+def problem(outputs: int) -> Any:
+    generator = np.random.default_rng(0)
+    features = sparse.csr_matrix(generator.random((5, 7)) * (generator.random((5, 7)) < 0.6))
+    return (
+        features,
+        generator.normal(size=(7, 4)),
+        generator.normal(size=(outputs, 4)),
+        generator.normal(size=outputs),
+    )
+
+
+def test_a_step_on_labels_goes_down_the_exact_gradient() -> None:
+    features, vectors, output, bias = problem(3)
+    gold, weight, rate = np.array([0, 2, 1, 1, 0]), np.array([1, 1, 1, 2.5, 1], np.float32), 0.01
+
+    def loss() -> float:
+        margins = (features[[3]] @ vectors) @ output.T + bias
+        return float(-2.5 * np.log(softmax_rows(margins)[0, gold[3]]))
+
+    expected = [array - rate * numeric_gradient(loss, array) for array in (vectors, output, bias)]
+    stepped = [array.astype(np.float32) for array in (vectors, output, bias)]
+    found = _kernels.learn_labels(*loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped)
+    assert found == pytest.approx(loss(), rel=1e-5)
+    for one, other in zip(stepped, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_step_on_choices_goes_down_the_exact_gradient() -> None:
+    features, vectors, output, _ = problem(1)
+    starts, gold, weight, rate = np.array([0, 2, 5]), np.array([0, 2]), np.array([1, 2.5], np.float32), 0.01
+
+    def loss() -> float:
+        margins = ((features @ vectors) @ output.T)[2:, 0]
+        return float(-2.5 * np.log(softmax_within(margins, np.array([0, 3]))[2]))
+
+    expected = [array - rate * numeric_gradient(loss, array) for array in (vectors, output)]
+    stepped = [array.astype(np.float32) for array in (vectors, output)]
+    found = _kernels.learn_choices(
+        *loop_arrays(features), starts, gold, weight, np.array([1]), rate, 0.0, *stepped
+    )
+    assert found == pytest.approx(loss(), rel=1e-5)
+    for one, other in zip(stepped, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_the_same_seed_gives_the_same_model_and_another_one_does_not() -> None:
+    data = told_by_word()
+    first, second = (FastText(epochs=2).fit(data).predict_proba(data) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, FastText(epochs=2, seed=1).fit(data).predict_proba(data))
+
+
+def test_training_stops_when_validation_gets_no_better_and_keeps_the_best_epoch() -> None:
+    train, unrelated = told_by_both(), told_by_both(200, seed=3)
+    # Labels that contradict what is learned: the longer it trains, the worse it does.
+    flipped = unrelated.with_columns(label=unrelated.table["label"].reverse())
+    model = FastText(epochs=30, patience=2).fit(train, validation=flipped)
+    scores = [(-epoch.validation_accuracy, epoch.validation_loss) for epoch in model.history_]
+    assert len(scores) < 30
+    best = scores.index(min(scores))
+    assert len(scores) == best + 3
+    kept = FastText(epochs=30, patience=30).fit(train, validation=flipped)
+    np.testing.assert_array_equal(
+        [epoch.validation_loss for epoch in kept.history_][: len(scores)], [loss for _, loss in scores]
+    )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_killed_run_goes_on_to_the_same_model(tmp_path: Path, grouped: bool) -> None:
+    data = told_choices() if grouped else told_by_both()
+    whole = FastText(epochs=6).fit(data, dynamics=True)
+
+    class Killed(Exception):
+        pass
+
+    def kill(step: Any) -> None:
+        if step.epoch == 4:
+            raise Killed
+
+    with pytest.raises(Killed):
+        FastText(epochs=6).fit(data, dynamics=True, checkpoint=tmp_path, watch=kill)
+    assert len(list(tmp_path.glob("state-3.safetensors"))) == 1
+    seen = []
+    resumed = FastText(epochs=6).fit(data, dynamics=True, checkpoint=tmp_path, watch=seen.append)
+    assert seen[0].epoch == 4
+    np.testing.assert_array_equal(resumed.predict_proba(data), whole.predict_proba(data))
+    np.testing.assert_array_equal(resumed.dynamics_.probability, whole.dynamics_.probability)
+
+
+@pytest.mark.parametrize("weighting", ["loss", "sampler"])
+def test_a_set_in_which_one_example_counts_is_trained_on(weighting: Any) -> None:
+    data = told_by_word(60)
+    for row in (0, 7):
+        model = FastText(weighting=weighting, epochs=2).fit(data, weights=np.eye(60)[row])
+        assert np.isfinite(model.predict_proba(data)).all()
+
+
+def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
+    FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
+    with pytest.raises(UsageError, match="of another run \\(epochs was 1, now 2\\)"):
+        FastText(epochs=2).fit(told_by_word(), checkpoint=tmp_path)
+
+
+def test_a_learning_rate_that_explodes_is_said() -> None:
+    with pytest.raises(UsageError, match="try a smaller learning_rate than 1e\\+18"):
+        FastText(learning_rate=1e18).fit(told_by_word())
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"epochs": 0}, {"learning_rate": 0.0}, {"held_out": 1.0}, {"weighting": "both"}, {"dimensions": -1}],
+)
+def test_parameters_that_mean_nothing_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(parameters))):
+        FastText(**parameters)

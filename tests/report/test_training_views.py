@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from io import StringIO
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from cuecard.report.charts.data_map import MOST_POINTS, data_map
+from cuecard.report.data_map import write_data_map
+from cuecard.report.training import render_training
+
+
+def dynamics(n: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)],
+            "split": ["train"] * n,
+            "confidence": [i / n for i in range(n)],
+            "variability": [0.3 * (1 - abs(2 * i / n - 1)) for i in range(n)],
+            "correctness": [round(4 * i / n) / 4 for i in range(n)],
+        }
+    )
+
+
+def rows_of(chart, part: int):
+    """The rows that the scatter (0) or the bars (1) are drawn from."""
+    spec = chart.to_dict()
+    panel = spec["hconcat"][part]
+    data = (panel["layer"][0] if "layer" in panel else panel)["data"]
+    return data["values"] if "values" in data else spec["datasets"][data["name"]]
+
+
+def test_every_example_of_a_small_set_is_a_point_with_its_correctness():
+    shown = rows_of(data_map(dynamics(40)), 0)
+    assert len(shown) == 40
+    assert {point["correct"] for point in shown} == {"0 %", "25 %", "50 %", "75 %", "100 %"}
+
+
+def test_a_large_set_is_sampled_and_the_bars_count_all():
+    n = MOST_POINTS + 500
+    chart = data_map(dynamics(n))
+    assert len(rows_of(chart, 0)) == MOST_POINTS
+    bars = rows_of(chart, 1)
+    assert sum(bar["to"] - bar["from"] for bar in bars) == n
+
+
+def test_the_map_is_a_valid_chart_and_a_page_that_fetches_nothing(tmp_path):
+    data_map(dynamics(30)).to_dict()  # Altair's own check of the specification
+    page = write_data_map(dynamics(30), tmp_path / "map.html").read_text()
+    assert "ambiguous" in page
+    assert 'src="http' not in page
+
+
+def test_texts_of_a_dataset_cannot_break_out_of_the_page(tmp_path):
+    table = dynamics(3).with_columns(example_id=pl.lit("</script><script>alert(1)"))
+    page = write_data_map(table, tmp_path / "map.html").read_text()
+    assert "<script>alert" not in page
+
+
+@pytest.mark.parametrize("weights", [None, {"effective_share": 0.713, "smallest": 0.1, "largest": 9.0}])
+def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
+    part = {
+        "examples": 1000, "accuracy": 0.7286, "low": 0.7, "high": 0.75, "chance": 0.34, "log_loss": 0.7,
+        "calibration_error": 0.06,
+        "labels": {
+            "no": {"examples": 500, "predicted": 480, "recall": 0.7, "recall_low": 0.65, "recall_high": 0.75,
+                   "precision": 0.72},
+            "never": {"examples": 0, "predicted": 0, "recall": None, "recall_low": None, "recall_high": None,
+                      "precision": None},
+        },
+    }  # fmt: skip
+    metrics = {
+        "model": "bilstm", "condition": "hypothesis", "train_examples": 1000, "data": {"name": "mine"},
+        "seconds": {"training": 3.2}, "weights": weights, "splits": {"train": part, "test": part},
+    }  # fmt: skip
+    console = Console(width=80, record=True, file=StringIO())
+    render_training(metrics, console)
+    text = console.export_text()
+    assert "reading the hypothesis only" in text
+    assert "72.9" in text
+    assert "…" not in text
+    assert ("71.3" in text) is (weights is not None)
