@@ -197,3 +197,21 @@ def test_the_weighted_null_is_that_of_a_single_weighted_score(grouped: bool) -> 
     single = peco_null(labels, clusters, groups=given, weights=weights, permutations=1000)
     assert found.score == pytest.approx(single.score)
     assert found.null_mean == pytest.approx(single.null_mean, rel=0.08)
+
+
+def test_the_weighted_verdict_keeps_its_level_where_weights_go_with_clusters() -> None:
+    rng = np.random.default_rng(8)
+    clusters = np.concatenate([np.repeat(np.arange(15), 20), np.repeat(np.arange(15, 20), 200)])
+    small = 0
+    for i in range(150):
+        weights = np.where(clusters < 15, rng.lognormal(0, 1.5, len(clusters)), 1.0)
+        labels = rng.integers(0, 3, len(clusters))
+        found = peco_starts(labels, [clusters], weights=weights, permutations=39, draws=2, seed=i)[0]
+        small += found.p_value <= 0.05
+    assert small <= 17  # 7.5 expected
+
+
+def test_weights_that_are_not_positive_are_refused() -> None:
+    for wrong in ([1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, np.nan, 1.0]):
+        with pytest.raises(ValueError, match="positive and finite"):
+            peco_starts([0, 1, 0], [[0, 0, 1]], weights=wrong)

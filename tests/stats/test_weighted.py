@@ -64,3 +64,13 @@ def test_weighted_quantiles_of_whole_weights_are_those_of_repeated_values():
 def test_effective_counts_of_equal_weights_are_the_counts_and_of_none_nothing():
     assert effective_counts([[3.0, 2.0], [0.0, 0.0]], [5.0, 0.0]).tolist() == [[3, 2], [0, 0]]
     assert effective_counts([[6.0, 2.0]], [16.0]).tolist() == [[3, 1]]
+
+
+def test_the_interval_covers_where_a_few_weights_dominate() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(600):
+        weights, right = rng.lognormal(0, 2, 300), rng.random(300) < 0.7
+        found = weighted_share(right, weights)
+        covered += found.low <= 0.7 <= found.high
+    assert covered / 600 > 0.93

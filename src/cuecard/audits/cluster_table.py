@@ -48,14 +48,15 @@ def cluster_table(
     counts[:, l2.labels] = l2.counts
     sizes, prior = np.bincount(clusters), counts.sum(axis=0) / counts.sum()
     shares = counts / counts.sum(axis=1, keepdims=True)
-    tested = counts if weights is None else effective_counts(counts, np.bincount(clusters, weights**2))
+    squares: npt.NDArray[Any] | None = None if weights is None else np.bincount(clusters, weights**2)
+    tested = counts if squares is None else effective_counts(counts, squares)
     lows, highs = wilson(tested, np.broadcast_to(tested.sum(axis=1)[:, None], tested.shape))
     leaning = (shares - prior).argmax(axis=1)
     each = np.arange(len(sizes))
     if data.grouped:
         log_p = _within_examples(data, clusters, len(sizes), weights)
     else:
-        log_p = cluster_log_p(counts) if weights is None else _weighted_log_p(counts, tested)
+        log_p = cluster_log_p(counts) if squares is None else _weighted_log_p(counts, squares)
     log_q = log_q_values(log_p)
     low = lows[each, leaning]
     table = pl.DataFrame(
@@ -86,13 +87,14 @@ def cluster_table(
 
 
 def _weighted_log_p(
-    counts: npt.NDArray[np.float64], effective: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the exact test of each cluster in its effective counts against the rest, scaled as it is."""
-    found = np.empty(len(counts))
-    for i, (mass, row) in enumerate(zip(counts, effective, strict=True)):
-        rest = (counts.sum(axis=0) - mass) * row.sum() / mass.sum()
-        found[i] = cluster_log_p(np.stack([row, np.rint(np.maximum(rest, 0)).astype(np.int64)]))[0]
+    """Return the exact test of each cluster against the rest, each in as many instances as it is worth."""
+    found = np.zeros(len(counts))
+    for i, mass in enumerate(counts if len(counts) > 1 else ()):
+        others = np.arange(len(counts)) != i
+        pair = np.stack([mass, counts[others].sum(axis=0)])
+        found[i] = cluster_log_p(effective_counts(pair, [squares[i], squares[others].sum()]))[0]
     return found
 
 

@@ -90,6 +90,9 @@ def k_means(points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed
 def clusterings(
     points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, starts: int, seed: int
 ) -> list[Clustering]:
-    """Return what so many seeded starts of k-means find, the tightest clustering first."""
-    found = [k_means(points, weights, k, seed=seed + i) for i in range(starts)]
+    """Return what so many seeded starts of k-means find, the tightest clustering first.
+
+    Neighbouring seeds have no start in common, so another seed is another look.
+    """
+    found = [k_means(points, weights, k, seed=(1000 * seed + i) % 2**32) for i in range(starts)]
     return sorted(found, key=lambda clustering: clustering.spread)

@@ -10,6 +10,7 @@ import polars as pl
 
 from cuecard.audits.baselines import pointwise_information
 from cuecard.audits.guessing import Examples, Floats, Guesses, Ints
+from cuecard.data.weights import weight_total
 
 HISTOGRAM_BINS = 20
 
@@ -59,17 +60,17 @@ def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
     else:
         labels = pl.Series(examples.data.labels, dtype=pl.String).gather(examples.gold[known])
     bins = np.minimum((leak[known] * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
+    frame = pl.DataFrame(
+        {
+            "split": examples.splits.gather(known),
+            "label": labels,
+            "bin": bins,
+            "weight": np.ones(len(known), np.int64) if weight is None else weight,
+        }
+    )
     return (
-        pl.DataFrame(
-            {
-                "split": examples.splits.gather(known),
-                "label": labels,
-                "bin": bins,
-                "weight": np.ones(len(known), np.int64) if weight is None else weight,
-            }
-        )
-        .group_by("split", "label", "bin")
-        .agg(count=pl.col("weight").sum())
+        frame.group_by("split", "label", "bin")
+        .agg(count=weight_total("weight", frame.schema["weight"]))
         .sort("split", "label", "bin")
         .select(
             "split",

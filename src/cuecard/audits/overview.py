@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Result
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.sentences import normalised
-from cuecard.data.weights import unequal_weights
+from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import percent
 
@@ -152,7 +152,7 @@ def _overlap(examples: pl.DataFrame, table: pl.DataFrame) -> dict[str, int]:
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
     rows = table.filter(pl.col("split") == name)
-    counts = dict(rows.group_by("label").agg(pl.col("_weight").sum()).iter_rows())
+    counts = dict(rows.group_by("label").agg(weight_total("_weight", rows.schema["_weight"])).iter_rows())
     return {
         "examples": data.split(name).n_examples,
         "instances": rows.height,
@@ -185,7 +185,7 @@ def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame
     order = {label: i for i, label in enumerate(labels)}
     return (
         table.group_by("split", "label", maintain_order=True)
-        .agg(count=pl.col("_weight").sum())
+        .agg(count=weight_total("_weight", table.schema["_weight"]))
         .with_columns(share=pl.col("count") / pl.col("count").sum().over("split"))
         .sort("split", pl.col("label").replace_strict(order, default=len(order)), descending=[True, False])
     )
@@ -200,7 +200,7 @@ def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
         pl.concat(fields)
         .with_columns(pl.col("tokens").clip(upper_bound=LONGEST_BIN))
         .group_by("split", "label", "field", "tokens")
-        .agg(count=pl.col("_weight").sum())
+        .agg(count=weight_total("_weight", table.schema["_weight"]))
         .sort("split", "field", "label", "tokens")
     )
 

@@ -110,6 +110,7 @@ class Trial:
         n_labels = len(self.data.labels)
         found = np.full((len(columns), n_labels), np.nan)
         for fit, score in self.rounds:
+            fit = fit if self.weights is None else fit & (self.weights > 0)
             weights = None if self.weights is None else self.weights[fit]
             found[score] = self._one(
                 columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct, weights

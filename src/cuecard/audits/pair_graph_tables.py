@@ -14,6 +14,7 @@ from cuecard.audits.pair_similarity import (
     word_movers_distance,
 )
 from cuecard.data import Instances
+from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
 from cuecard.stats.weighted import effective_counts
@@ -45,7 +46,7 @@ def frequency_grid(data: Instances, features: IntArray, weights: FloatArray | No
         }
     )
     keys = ["s1_freq", "s2_freq"]
-    mass = pl.col("weight").sum()
+    mass = weight_total("weight", frame.schema["weight"])
     cells = frame.group_by(keys).agg(n=mass)
     counts = frame.group_by(*keys, "label").agg(count=mass)
     return (

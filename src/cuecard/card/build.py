@@ -61,8 +61,9 @@ def audit(
             parameter of that name.
     """
     check_labels(data)
-    note = weights_note(data, options.get("weights"))
     asked = configured(chosen(only, skip), options, settings)
+    column = next((name for audit in asked if (name := getattr(audit, "weights", None))), None)
+    note = weights_note(data, column)
     return assemble(data, asked, progress=progress, command=command, notes=[note] if note else [])
 
 

@@ -21,14 +21,13 @@ def join_cards(cards: Sequence[Card], *, command: str = "") -> Card:
         raise UsageError("Only cards about the same data can be joined.")
     sections = {name: section for card in reversed(cards) for name, section in card.sections.items()}
     order = list(dict.fromkeys(name for card in cards for name in card.sections))
-    findings = {(f.section, f.title): f for card in reversed(cards) for f in card.findings}
-    titles = dict.fromkeys((f.section, f.title) for card in cards for f in card.findings)
+    owner = {name: card for card in reversed(cards) for name in card.sections}
     tables = {name: table for card in reversed(cards) for name, table in card.tables.items()}
     tables["examples"] = _examples([card.tables["examples"] for card in cards])
     first = cards[0]
     joined = Card(
         dataset=first.dataset,
-        findings=[findings[title] for title in titles],
+        findings=[f for card in cards for f in card.findings if owner.get(f.section, card) is card],
         sections={name: sections[name].model_copy() for name in order},
         provenance=Provenance(
             created=first.provenance.created,

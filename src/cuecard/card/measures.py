@@ -119,6 +119,12 @@ _SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[Row]]] = {
     "accuracy_test": _of_models(
         ("accuracy", "accuracy", "percent"), ("weakness_corrected", "weakness without noise", "points")
     ),
+    "debiased_evaluation": _of_models(
+        ("accuracy", "accuracy", "percent"), ("weighted_accuracy", "accuracy under the weights", "percent")
+    ),
+    "identical_pairs": _of_models(
+        ("matched", "identical pairs that match", "percent"), ("rise", "rise with frequency", "number")
+    ),
     "distribution_test": _of_models(("with_cue_only", "cues whose usual label it prefers", "count")),
     "permutation_test": _of_models(
         ("difference", "accuracy with usual minus unusual label", "points"),

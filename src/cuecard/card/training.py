@@ -156,6 +156,11 @@ def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) ->
         return None
     train = data.train
     if isinstance(weights, Path) or (isinstance(weights, str) and weights not in data.table.columns):
+        if isinstance(weights, str) and not Path(weights).exists():
+            raise UsageError(
+                f"{weights!r} is neither a file of weights nor a column of the data, which has "
+                f"{', '.join(data.table.columns)}."
+            )
         return weights_from_file(weights, data)
     if isinstance(weights, str):
         return instance_weights(train, weights)

@@ -20,9 +20,9 @@ from cuecard.stats.weighted import effective_sample_size
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
-    """Return every instance's weight from an extra column, scaled to a mean of one over train.
+    """Return every instance's weight from an extra column, scaled to a mean of one in every split.
 
-    Instances of other splits that have no weight count as one.
+    Instances of splits other than train that have no weight count as one.
     """
     if column not in data.table.columns:
         raise unknown_name("column of weights", column, data.table.columns)
@@ -39,10 +39,13 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
             f"Column {column!r} holds {values[row]!r} for the example {data.table['example_id'][row]!r}: a weight "
             "is a number that is not negative."
         )
-    train = in_train.to_numpy()
-    if not weights[train].sum() > 0:
-        raise InputError(f"Column {column!r} gives no train instance a weight above zero.")
-    weights[train] *= train.sum() / weights[train].sum()
+    given = values.is_not_null().to_numpy()
+    for name in data.splits:
+        rows = (data.table["split"].cast(pl.String) == name).to_numpy() & given
+        total = weights[rows].sum()
+        if rows.any() and not total > 0:
+            raise InputError(f"Column {column!r} gives no {name} instance a weight above zero.")
+        weights[rows] *= rows.sum() / max(total, 1e-300)
     return weights
 
 
@@ -57,6 +60,16 @@ def unequal_weights(data: Instances, column: str | None) -> npt.NDArray[np.float
     split = data.table["split"].cast(pl.String)
     parts = (weights[(split == name).to_numpy()] for name in data.splits)
     return None if all((part == part[0]).all() for part in parts) else weights
+
+
+def weight_total(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the sum of a column of weights or counts; the same to the last digit, however many threads add it up.
+
+    Weights are added as whole multiples of 2⁻³², because sums of floating-point numbers depend on their order.
+    """
+    if not dtype.is_float():
+        return pl.col(column).sum()
+    return (pl.col(column) * 2**32).round().cast(pl.Int64).sum() / 2**32
 
 
 def weights_note(data: Instances, column: str | None) -> str | None:

@@ -19,7 +19,8 @@ from cuecard.probes.predictions import Predictions
 from cuecard.wording import count, percent
 
 ALPHA = 0.05
-NORMAL_95 = 1.96
+#: Means of fewer sentences than this are not compared.
+FEWEST_COMPARED = 5
 #: Frequent sentences whose mean score is compared with that of the rarest.
 FEWEST_FREQUENT = 20
 #: How far the mean score must differ between the rarest sentences and the most frequent ones.
@@ -80,7 +81,7 @@ class IdenticalPairTest:
 
 def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     """Return how the score goes with frequency: Spearman's ρ, and the means of rare and of frequent sentences."""
-    from scipy.stats import spearmanr
+    from scipy.stats import spearmanr, ttest_ind
 
     frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
     known: dict[str, Any] = {
@@ -100,14 +101,16 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     # The most frequent sentences are few: as many levels are joined as give a mean that can be relied on.
     start = next((x for x in levels[:0:-1] if (frequency >= x).sum() >= FEWEST_FREQUENT), levels[1])
     rare, frequent = score[frequency == levels[0]], score[frequency >= start]
+    if min(len(rare), len(frequent)) < FEWEST_COMPARED:
+        return known
     rise = float(frequent.mean() - rare.mean())
-    half = NORMAL_95 * float(np.sqrt(frequent.var() / len(frequent) + rare.var() / len(rare)))
+    low, high = ttest_ind(frequent, rare, equal_var=False).confidence_interval(0.95)
     return known | {
         "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
         "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
         "rise": rise,
-        "rise_low": rise - half,
-        "rise_high": rise + half,
+        "rise_low": rise if np.isnan(low) else float(low),
+        "rise_high": rise if np.isnan(high) else float(high),
     }
 
 
@@ -115,7 +118,9 @@ def _finding(model: str, found: dict[str, Any]) -> Finding:
     said = f"Of {count(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
     if found["rise"] is None:
         title = f"{model} on identical pairs"
-        text = f"{said}{percent(found['matched'])} at least one half; all of them occur equally often."
+        text = (
+            f"{said}{percent(found['matched'])} at least one half; too few occur more often to compare them."
+        )
         return Finding("identical_pairs", "info", title, text, n=found["n"])
     rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
     severity: Severity = "info"

@@ -93,6 +93,7 @@ class NeutralWeighting:
             audited = audits_before_and_after(data.train, of_train, names, seed=self.seed)
             tables["reaudit"] = audited.table
             findings += audited.findings(self.name)
+            summary["not_reaudited"] = audited.skipped
         return Result(summary, tables, findings, examples)
 
     def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, NeutralWeights]:

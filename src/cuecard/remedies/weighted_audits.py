@@ -83,7 +83,11 @@ def audits_before_and_after(
     for name in names:
         kind: Any = AUDITS.get(name)
         known = {field.name for field in fields(kind)}
-        if train.task not in kind.tasks or name not in FIGURES or "weights" not in known:
+        if train.task not in kind.tasks:
+            skipped[name] = f"it is not for {train.task} data"
+            continue
+        if name not in FIGURES or "weights" not in known:
+            skipped[name] = "it takes no weights, or has no figure to compare"
             continue
         given = {key: value for key, value in (QUICK | options).items() if key in known}
         try:

@@ -13,7 +13,7 @@ __all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distributi
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: Tables drawn under the null; a p-value they cannot tell from nil comes from the χ² tail.
+#: Tables drawn under the null; no p-value is smaller than one in so many and one.
 _SIMULATED = 9_999
 _NEWTON_STEPS = 60
 

@@ -206,10 +206,8 @@ def _table(
         )
     label_ids, label_codes = np.unique(given_labels, return_inverse=True)
     cluster_ids, cluster_codes = np.unique(given_clusters, return_inverse=True)
-    if weights is not None and np.shape(weights) != given_labels.shape:
-        raise ValueError(
-            f"weights must be as long as labels, got {np.shape(weights)} and {given_labels.shape}."
-        )
+    if weights is not None:
+        weights = check_weights(weights, len(given_labels))
     cells = np.bincount(
         cluster_codes * len(label_ids) + label_codes, weights, minlength=len(label_ids) * len(cluster_ids)
     )
@@ -242,6 +240,29 @@ def score_of(divergences: FloatArray, divergence: Divergence, mode: Mode) -> Any
     raise ValueError(f"mode must be 'exact' or 'released', not {mode!r}.")
 
 
+def like_weights(weights: npt.ArrayLike | None) -> IntArray:
+    """Return a number for every instance that those of about the same weight share: at most 20, of 10 or more.
+
+    Under weights, labels are shuffled among these. Over all instances, a heavy label could move to a cluster of light
+    ones, and a cluster whose weights are uneven would look as even as any other; with each weight in its place, it
+    does not.
+    """
+    given = np.asarray(weights, dtype=np.float64)
+    inner = min(20, max(1, len(given) // 10)) - 1
+    edges = np.unique(np.quantile(given, np.arange(1, inner + 1) / (inner + 1), method="higher"))
+    return np.searchsorted(edges, given, side="right").astype(np.int64)
+
+
+def check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
+    """Return the weights as numbers, or raise if there are not as many as labels or some are not positive."""
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n,):
+        raise ValueError(f"weights must be as long as labels, got {given.shape} and {(n,)}.")
+    if not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError("weights must be positive and finite; leave out instances of weight 0.")
+    return given
+
+
 def _shuffled_tables(counts: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:
     """Tables with the margins of counts, distributed as if labels were shuffled over instances."""
     sizes, totals = counts.sum(axis=1), counts.sum(axis=0)
@@ -267,10 +288,10 @@ def _shuffled_within(
     repeats: int,
     rng: np.random.Generator,
 ) -> IntArray | FloatArray:
-    """Tables of counts, or of weights, after shuffling labels with their weights within each group, or over all."""
+    """Tables of counts, or of weights, after shuffling labels within each group, or among instances of like weight."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    given = np.zeros(len(label_codes), np.int64) if groups is None else np.asarray(groups)
+    given = like_weights(weights) if groups is None else np.asarray(groups)
     group_codes = np.unique(given, return_inverse=True)[1]
     if group_codes.shape != label_codes.shape:
         raise ValueError(
@@ -283,11 +304,6 @@ def _shuffled_within(
     tables: npt.NDArray[Any] = np.empty((repeats, *shape), dtype=np.int64 if mass is None else np.float64)
     for i in range(repeats):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
-        mixed = (
-            rng.permutation(len(order)) if groups is None else np.argsort(ordered + rng.random(len(ordered)))
-        )
-        drawn = None if mass is None else mass[mixed]
-        tables[i] = np.bincount(cells + label_codes[order][mixed], drawn, minlength=tables[i].size).reshape(
-            shape
-        )
+        mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]
+        tables[i] = np.bincount(cells + mixed, mass, minlength=tables[i].size).reshape(shape)
     return tables

@@ -152,8 +152,11 @@ def conditional_strength(
     whole = np.column_stack([size_without, size_with])
     if mass is not None:
         squares_with = _together(rows, columns, stronger, mass**2)
-        squares = np.column_stack([np.asarray(cues.T @ mass**2)[columns] - squares_with, squares_with])
-        k, n, labelled, whole = _effective(k, n, labelled, whole, squares)
+        of_cue = np.asarray(cues.T @ mass**2)
+        squares = np.column_stack([_less(of_cue[columns], squares_with), squares_with])
+        all_without = _less(np.full(len(columns), (mass**2).sum()), of_cue[stronger])
+        all_squares = np.column_stack([all_without, of_cue[stronger]])
+        k, n, labelled, whole = _effective(k, n, labelled, whole, squares, _less(all_squares, squares))
     log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
     z, odds_ratio = _mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
     return ConditionalStrength(
@@ -186,12 +189,17 @@ def _less(whole: Sums, part: Sums) -> Sums:
 
 
 def _effective(
-    k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: FloatArray
+    k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: Sums, rest_squares: Sums
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return weighted counts by stratum in whole instances, as many as those with the cue are worth."""
-    worth = np.where(squares > 0, n / np.where(squares > 0, squares, 1.0), 0.0)
-    cells = (k, n - k, labelled - k, whole - labelled - n + k)
-    both, cue, label, neither = (np.rint(np.maximum(part * worth, 0)).astype(np.int64) for part in cells)
+    """Return weighted counts by stratum in whole instances: those with the cue and the rest, each by its own worth."""
+    with_cue = np.where(squares > 0, n / np.where(squares > 0, squares, 1.0), 0.0)
+    without = np.where(rest_squares > 0, (whole - n) / np.where(rest_squares > 0, rest_squares, 1.0), 0.0)
+    cells = (
+        (k, with_cue), (n - k, with_cue), (labelled - k, without), (whole - labelled - n + k, without),
+    )  # fmt: skip
+    both, cue, label, neither = (
+        np.rint(np.maximum(part * worth, 0)).astype(np.int64) for part, worth in cells
+    )
     return both, both + cue, both + label, both + cue + label + neither
 
 

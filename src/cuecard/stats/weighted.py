@@ -41,7 +41,7 @@ def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: floa
 
     >>> found = weighted_share([1, 1, 0, 0], [3, 1, 1, 1])
     >>> round(found.share, 3), round(found.low, 2), round(found.high, 2)
-    (0.667, 0.25, 0.92)
+    (0.667, 0.21, 0.94)
     """
     x = np.asarray(successes, dtype=np.float64)
     w = np.asarray(weights, dtype=np.float64)
@@ -55,7 +55,10 @@ def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: floa
     share = float((w * x).sum() / total)
     variance = float((w**2 * (x - share) ** 2).sum()) / total**2
     # Without any spread (all right or all wrong) the weights alone say how many answers there are.
-    size = share * (1 - share) / variance if variance > 0 else effective_sample_size(w)
+    # Where few weights dominate, the spread is estimated from few answers and too small: more than (Σw)² / Σw² is not
+    # believed.
+    worth = effective_sample_size(w)
+    size = min(share * (1 - share) / variance, worth) if variance > 0 else worth
     # Wilson's interval, for a size that need not be whole.
     z = float(ndtri((1 + level_of(level)) / 2))
     middle = share + z**2 / (2 * size)
