@@ -9,8 +9,8 @@ from cuecard.wording import MISSING, percent
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
-    "probability",
+    "MISSING", "count", "decimal", "fine_percent", "is_number", "measured", "number", "percent", "plural",
+    "power_of_ten", "probability",
 ]  # fmt: skip
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -26,6 +26,11 @@ def count(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
     return f"{round(value):,}"
+
+
+def fine_percent(value: float | None) -> str:
+    """Return a percentage with two decimals, for numbers that are compared with published ones: 55.53 %."""
+    return percent(value, 2)
 
 
 def number(value: float | None) -> str:
@@ -48,7 +53,8 @@ def points(value: float | None) -> str:
     """Return a difference of two shares in points, with its sign: +6.5, −12.0."""
     if value is None or not math.isfinite(value):
         return MISSING
-    return f"{100 * value:+.1f}".replace("-", "−")
+    # Adding zero makes a difference that rounds to nothing +0.0, never −0.0.
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

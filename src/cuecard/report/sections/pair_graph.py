@@ -21,7 +21,7 @@ NAMES = {
     "without_s2_freq": "without the second frequency",
     "without_s1s2_inter": "without the walks",
     "advanced": "advanced graph features",
-    "unlexicalized": "length and overlap of the texts, for comparison",
+    "unlexicalized": "length and overlap of the texts",
 }
 
 
@@ -53,6 +53,14 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
         f"({numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}), where {_level(card)} is "
         f"{numbers.percent(accuracy['majority'])}."
     ]
+    graph = summary["graph"]
+    itself = graph["self_pairs"]
+    lead.append(
+        f"{numbers.plural(graph['pairs'], 'pair')} join {numbers.plural(graph['sentences'], 'distinct sentence')}; "
+        f"{numbers.count(graph['sentences_repeated'])} occur more than once, the most frequent "
+        f"{numbers.plural(graph['largest_frequency'], 'time')}"
+        + (f", and {numbers.plural(itself, 'pair')} join a sentence with itself." if itself else ".")
+    )
     parts = summary.get("parts")
     if parts:
         lead.append(
@@ -128,12 +136,12 @@ def _scores(card: Card) -> TableView:
     frame = card.tables["pair_graph"].with_columns(pl.col("features").replace(NAMES))
     columns = [
         Column("Features"),
-        Column("Accuracy", "percent"),
+        Column("Accuracy", "fine_percent"),
         Column("From", "percent"),
         Column("To", "percent"),
         Column("p", "probability", "exact one-sided test against the majority"),
         Column("q", "probability", "false discovery rate over the seven sets of leakage features"),
-        Column("Examples", "count"),
+        Column("Examples", "count", brief=False),
     ]
     return TableView(
         title="Accuracy of every set of features",
