@@ -55,7 +55,9 @@ def test_probing_pairs_evaluates_models_without_the_leak(cuecard, files, tmp_pat
 
 def test_weights_of_a_column_and_parameters_reach_the_evaluation(cuecard, files):
     ran = probe(cuecard, files, "--weights", "weight", "--only", "debiased_evaluation", "--json")
-    section = json.loads(ran.out)["sections"]["debiased_evaluation"]
+    sections = json.loads(ran.out)["sections"]
+    assert list(sections) == ["debiased_evaluation"]  # no cues where none of the probes is about them
+    section = sections["debiased_evaluation"]
     assert section["summary"]["weights"] == "weight"
     ran = probe(
         cuecard, files, "--set", "debiased_evaluation.max_weight=none", "--set", "debiased_evaluation.trees=50",

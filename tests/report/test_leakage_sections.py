@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.card.card import Section
+from cuecard.card.card import FindingModel, Section
 from cuecard.report.sections import section_view
 from cuecard.report.terminal import render_terminal
+from cuecard.report.verdict import key_figures, verdict
 
 HOSTILE = "<b>model</b>"
 
@@ -72,6 +73,25 @@ def test_a_terminal_of_80_columns_has_room_for_the_whole_interval_of_the_change(
     (line,) = [line for line in printed.getvalue().splitlines() if "−10.0" in line]
     assert line.split()[0] == HOSTILE
     assert line.split()[-3:] == ["−10.0", "−12.0", "−8.0"]
+
+
+def test_a_card_of_the_evaluation_alone_is_headed_by_both_accuracies(card):
+    card.sections = {"debiased_evaluation": card.sections["debiased_evaluation"]}
+    headline = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
+    assert headline.endswith("model</b> is 80.0 % right, 70.0 % under the weights.")
+    (figure,) = key_figures(card)
+    assert "70.0" in figure.detail
+    assert figure.value.startswith("80.0")
+
+
+def test_what_models_do_says_nothing_against_the_data(card):
+    card.sections = {
+        "identical_pairs": card.sections["identical_pairs"],
+        "overview": card.sections["overview"],
+    }
+    serious = FindingModel(section="identical_pairs", severity="medium", title="t", text="t", command="")
+    card.findings = [serious]
+    assert "contains cues" not in verdict(card).headline
 
 
 def test_the_last_box_says_or_more(card):

@@ -53,6 +53,13 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
         f"({numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}), where {_level(card)} is "
         f"{numbers.percent(accuracy['majority'])}."
     ]
+    parts = summary.get("parts")
+    if parts:
+        lead.append(
+            f"With the graph of train alone it is {numbers.percent(parts['train_only']['accuracy'])}; "
+            f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
+            "sentence with train."
+        )
     graph = summary["graph"]
     itself = graph["self_pairs"]
     lead.append(
@@ -61,13 +68,6 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
         f"{numbers.plural(graph['largest_frequency'], 'time')}"
         + (f", and {numbers.plural(itself, 'pair')} join a sentence with itself." if itself else ".")
     )
-    parts = summary.get("parts")
-    if parts:
-        lead.append(
-            f"With the graph of train alone it is {numbers.percent(parts['train_only']['accuracy'])}; "
-            f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
-            "sentence with train."
-        )
     return lead
 
 
@@ -114,7 +114,8 @@ def _charts(card: Card) -> list[ChartView]:
             "Labels by how often both sentences occur",
             grid,
             alt="A grid of first by second sentence frequency, coloured by the share of a label.",
-            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”.",
+            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”. "
+            "A cell of few pairs takes a strong colour by chance; pointing at it says how many it has.",
         ),
         ChartView(
             "Labels by how often a sentence occurs",
