@@ -57,6 +57,16 @@ def test_a_terminal_of_80_columns_shows_whole_names_and_two_decimals(leaky_card:
     assert f"{100 * leaky_card['pair_graph'].summary['accuracy']['s2_freq']:.2f}" in line
 
 
+def test_self_pairs_and_a_graph_without_repeats_are_said(leaky_card: Card) -> None:
+    card = leaky_card.model_copy(deep=True)
+    graph = card["pair_graph"].summary["graph"]
+    graph |= {"sentences": 1200, "sentences_repeated": 0, "self_pairs": 2}
+    said = section_view(card, "pair_graph").lead[-1]
+    assert said == (
+        "600 pairs join 1,200 distinct sentences; none occurs more than once, and 2 pairs join a sentence with itself."
+    )
+
+
 def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> None:
     charts = section_view(leaky_card, "pair_graph").charts
     assert len(charts) == 4

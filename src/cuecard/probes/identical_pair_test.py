@@ -135,8 +135,9 @@ def _finding(model: str, found: dict[str, Any]) -> Finding:
 
 
 def _signed(difference: float) -> str:
-    """Return a difference with its sign; one that rounds to nothing is +0.00."""
-    return f"{round(difference, 2) + 0.0:+.2f}"
+    """Return a difference with its sign; one that rounds to nothing has none."""
+    rounded = round(difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
 
 
 def _times(frequency: int) -> str:

@@ -50,11 +50,11 @@ def decimal(value: float | None) -> str:
 
 
 def points(value: float | None) -> str:
-    """Return a difference of two shares in points, with its sign: +6.5, −12.0."""
+    """Return a difference of two shares in points, with its sign unless it rounds to nothing: +6.5, −12.0, 0.0."""
     if value is None or not math.isfinite(value):
         return MISSING
-    # Adding zero makes a difference that rounds to nothing +0.0, never −0.0.
-    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+    rounded = round(100 * value, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

@@ -60,15 +60,20 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
             f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
             "sentence with train."
         )
-    graph = summary["graph"]
-    itself = graph["self_pairs"]
-    lead.append(
+    return [*lead, _graph(summary["graph"])]
+
+
+def _graph(graph: dict[str, Any]) -> str:
+    again, itself = graph["sentences_repeated"], graph["self_pairs"]
+    most = numbers.count(graph["largest_frequency"])
+    occur = "none occurs more than once"
+    if again:
+        occur = f"{numbers.count(again)} occur more than once, the most frequent {most} times"
+    return (
         f"{numbers.plural(graph['pairs'], 'pair')} join {numbers.plural(graph['sentences'], 'distinct sentence')}; "
-        f"{numbers.count(graph['sentences_repeated'])} occur more than once, the most frequent "
-        f"{numbers.plural(graph['largest_frequency'], 'time')}"
+        + occur
         + (f", and {numbers.plural(itself, 'pair')} join a sentence with itself." if itself else ".")
     )
-    return lead
 
 
 def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
