@@ -122,12 +122,16 @@ def test_a_leak_of_shared_sentences_vanishes_when_the_graph_is_built_from_train_
         f"{s} {rng.integers(0, 12)}" if y else f"new {i}"
         for i, (y, s) in enumerate(zip(positive, where, strict=True))
     ]
-    parts = PLAIN.run(
+    result = PLAIN.run(
         pairs([f"p{i}" for i in range(n)], second, np.where(positive, "yes", "no").tolist(), where)
-    ).summary
+    )
+    parts = result.summary
     assert parts["accuracy"]["leakage"] > 0.95
     assert parts["parts"]["train_only"]["accuracy"] < 0.6
     assert parts["parts"]["shared"]["n"] == 0
+    origin = result.findings[1]
+    assert origin.severity == "info"
+    assert "which may be chance" in origin.text
     kept = PLAIN.run(planted()).summary["parts"]
     assert kept["kept_share"] > 0.9
     assert kept["shared"]["accuracy"] != kept["unshared"]["accuracy"]

@@ -55,7 +55,9 @@ def test_probing_pairs_evaluates_models_without_the_leak(cuecard, files, tmp_pat
 
 def test_weights_of_a_column_and_parameters_reach_the_evaluation(cuecard, files):
     ran = probe(cuecard, files, "--weights", "weight", "--only", "debiased_evaluation", "--json")
-    section = json.loads(ran.out)["sections"]["debiased_evaluation"]
+    sections = json.loads(ran.out)["sections"]
+    assert list(sections) == ["debiased_evaluation"]  # no cues where none of the probes is about them
+    section = sections["debiased_evaluation"]
     assert section["summary"]["weights"] == "weight"
     ran = probe(
         cuecard, files, "--set", "debiased_evaluation.max_weight=none", "--set", "debiased_evaluation.trees=50",
@@ -70,6 +72,17 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
     ran = cuecard("stress", files / "train.csv", "--identical-pairs", "--sample", "300", "--out", pairs)
     assert ran.code == 0, ran.err
     assert "300 sentences paired with themselves" in ran.out
+    assert "--match" not in ran.out
+    named = cuecard(
+        "stress",
+        files / "train.csv",
+        "--identical-pairs",
+        "--match",
+        "not_duplicate",
+        "--out",
+        tmp_path / "other.csv",
+    )
+    assert "NAME=SCORES.csv --match not_duplicate" in named.out
     written = pl.read_csv(pairs)
     assert written.columns == ["example_id", "premise", "hypothesis", "frequency", "label"]
     assert set(written["label"]) == {"duplicate"}
@@ -95,6 +108,10 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
         ),
         (["stress", "{train}", "--identical-pairs", "--out", "{train}"], "is the file that is read"),
         (["stress", "{train}", "--identical-pairs", "--match", "dup", "--out", "{out}/x.csv"], "'duplicate'"),
+        (
+            ["debias", "{train}", "--method", "leakage", "--max-weight", "0.5", "--out", "{out}/x.csv"],
+            "max_weight must be above 1, the mean of all weights, and is 0.5",
+        ),
         (["probe", "{train}", "--identical-pairs", "none.csv"], "none.csv does not exist"),
         (["probe", "{train}", "--identical-pairs", "linear", "--match", "same"], "Unknown label 'same'"),
         (["audit", "{train}", "--set", "pair_graph.forest"], "SECTION.PARAMETER=VALUE"),

@@ -83,6 +83,21 @@ def test_a_score_that_rises_with_frequency_is_said_with_its_numbers(data: Instan
     assert f"the {frequent.height} that occur at least 10 times 0.9" in text
 
 
+def test_a_trend_too_small_to_matter_is_called_nearly_alike(data: Instances, tmp_path: Path) -> None:
+    pairs = identical_pairs(data)
+    pairs.with_columns(score=0.7 + 0.0005 * pl.col("frequency")).write_csv(tmp_path / "a.csv")
+    (finding,) = probe(data, [], identical_pairs=(f"m={tmp_path / 'a.csv'}",)).findings
+    assert (finding.severity, finding.title) == (
+        "info",
+        "m scores identical pairs nearly alike, rare or frequent",
+    )
+    pairs.with_columns(score=pl.lit(0.9)).write_csv(tmp_path / "b.csv")
+    (finding,) = probe(data, [], identical_pairs=(f"m={tmp_path / 'b.csv'}",)).findings
+    assert "a difference of 0.00 (95 % interval 0.00 to 0.00)" in finding.text.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+
+
 def test_a_built_in_model_is_trained_and_asked(data: Instances) -> None:
     found = identical_scores(data, "mine=linear")
     assert found["model"].unique().to_list() == ["mine"]

@@ -162,7 +162,39 @@ def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
     assert result.examples is not None
     for split in ("train", "test"):
         assert result.examples.filter(split=split)["weight"].mean() == pytest.approx(1)
-    assert "instead of" in result.findings[0].text
+    finding = result.findings[0]
+    assert "instead of" in finding.text
+    assert (finding.severity, finding.title) == ("info", "Weights that balance the pair graph")
+
+
+def told_by_frequency() -> Instances:
+    """Return pairs whose label frequency gives away, except in two."""
+    yes = [("hub", f"leaf {i}") for i in range(200)]
+    no = [(f"p{i}", f"q{i}") for i in range(200)]
+    label = ["yes"] * 199 + ["no"] * 200 + ["yes"]
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(400)], "position": 0, "split": "train",
+            "premise": [p for p, _ in yes + no], "hypothesis": [h for _, h in yes + no],
+            "label": pl.Series(label).cast(pl.Enum(["yes", "no"])),
+        }
+    )  # fmt: skip
+    return Instances(table, "pair", ("yes", "no"))
+
+
+@pytest.mark.parametrize(
+    ("max_weight", "title", "advice"),
+    [
+        (2.0, "Weights that balance the pair graph in part", "a higher --max-weight takes out more"),
+        (None, "Weights that balance the pair graph and rest on few examples", "--max-weight 20 cuts them"),
+    ],
+)
+def test_weights_that_leave_the_leak_or_rest_on_few_examples_are_no_mere_information(
+    max_weight: float | None, title: str, advice: str
+) -> None:
+    (finding,) = NeutralWeighting(folds=10, trees=400, max_weight=max_weight).run(told_by_frequency()).findings
+    assert (finding.severity, finding.title) == ("medium", title)
+    assert advice in finding.text
 
 
 def test_train_weights_do_not_depend_on_the_labels_of_test() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import polars as pl
 import pytest
+from rich.console import Console
 
-from cuecard.card.card import Section
+from cuecard.card.card import FindingModel, Section
 from cuecard.report.sections import section_view
+from cuecard.report.terminal import render_terminal
+from cuecard.report.verdict import key_figures, verdict
 
 HOSTILE = "<b>model</b>"
 
@@ -58,8 +63,35 @@ def test_both_accuracies_are_said_with_what_the_weights_cost(card):
     assert list(view.notes) == ["A note."]
     (table,) = view.tables
     assert [column.title for column in table.columns][-1] == "Worth"
-    assert table.rows[1][7:10] == pytest.approx((-10.0, -12.0, -8.0))
+    assert table.rows[1][7:10] == pytest.approx((-0.1, -0.12, -0.08))
     assert table.rows[0][8] is None
+
+
+def test_a_terminal_of_80_columns_has_room_for_the_whole_interval_of_the_change(card):
+    printed = StringIO()
+    render_terminal(card, Console(file=printed, width=80))
+    (line,) = [line for line in printed.getvalue().splitlines() if "−10.0" in line]
+    assert line.split()[0] == HOSTILE
+    assert line.split()[-3:] == ["−10.0", "−12.0", "−8.0"]
+
+
+def test_a_card_of_the_evaluation_alone_is_headed_by_both_accuracies(card):
+    card.sections = {"debiased_evaluation": card.sections["debiased_evaluation"]}
+    headline = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
+    assert headline.endswith("model</b> is 80.0 % right, 70.0 % under the weights.")
+    (figure,) = key_figures(card)
+    assert "70.0" in figure.detail
+    assert figure.value.startswith("80.0")
+
+
+def test_what_models_do_says_nothing_against_the_data(card):
+    card.sections = {
+        "identical_pairs": card.sections["identical_pairs"],
+        "overview": card.sections["overview"],
+    }
+    serious = FindingModel(section="identical_pairs", severity="medium", title="t", text="t", command="")
+    card.findings = [serious]
+    assert "contains cues" not in verdict(card).headline
 
 
 def test_the_last_box_says_or_more(card):
@@ -67,6 +99,14 @@ def test_the_last_box_says_or_more(card):
     assert "10 sentences of train" in view.lead[0]
     assert "ρ with frequency is +0.25 (p = 0.01)" in view.lead[1]
     assert [r[1] for r in view.tables[0].rows] == ["1", "10+"]
+
+
+def test_models_stand_beside_each_other_at_every_frequency(card):
+    boxes = card.tables["identical_pairs"]
+    both = pl.concat([boxes, boxes.with_columns(model=pl.lit("a"))])
+    card.attach({**card.tables, "identical_pairs": both})
+    rows = section_view(card, "identical_pairs").tables[0].rows
+    assert [r[:2] for r in rows] == [(HOSTILE, "1"), ("a", "1"), (HOSTILE, "10+"), ("a", "10+")]
 
 
 @pytest.mark.parametrize("name", ["debiased_evaluation", "identical_pairs"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 from cuecard.card import audit
 from cuecard.card.card import Card
 from cuecard.data import Instances
 from cuecard.report.sections import section_view
+from cuecard.report.terminal import render_terminal
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -36,6 +40,31 @@ def test_the_lead_says_accuracy_majority_and_what_train_alone_gives(leaky_card: 
     words = " ".join(section_view(leaky_card, "pair_graph").lead).replace("\N{NO-BREAK SPACE}", " ")
     assert f"right on {100 * summary['accuracy']['leakage']:.1f} % of 200 examples" in words
     assert "With the graph of train alone it is" in words
+    graph = summary["graph"]
+    assert (
+        f"600 pairs join {graph['sentences']} distinct sentences; {graph['sentences_repeated']} occur"
+        in words
+    )
+    assert "with itself" not in words
+
+
+def test_a_terminal_of_80_columns_shows_whole_names_and_two_decimals(leaky_card: Card) -> None:
+    printed = StringIO()
+    render_terminal(leaky_card, Console(file=printed, width=80))
+    (line,) = [
+        line for line in printed.getvalue().splitlines() if "frequency of the second sentence  " in line
+    ]
+    assert f"{100 * leaky_card['pair_graph'].summary['accuracy']['s2_freq']:.2f}" in line
+
+
+def test_self_pairs_and_a_graph_without_repeats_are_said(leaky_card: Card) -> None:
+    card = leaky_card.model_copy(deep=True)
+    graph = card["pair_graph"].summary["graph"]
+    graph |= {"sentences": 1200, "sentences_repeated": 0, "self_pairs": 2}
+    said = section_view(card, "pair_graph").lead[-1]
+    assert said == (
+        "600 pairs join 1,200 distinct sentences; none occurs more than once, and 2 pairs join a sentence with itself."
+    )
 
 
 def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> None:

@@ -54,3 +54,17 @@ def test_one_thing_is_singular() -> None:
 def test_a_truth_value_is_not_a_number() -> None:
     assert not numbers.is_number(True)
     assert numbers.is_number(1)
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign():
+    assert [numbers.points(x) for x in (0.065, -0.12, -0.0004, 0.0, None)] == [
+        "+6.5",
+        "−12.0",
+        "0.0",
+        "0.0",
+        "–",
+    ]
+
+
+def test_a_fine_percentage_has_two_decimals():
+    assert numbers.fine_percent(0.55531).replace("\N{NO-BREAK SPACE}", " ") == "55.53 %"

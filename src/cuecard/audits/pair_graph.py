@@ -124,7 +124,7 @@ class PairGraphAudit:
         left_out = {}
         for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
             if wanted is False or (wanted is None and (len(data) > SMALL_ROWS or asked.forest == "fast")):
-                asked_off = "it was not asked for" if wanted is False else "it takes long"
+                asked_off = "not asked for" if wanted is False else "it takes long"
                 left_out[name] = f"{asked_off}; --set pair_graph.{name}=true computes it"
                 continue
             table = (

@@ -17,6 +17,11 @@ from cuecard.wording import count, percent
 LARGE_GAIN, SOME_GAIN = 0.10, 0.02
 ALPHA = 0.05
 EXAMPLES = 3
+_SINGLE = {
+    "s1_freq": "the frequency of the first sentence",
+    "s2_freq": "the frequency of the second sentence",
+    "s1s2_inter": "two-step walks between the two",
+}
 
 
 def pair_graph_findings(
@@ -46,10 +51,10 @@ def pair_graph_findings(
         return [
             Finding("pair_graph", "info", title, text, leak.accuracy, leak.low, leak.high, chance, leak.n)
         ]
-    best = max(("s1_freq", "s2_freq", "s1s2_inter"), key=lambda name: scores[name].accuracy)
+    best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
         f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
-        f"word of {count(leak.n, 'example')}; {best} alone gives {percent(scores[best].accuracy)}."
+        f"word of {count(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
     )
     severity: Severity = (
         "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
@@ -72,11 +77,14 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
     gain, kept = leak.accuracy - chance, train_only["accuracy"] - chance
     text = (
         f"Of the {100 * gain:.1f} points above {percent(chance)}, {100 * kept:.1f} remain when the graph is built from "
-        f"train alone ({percent(train_only['accuracy'])}); {shared['n']:,} of {leak.n:,} test examples share a "
-        "sentence with train."
+        f"train alone ({percent(train_only['accuracy'])}"
     )
+    remains = train_only["p_value"] <= ALPHA and train_only["low"] > chance
+    if not remains:
+        text += f", {percent(train_only['low'])} to {percent(train_only['high'])}, which may be chance"
+    text += f"); {shared['n']:,} of {leak.n:,} test examples share a sentence with train."
     return Finding(
-        "pair_graph", "info" if kept <= 0 else severity if severity != "high" else "medium",
+        "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
         "Where the pair-graph leak comes from", text,
         train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n,
     )  # fmt: skip

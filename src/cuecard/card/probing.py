@@ -43,6 +43,9 @@ from cuecard.registry import unknown_name
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any
 
+#: Probes that ask nothing about cues: a card of them alone does not list any.
+_CUELESS = frozenset({"debiased_evaluation", "identical_pairs"})
+
 
 def probe(
     data: Instances,
@@ -65,7 +68,7 @@ def probe(
             a mapping from the names of models to them. None are needed where `identical_pairs` alone is asked.
         cues: cues to probe, such as "sleeping" or "length:longest"; the strongest of the data by default.
         top: how many of the strongest cues to probe.
-        only: names of the probes to run; all by default.
+        only: names of the probes to run; all by default. The cues are on the card if one of them is about cues.
         skip: names of probes to leave out.
         settings: parameters of single probes or of the cue audit, such as ``{"permutation_test": {"per_label": 20}}``.
         progress: called with each probe's title; returns a context manager the probe runs in.
@@ -112,7 +115,8 @@ def probe(
         with progress(asked.title) if progress else nullcontext():
             run = _bound(asked, data, models, chosen)
             keep(asked.name, started, *answered(asked, data, run))
-    keep(*of_cues)
+    if not only or not _CUELESS.issuperset(only):
+        keep(*of_cues)
     tables["examples"] = examples_table(data, [_about_examples(models, chosen)])
     findings = most_serious_first(findings)
     card = Card(

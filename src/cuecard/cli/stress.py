@@ -75,8 +75,9 @@ def stress(
             typer.echo(dumps({"pairs": written_pairs, "file": str(out)}))
         elif not quiet:
             typer.echo(f"{written_pairs:,} sentences paired with themselves: {out}")
+            told = f" --match {match}" if match else ""
             typer.echo(
-                f"Let a model score them, then: cuecard probe {train} --identical-pairs NAME=SCORES.csv"
+                f"Let a model score them, then: cuecard probe {train} --identical-pairs NAME=SCORES.csv{told}"
             )
         return
     card = audit(data, only=["partial_input"], progress=progress(silent=silent), seed=seed)

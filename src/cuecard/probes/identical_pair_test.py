@@ -124,18 +124,25 @@ def _finding(model: str, found: dict[str, Any]) -> Finding:
         return Finding("identical_pairs", "info", title, text, n=found["n"])
     rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
     severity: Severity = "info"
-    title = f"{model} scores identical pairs alike, rare or frequent"
+    goes_with = found["p_value"] is not None and found["p_value"] <= ALPHA
+    title = f"{model} scores identical pairs {'nearly ' if goes_with else ''}alike, rare or frequent"
     least = max(found["rise_low"], -found["rise_high"])
-    if found["p_value"] is not None and found["p_value"] <= ALPHA and least > 0 and abs(rise) >= NOTABLE_RISE:
+    if goes_with and least > 0 and abs(rise) >= NOTABLE_RISE:
         severity = "medium" if abs(rise) >= LARGE_RISE else "low"
         title = f"{model} is surer that a {'frequent' if rise > 0 else 'rare'} sentence matches itself"
     trend = "" if found["rho"] is None else f"; Spearman's ρ {found['rho']:+.2f}"
     text = (
         f"{said}those that occur {_times(rare['frequency'])} {rare['mean']:.2f} on average and the "
         f"{frequent['n']:,} that occur at least {_times(frequent['from'])} {frequent['mean']:.2f}: a difference of "
-        f"{rise:+.2f} (95 % interval {found['rise_low']:+.2f} to {found['rise_high']:+.2f}{trend})."
+        f"{_signed(rise)} (95 % interval {_signed(found['rise_low'])} to {_signed(found['rise_high'])}{trend})."
     )
     return Finding("identical_pairs", severity, title, text, n=found["n"])
+
+
+def _signed(difference: float) -> str:
+    """Return a difference with its sign; one that rounds to nothing has none."""
+    rounded = round(difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
 
 
 def _times(frequency: int) -> str:

@@ -148,12 +148,16 @@ def _described(found: WeightedShare) -> dict[str, float]:
 
 
 def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShare) -> Finding:
+    majority, few = summary["majority"]["weighted"], summary["effective_share"] < LOW_SHARE
+    remains = after.low > majority
     text = (
         f"With these weights, the forest on sentence frequencies is right on {100 * after.share:.1f} % instead of "
-        f"{100 * before.share:.1f} % (majority {100 * summary['majority']['weighted']:.1f} %). The weights keep "
-        f"{100 * summary['effective_share']:.0f} % of the effective sample size and lie between "
-        f"{summary['smallest']:.2g} and {summary['largest']:.4g}."
+        f"{100 * before.share:.1f} % (majority {100 * majority:.1f} %). The weights keep "
+        f"{100 * summary['effective_share']:.1f} % of the effective sample size and lie between "
+        f"{summary['smallest']:.2f} and {summary['largest']:.2f}."
     )
+    if after.high < majority:
+        text += " It falls below the majority because the examples that such forests get wrong weigh most."
     if summary["infinite"]:
         text += (
             f" {summary['infinite']:,} of them would have been infinite, because no tree gave the example's label any "
@@ -161,9 +165,20 @@ def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShar
         )
     if summary["clipped"]:
         text += f" {summary['clipped']:,} of them were cut to the largest weight allowed."
-    if summary["effective_share"] < LOW_SHARE and not summary["clipped"]:
+    if few and not summary["clipped"]:
         text += " A few examples carry most of the weight; --max-weight 20 cuts them and keeps more of the sample."
+    if remains:
+        text += " The pair graph still tells the label under these weights" + (
+            "; a higher --max-weight takes out more of it, and costs more of the sample."
+            if summary["clipped"]
+            else "."
+        )
+    title = "Weights that balance the pair graph"
+    if remains:
+        title += " in part"
+    elif few:
+        title += " and rest on few examples"
     return Finding(
-        "neutral_weights", "info", "Weights that balance the pair graph", text, after.share, after.low, after.high,
-        summary["majority"]["weighted"], after.n,
+        "neutral_weights", "medium" if remains or few else "info", title, text, after.share, after.low, after.high,
+        majority, after.n,
     )  # fmt: skip

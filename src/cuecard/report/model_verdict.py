@@ -13,7 +13,7 @@ from cuecard.wording import listed
 #: Sections about models: what they find says nothing against the data.
 MODEL_SECTIONS = frozenset(
     {"reliance", "accuracy_test", "distribution_test", "permutation_test", "agreement", "paired_comparison"}
-    | {"option_order", "prompts"}
+    | {"option_order", "prompts", "debiased_evaluation", "identical_pairs"}
 )
 #: So many models are named in the headline, those that rely on most cues first.
 NAMED = 3
@@ -24,6 +24,7 @@ def model_headline(card: Card) -> str:
     relied, accuracies = _of_models(card, "reliance"), _of_models(card, "accuracy_test")
     if not relied:
         said = [f"{display_text(m, 60)} is {_right(known)}" for m, known in list(accuracies.items())[:NAMED]]
+        said = said or _without_the_leak(card)
         return f"On {display_text(card.dataset.name, 60)}, {listed(said)}." if said else ""
     cues = card["reliance"].summary["cues"]
     order = sorted(relied, key=lambda model: (-relied[model]["relies"], -relied[model]["signs"]))
@@ -39,6 +40,19 @@ def model_headline(card: Card) -> str:
     return f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
 
 
+def _without_the_leak(card: Card) -> list[str]:
+    """Return both accuracies of every model where only they were asked for."""
+    return [
+        f"{display_text(model, 60)} is {_right(known)}, {numbers.percent(known['weighted_accuracy'])} under the weights"
+        for model, known in _evaluated(card)
+    ]
+
+
+def _evaluated(card: Card) -> list[tuple[str, dict[str, Any]]]:
+    models = _of_models(card, "debiased_evaluation")
+    return [(model, known) for model, known in models.items() if not known["baseline"]][:NAMED]
+
+
 def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     """Return the accuracy and the cues relied on of every model of a probe; empty for a card without models."""
     relied = _of_models(card, "reliance")
@@ -49,6 +63,15 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
         shown.append(
             KeyFigure(f"accuracy of {display_text(model, 40)}", numbers.percent(known["accuracy"]), interval)
         )
+    if accuracy and not accuracies and not relied:
+        shown += [
+            KeyFigure(
+                f"accuracy of {display_text(model, 40)}",
+                numbers.percent(known["accuracy"]),
+                f"{numbers.percent(known['weighted_accuracy'])} under the weights",
+            )
+            for model, known in _evaluated(card)
+        ]
     for model, found in list(relied.items())[:NAMED]:
         of = f"of {numbers.count(card['reliance'].summary['cues'])}, signs of {found['signs']} more"
         shown.append(

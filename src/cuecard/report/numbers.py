@@ -9,8 +9,8 @@ from cuecard.wording import MISSING, percent
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
-    "probability",
+    "MISSING", "count", "decimal", "fine_percent", "is_number", "measured", "number", "percent", "plural",
+    "power_of_ten", "probability",
 ]  # fmt: skip
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -26,6 +26,11 @@ def count(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
     return f"{round(value):,}"
+
+
+def fine_percent(value: float | None) -> str:
+    """Return a percentage with two decimals, for numbers that are compared with published ones: 55.53 %."""
+    return percent(value, 2)
 
 
 def number(value: float | None) -> str:
@@ -45,10 +50,11 @@ def decimal(value: float | None) -> str:
 
 
 def points(value: float | None) -> str:
-    """Return a difference of two shares in points, with its sign: +6.5, −12.0."""
+    """Return a difference of two shares in points, with its sign unless it rounds to nothing: +6.5, −12.0, 0.0."""
     if value is None or not math.isfinite(value):
         return MISSING
-    return f"{100 * value:+.1f}".replace("-", "−")
+    rounded = round(100 * value, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

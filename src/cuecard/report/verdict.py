@@ -144,7 +144,7 @@ def key_figures(card: Card) -> list[KeyFigure]:
         of = f"of {numbers.count(cues.summary['features'])} features tested"
         shown.append(KeyFigure("cues", numbers.count(cues.summary["cues"]), of))
     strongest = max(
-        (f for f in card.findings if is_rate(f) and f.chance is not None),
+        (f for f in card.findings if is_rate(f) and f.chance is not None and f.severity != "info"),
         key=lambda f: (f.low if f.low is not None else f.value or 0.0) - (f.chance or 0.0),
         default=None,
     )

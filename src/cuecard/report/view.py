@@ -21,7 +21,9 @@ from cuecard.registry import Registry
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-Kind = Literal["text", "label", "count", "percent", "number", "decimal", "points", "probability"]
+Kind = Literal[
+    "text", "label", "count", "percent", "fine_percent", "number", "decimal", "points", "probability"
+]
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Column:
 _WRITERS: dict[Kind, Callable[[float], str]] = {
     "count": numbers.count,
     "percent": numbers.percent,
+    "fine_percent": numbers.fine_percent,
     "number": numbers.number,
     "decimal": numbers.decimal,
     "points": numbers.points,

@@ -86,8 +86,10 @@ def leakage_neutral_weights(
         raise InputError("Leakage-neutral weights need at least two labels, and all rows have the same one.")
     if not 2 <= folds <= len(codes):
         raise UsageError(f"folds must lie between 2 and the number of rows ({len(codes)}), and is {folds}.")
-    if trees < 1 or depth < 1 or (max_weight is not None and max_weight <= 1):
-        raise UsageError("trees and depth must be at least 1, and max_weight above the mean weight of 1.")
+    if trees < 1 or depth < 1:
+        raise UsageError(f"trees and depth must be at least 1, and are {trees} and {depth}.")
+    if max_weight is not None and max_weight <= 1:
+        raise UsageError(f"max_weight must be above 1, the mean of all weights, and is {max_weight:g}.")
     probabilities = cross_fitted(
         with_products(rows),
         codes,

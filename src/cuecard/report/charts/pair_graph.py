@@ -101,7 +101,7 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
     ]
     order = list(dict.fromkeys(row["times"] for row in sorted(rows, key=lambda row: row["from"])))
     base = alt.Chart(inline(rows)).encode(
-        x=alt.X("times:O", sort=order, title="occurs … times", axis=alt.Axis(labelAngle=0))
+        x=alt.X("times:O", sort=order, title="occurs … times", axis=alt.Axis(labelAngle=-40))
     )
     tooltip = [
         alt.Tooltip("times:N", title="occurs"),

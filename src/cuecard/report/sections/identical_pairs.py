@@ -51,7 +51,8 @@ def _sentence(name: str, found: dict[str, Any]) -> str:
 
 
 def _table(card: Card, last: int) -> TableView:
-    frame = card.tables["identical_pairs"]
+    # Models beside each other at each frequency: where only the first rows are shown, all models are among them.
+    frame = card.tables["identical_pairs"].sort("frequency", maintain_order=True)
     columns = [
         Column("Model"),
         Column("Occurs", "text", "how often the sentence occurs in train"),

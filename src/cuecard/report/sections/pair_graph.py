@@ -21,7 +21,7 @@ NAMES = {
     "without_s2_freq": "without the second frequency",
     "without_s1s2_inter": "without the walks",
     "advanced": "advanced graph features",
-    "unlexicalized": "length and overlap of the texts, for comparison",
+    "unlexicalized": "length and overlap of the texts",
 }
 
 
@@ -60,7 +60,20 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
             f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
             "sentence with train."
         )
-    return lead
+    return [*lead, _graph(summary["graph"])]
+
+
+def _graph(graph: dict[str, Any]) -> str:
+    again, itself = graph["sentences_repeated"], graph["self_pairs"]
+    most = numbers.count(graph["largest_frequency"])
+    occur = "none occurs more than once"
+    if again:
+        occur = f"{numbers.count(again)} occur more than once, the most frequent {most} times"
+    return (
+        f"{numbers.plural(graph['pairs'], 'pair')} join {numbers.plural(graph['sentences'], 'distinct sentence')}; "
+        + occur
+        + (f", and {numbers.plural(itself, 'pair')} join a sentence with itself." if itself else ".")
+    )
 
 
 def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
@@ -106,7 +119,8 @@ def _charts(card: Card) -> list[ChartView]:
             "Labels by how often both sentences occur",
             grid,
             alt="A grid of first by second sentence frequency, coloured by the share of a label.",
-            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”.",
+            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”. "
+            "A cell of few pairs takes a strong colour by chance; pointing at it says how many it has.",
         ),
         ChartView(
             "Labels by how often a sentence occurs",
@@ -128,12 +142,12 @@ def _scores(card: Card) -> TableView:
     frame = card.tables["pair_graph"].with_columns(pl.col("features").replace(NAMES))
     columns = [
         Column("Features"),
-        Column("Accuracy", "percent"),
+        Column("Accuracy", "fine_percent"),
         Column("From", "percent"),
         Column("To", "percent"),
         Column("p", "probability", "exact one-sided test against the majority"),
         Column("q", "probability", "false discovery rate over the seven sets of leakage features"),
-        Column("Examples", "count"),
+        Column("Examples", "count", brief=False),
     ]
     return TableView(
         title="Accuracy of every set of features",
