@@ -13,6 +13,7 @@ _REASONS = {
     "conflict": "cannot be balanced by any weights, alone or together, which is proved",
     "max_weight": "cannot be balanced with weights as small as --max-weight asks",
     "ridge": "kept softer, as --ridge or --min-ess asks",
+    "softened": "kept soft, because no weights were found that balance all of them and spare the sample",
     "not reached": "not there yet when the solver stopped",
 }
 
