@@ -45,7 +45,6 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "Some features cannot be balanced by weights",
                 f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
                 "with some label; no weights can change that.",
-                n=left,
             )
         )
     if summary["off_target"]:
@@ -57,7 +56,6 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "low" if advice else "info",
                 "Some features stay off target",
                 f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.{advice}",
-                n=sum(summary["off_target"].values()),
             )
         )
     findings += _held_out(errors)
@@ -76,7 +74,6 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 f"beyond chance with equal weights, {after['significant']:,} with these weights; "
                 f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
                 value=float(after["significant"]),
-                n=before["features"],
             )
         )
     return findings
@@ -110,7 +107,6 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "Balance them too with a higher --ngrams, or soften with --ridge.",
             value=part["after"],
             chance=part["chance_after"],
-            n=part["features"],
         )
         for name, part in worse
     ]

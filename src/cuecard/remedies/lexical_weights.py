@@ -205,12 +205,12 @@ class LexicalWeights:
         cues = audit.run(encoded.instances).tables["cues"].filter("significant")
         already = {family.name for family in families}
         others = [family for family in audit.families() if family.name not in already]
-        extra, not_found = candidates(others, encoded, audit.min_count)
+        extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
         for part in extra:
             wanted = cues.filter(pl.col("family") == part.family)["feature"]
             kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
             found.append(replace(part, presence=part.presence.columns(kept)))
-        return found, skipped | not_found
+        return found, skipped
 
     def _solve(
         self, problem: BalanceProblem, ridge: float, min_ess: float | None

@@ -66,7 +66,7 @@ def _lead(summary: dict[str, Any]) -> list[str]:
     if "softened" in off:
         sentences.append(
             "Not all features can be balanced at once without giving up most of the sample, so all are balanced as far "
-            "as leaves half of it."
+            "as leaves at least half of it."
         )
     if "not reached" in off:
         sentences.append("The solver stopped before every feature reached its target; the table says which.")
@@ -216,7 +216,8 @@ def _cue_tables(card: Card) -> list[TableView]:
 
 
 def _balance_tables(card: Card) -> list[TableView]:
-    balance, left = card.tables["balance"], card.tables["unbalanced"]
+    # What some label never has is no balanced feature; it is in the table of those that stay unbalanced.
+    balance, left = card.tables["balance"].filter("constrained"), card.tables["unbalanced"]
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
