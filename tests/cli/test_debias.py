@@ -154,11 +154,16 @@ def test_bad_rows_that_are_skipped_keep_their_place_with_weight_zero(cuecard, ro
         (["--out", "w.parquet", "--method", "lexicla"], "Did you mean 'lexical'"),
         (["--out", "w.parquet", "--features", "wrod"], "Did you mean 'word'"),
         (
-            ["--out", "w.parquet", "--min-count", "20", "--weight-column", "genre"],
+            # Said before anything is computed: of the two mistakes, the count shows only later.
+            ["--out", "w.parquet", "--min-count", "5000", "--weight-column", "genre"],
             "already have a column 'genre'",
         ),
         (["--out", "w.parquet", "--min-count", "20", "--solver", "softmax", "--ridge", "1"], "softmax"),
         (["--out", "w.parquet", "--min-count", "20", "--max-weight", "0.5"], "above 1"),
+        (
+            ["--out", "w.parquet", "--columns", "label=gold"],
+            "its columns are genre, premise, hypothesis, label.",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence_and_writes_nothing(

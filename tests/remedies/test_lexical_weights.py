@@ -290,3 +290,39 @@ def test_a_word_that_leans_one_way_in_every_question_is_listed_with_a_proof():
     others = result.tables["balance"].filter(pl.col("feature") != "most")
     assert others.height >= 10
     assert others["off_after"].max() < 1e-3
+
+
+def test_more_rare_features_than_examples_can_carry_leave_half_the_sample_and_say_so():
+    rng = np.random.default_rng(0)
+    rows = [
+        (
+            "train",
+            "",
+            " ".join(f"w{i}" for i in np.flatnonzero(rng.random(700) < 0.012)) or "w0",
+            LABELS[label],
+        )
+        for label in rng.integers(0, 3, 600)
+    ]
+    result = quick(min_count=3).run(pair_instances(rows))
+    assert result.summary["ess"] >= 0.5
+    assert result.summary["converged"]
+    assert result.summary["off_target"]["softened"] > 1
+    told = {f.title: f for f in result.findings}["Some features stay off target"]
+    assert told.severity == "low"
+    assert "kept soft" in told.text
+    assert told.text.endswith("Balance fewer, with a higher --min-count.")
+
+
+def test_a_single_family_or_audit_may_be_given_by_its_name_in_python():
+    data = biased_pairs()
+    named = debias(data, features="significant", reaudit="none")
+    assert named.weights.tolist() == debias(data, features=("significant",), reaudit=()).weights.tolist()
+    assert named.card["lexical_weights"].summary["min_count"] == 5
+
+
+def test_where_the_audit_finds_nothing_it_is_said_in_words():
+    rng = np.random.default_rng(1)
+    rows = [("train", "", f"w{rng.integers(5)} v{rng.integers(5)}", LABELS[i % 3]) for i in range(300)]
+    result = LexicalWeights(min_count=20).run(pair_instances(rows))
+    text = {f.title: f.text for f in result.findings}["The cue audit under the weights"]
+    assert text.startswith("None of ")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from io import StringIO
 
+import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
 
+from cuecard.card import debias
 from cuecard.card.card import FindingModel, Section
 from cuecard.report.sections import section_view
 from cuecard.report.terminal import render_terminal
 from cuecard.report.verdict import key_figures, verdict
+from small_sets import pair_instances
 
 HOSTILE = "<b>model</b>"
 
@@ -137,3 +140,15 @@ def test_weights_are_shown_by_split_with_the_leak_before_and_after(make_card):
     )
     assert view.tables[0].rows == [("train", 40, 30.0, 0.75, 0.5, 9.0, 1, 2)]
     assert "Left unweighted, because all examples have one label: test." in view.notes
+
+
+def test_audits_repeated_under_leakage_neutral_weights_are_in_the_report():
+    rng = np.random.default_rng(0)
+    rows = [
+        ("train", f"p{rng.integers(40)}", f"h{rng.integers(40)}", "yn"[int(rng.integers(2))])
+        for _ in range(300)
+    ]
+    made = debias(pair_instances(rows), "leakage", trees=5, folds=2, reaudit="overview").card
+    table = section_view(made, "neutral_weights").tables[0]
+    assert table.title == "Audits before and after"
+    assert [row[:2] for row in table.rows][:2] == [("overview", "share of n"), ("overview", "share of y")]

@@ -41,6 +41,12 @@ def test_the_view_shows_before_and_after_and_what_cannot_be_balanced(weights_car
     assert titles[-1] == "Features that stay unbalanced"
     assert f"never occurs with {ATTACK}" in str(view.tables[-1].rows)
     assert "effective sample size" in view.lead[0]
+    balanced = next(table for table in view.tables if table.title == "Balanced features")
+    names = [row[0] for row in balanced.rows]
+    assert "cue" in names
+    assert "alone" not in names
+    # Counts of features are in the sentence; beside it they would pass for counts of examples.
+    assert {f.n for f in weights_card.findings if f.n is not None} == {240}
 
 
 def test_the_headline_is_about_weights_and_not_about_flaws(weights_card):

@@ -28,11 +28,16 @@ class Debiased:
 def configured_remedy(method: str, options: dict[str, Any]) -> Analysis:
     """Return the remedy of that name with its options, or raise if it or one of them does not exist."""
     kind = REMEDIES.get(method)
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
     for name in options:
         if name not in known:
-            raise unknown_name(f"option of the method {method!r}", name, known)
-    return kind(**options)
+            raise unknown_name(f"option of the method {method!r}", name, list(known))
+    # A single name is easily given as it is, and would be read letter by letter.
+    given = {
+        name: tuple(value.split(",")) if isinstance(value, str) and "tuple[str" in known[name] else value
+        for name, value in options.items()
+    }
+    return kind(**given)
 
 
 def debias(

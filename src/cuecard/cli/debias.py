@@ -11,7 +11,6 @@ import typer
 
 from cuecard.cli.options import (
     ColumnsOption,
-    FeaturesOption,
     JsonOption,
     LabelsOption,
     LanguageOption,
@@ -69,12 +68,21 @@ def debias(
     ngrams: Annotated[
         int | None, typer.Option("--ngrams", metavar="N", help="Balance words and n-grams up to N words.")
     ] = None,
-    features: FeaturesOption = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="A,B,…",
+            help="Balance these families, such as word,negation,length; significant: all that the cue audit finds.",
+        ),
+    ] = None,
     regex: RegexOption = None,
     min_count: Annotated[
         int | None,
         typer.Option(
-            "--min-count", min=1, help="Balance features of this many train instances. [default: 100]"
+            "--min-count",
+            min=1,
+            help="Balance features of this many train instances. [default: 100; for --features significant 5]",
         ),
     ] = None,
     ridge: Annotated[
@@ -145,7 +153,7 @@ def debias(
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
-    from cuecard.data.weights import check_writable, rows_with_weights, write_rows
+    from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
     from cuecard.remedies import REMEDIES
 
     given: dict[str, object] = {
@@ -170,6 +178,7 @@ def debias(
     options |= parse_settings(set_ or [], {method: REMEDIES.get(method)}).get(method, {})
     configured_remedy(method, options)
     kind = check_writable(out, train)
+    check_new_column(train, weight_column, on_error=on_error)
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load(

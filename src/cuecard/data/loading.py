@@ -58,11 +58,11 @@ def load(
     preset, train_source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit)
-    if row_column is not None:
-        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
     if holdout is not None and "test" in raws:
         raise UsageError("holdout draws a test split from train, but a test split is given already.")
     roles = columns_of(raws, wishes)
+    if row_column is not None:
+        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
     schemes = learn(raws, roles, wishes)
     shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
     shaped = _with_rows(

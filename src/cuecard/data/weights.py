@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.data.formats import Format, format_of
 from cuecard.data.instances import Instances
 from cuecard.data.reading import OnError
-from cuecard.data.sources import Source, read_as_is, without_preset
+from cuecard.data.sources import Source, read_as_is, read_source, without_preset
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
@@ -109,10 +109,7 @@ def rows_with_weights(
     loss and is never drawn by a weighted sampler.
     """
     rows = read_as_is(without_preset(source)[1], on_error=on_error)["train"].frame
-    if column in rows.columns:
-        raise InputError(
-            f"The rows already have a column {column!r}: name another for the weights with --weight-column."
-        )
+    _check_new(column, rows)
     train = data.train
     first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
     numbers = train.table[row_column].to_numpy()[first]
@@ -121,6 +118,18 @@ def rows_with_weights(
     of_rows = np.zeros(rows.height)
     of_rows[numbers] = weights
     return rows.with_columns(pl.Series(column, of_rows))
+
+
+def check_new_column(source: Source, column: str, *, on_error: OnError = "stop") -> None:
+    """Raise if the train rows have a column of that name already; only the first row is read."""
+    _check_new(column, read_source(without_preset(source)[1], on_error=on_error, limit=1)["train"].frame)
+
+
+def _check_new(column: str, rows: pl.DataFrame) -> None:
+    if column in rows.columns:
+        raise InputError(
+            f"The rows already have a column {column!r}: name another for the weights with --weight-column."
+        )
 
 
 def check_writable(path: Path, source: Source) -> Format:

@@ -13,6 +13,7 @@ _REASONS = {
     "conflict": "cannot be balanced by any weights, alone or together, which is proved",
     "max_weight": "cannot be balanced with weights as small as --max-weight asks",
     "ridge": "kept softer, as --ridge or --min-ess asks",
+    "softened": "kept soft, because no weights balance them all and leave more than a fraction of the sample",
     "not reached": "not there yet when the solver stopped",
 }
 
@@ -44,18 +45,17 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "Some features cannot be balanced by weights",
                 f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
                 "with some label; no weights can change that.",
-                n=left,
             )
         )
     if summary["off_target"]:
         why = [f"{count(n, 'feature')} {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
+        advice = " Balance fewer, with a higher --min-count." if "softened" in summary["off_target"] else ""
         findings.append(
             Finding(
                 "lexical_weights",
-                "info",
+                "low" if advice else "info",
                 "Some features stay off target",
-                f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.",
-                n=sum(summary["off_target"].values()),
+                f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.{advice}",
             )
         )
     findings += _held_out(errors)
@@ -67,11 +67,13 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "lexical_weights",
                 "info",
                 "The cue audit under the weights",
-                f"{before['significant']:,} of {count(before['features'], 'feature')} are associated with a label "
+                f"None of {count(before['features'], 'feature')} is associated with a label beyond chance, with equal "
+                "weights or with these."
+                if not before["significant"] + after["significant"]
+                else f"{before['significant']:,} of {count(before['features'], 'feature')} are associated with a label "
                 f"beyond chance with equal weights, {after['significant']:,} with these weights; "
                 f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
                 value=float(after["significant"]),
-                n=before["features"],
             )
         )
     return findings
@@ -105,7 +107,6 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "Balance them too with a higher --ngrams, or soften with --ridge.",
             value=part["after"],
             chance=part["chance_after"],
-            n=part["features"],
         )
         for name, part in worse
     ]

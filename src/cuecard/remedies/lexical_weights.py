@@ -185,6 +185,11 @@ class LexicalWeights:
             annotator=self.annotator,
         )
 
+    def _smallest_count(self) -> int:
+        """Return the number of instances from which a feature is balanced, by default by what is balanced."""
+        only_significant = SIGNIFICANT in (self.features or ()) and not self.families()
+        return self.min_count or (AUDIT_MIN_COUNT if only_significant else MIN_COUNT)
+
     def _candidates(self, encoded: Encoded) -> tuple[list[Candidates], dict[str, str]]:
         families = self.families()
         found, skipped = candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
@@ -200,12 +205,12 @@ class LexicalWeights:
         cues = audit.run(encoded.instances).tables["cues"].filter("significant")
         already = {family.name for family in families}
         others = [family for family in audit.families() if family.name not in already]
-        extra, not_found = candidates(others, encoded, audit.min_count)
+        extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
         for part in extra:
             wanted = cues.filter(pl.col("family") == part.family)["feature"]
             kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
             found.append(replace(part, presence=part.presence.columns(kept)))
-        return found, skipped | not_found
+        return found, skipped
 
     def _solve(
         self, problem: BalanceProblem, ridge: float, min_ess: float | None
@@ -282,7 +287,7 @@ class LexicalWeights:
             "tokens": balanced.encoded.tokeniser,
             "language": balanced.encoded.language,
             "scope": balanced.encoded.scope,
-            "min_count": self.min_count or MIN_COUNT,
+            "min_count": self._smallest_count(),
             "cues": again.summary if again is not None else None,
         }
         if isinstance(solution, BalancedWeights):

@@ -69,7 +69,7 @@ class NeutralWeighting:
         shares = np.bincount(labels, weights=weights) / weights.sum()
         before = weighted_share(credits, np.ones(len(credits)))
         after = weighted_share(credits, weights)
-        summary = {
+        summary: dict[str, Any] = {
             "examples": len(data),
             "effective_sample_size": effective,
             "effective_share": effective / len(data),
@@ -92,6 +92,7 @@ class NeutralWeighting:
             of_train = all_weights[_rows_of(data, "train")]
             audited = audits_before_and_after(data.train, of_train, names, seed=self.seed)
             tables["reaudit"] = audited.table
+            summary["not_reaudited"] = audited.skipped
             findings += audited.findings(self.name)
             summary["not_reaudited"] = audited.skipped
         return Result(summary, tables, findings, examples)

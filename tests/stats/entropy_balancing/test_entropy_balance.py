@@ -203,6 +203,22 @@ def test_more_features_than_instances_can_carry_is_proven_and_brought_as_near_as
     assert all(proof is not None and proof.holds(features, labels, UNIFORM3) for proof in proofs.values())
 
 
+@pytest.mark.parametrize("min_ess", [None, 0.7])
+def test_features_that_contradict_each_other_everywhere_leave_a_usable_sample(min_ess: float | None) -> None:
+    # Balanced as far as possible one by one, these would put nearly all weight on two or three of the rows.
+    rng = np.random.default_rng(0)
+    features = sparse.csr_matrix((rng.random((600, 700)) < 0.012).astype(float))
+    labels = rng.integers(0, 3, 600)
+    result = entropy_balance(features, labels, min_ess=min_ess)
+    assert result.converged
+    assert result.ess >= (min_ess or 0.5)
+    assert result.ridge > 0
+    assert result.err_after < 0.9 * result.err_before
+    reasons = {entry.reason for entry in result.unbalanced}
+    assert {"absent label", "conflict"} <= reasons
+    assert reasons - {"absent label", "conflict"} <= {"softened" if min_ess is None else "ridge"}
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_weight_limit_that_makes_balance_impossible_is_proven() -> None:
     labels = np.array([0] * 90 + [1] * 10)

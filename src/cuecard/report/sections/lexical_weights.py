@@ -12,7 +12,7 @@ from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, Sec
 MOST_ROWS = 500
 _JUDGED = {
     "constrained": "balanced features",
-    "strongest_words": "strongest words",
+    "strongest_words": "strongest words, rare ones too",
     "random_bigrams": "random bigrams, not balanced",
     "random_trigrams": "random trigrams, not balanced",
 }
@@ -49,7 +49,12 @@ def _lead(summary: dict[str, Any]) -> list[str]:
         "size."
     ]
     cues = summary.get("cues")
-    if cues:
+    if cues and not cues["before"]["significant"] + cues["after"]["significant"]:
+        sentences.append(
+            f"The cue audit finds no significant feature, with equal weights or with these, of "
+            f"{numbers.count(cues['before']['features'])} tested."
+        )
+    elif cues:
         before, after = cues["before"], cues["after"]
         sentences.append(
             f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
@@ -57,7 +62,13 @@ def _lead(summary: dict[str, Any]) -> list[str]:
             f"{numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them raise a label's share by "
             "10 points or more."
         )
-    if not summary["converged"]:
+    off = summary.get("off_target", {})
+    if "softened" in off:
+        sentences.append(
+            "Not all features can be balanced at once without giving up most of the sample, so all are balanced as far "
+            "as leaves at least half of it."
+        )
+    if "not reached" in off:
         sentences.append("The solver stopped before every feature reached its target; the table says which.")
     return sentences
 
@@ -205,7 +216,8 @@ def _cue_tables(card: Card) -> list[TableView]:
 
 
 def _balance_tables(card: Card) -> list[TableView]:
-    balance, left = card.tables["balance"], card.tables["unbalanced"]
+    # What some label never has is no balanced feature; it is in the table of those that stay unbalanced.
+    balance, left = card.tables["balance"].filter("constrained"), card.tables["unbalanced"]
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),

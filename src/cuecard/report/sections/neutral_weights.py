@@ -6,6 +6,7 @@ from typing import Any
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.sections.lexical_weights import reaudited
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
 
@@ -28,7 +29,7 @@ def neutral_weights(card: Card, section: Section) -> SectionView:
             KeyFigure("would be infinite", numbers.count(summary["infinite"])),
             KeyFigure("cut to the limit", numbers.count(summary["clipped"])),
         ],
-        tables=[_splits(summary), _quantiles(summary)],
+        tables=[*reaudited(card), _splits(summary), _quantiles(summary)],
         notes=_notes(summary),
     )
 
@@ -70,4 +71,7 @@ def _quantiles(summary: dict[str, Any]) -> TableView:
 
 def _notes(summary: dict[str, Any]) -> list[str]:
     left = [display_text(name, 40) for name in summary["unweighted_splits"]]
-    return [f"Left unweighted, because all examples have one label: {', '.join(left)}."] if left else []
+    return [
+        *([f"Left unweighted, because all examples have one label: {', '.join(left)}."] if left else []),
+        *(f"Not repeated: {name}; {why}." for name, why in summary.get("not_reaudited", {}).items()),
+    ]

@@ -24,7 +24,7 @@ from cuecard.stats.entropy_balancing.constraints import (
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
-from cuecard.stats.entropy_balancing.search import Constraints, Solution, raise_ridge, solve
+from cuecard.stats.entropy_balancing.search import Constraints, Solution, raise_ridge, soften_all, solve
 
 __all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
 
@@ -36,11 +36,11 @@ class UnbalancedFeature:
     """A feature whose label shares stay off target, and why."""
 
     feature: int
-    reason: Literal["absent label", "conflict", "max_weight", "ridge", "not reached"]
+    reason: Literal["absent label", "conflict", "max_weight", "ridge", "softened", "not reached"]
     residual: float
     """Largest |q(label | feature) − target| left."""
     certificate: Certificate | None
-    """Proof that it cannot be balanced; None when softness was asked for or iterations ran out."""
+    """Proof that it cannot be balanced; None when it was softened or iterations ran out."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ def entropy_balance(
     |q(label | feature) − target| for every feature and label; ``stop_at_err`` is content with their mean.
 
     A feature that never occurs with some label cannot be balanced: it is left out and listed with its proof.
-    So are features proven to conflict with each other, which are brought as near as the others allow.
+    So are features proven to conflict with each other, which are brought as near as the others allow. If there is
+    still no solution, or one that leaves less than a tenth of the sample, all are softened until half of it is left
+    (or ``min_ess``).
 
     >>> from scipy.sparse import csr_matrix
     >>> contains_not = csr_matrix([[1], [1], [1], [1], [0], [0]])
@@ -131,14 +133,17 @@ def entropy_balance(
         matrix, codes, columns, shares, everything if constrained.all() else None, max_weight
     )
     solution = solve(constraints, units, ridge, stopping)
+    softened = False
     if min_ess is not None:
         solution = raise_ridge(solution, min_ess, stopping)
+    elif ridge == 0 and solution.is_hopeless(stopping):
+        solution, softened = soften_all(solution, stopping), True
 
     q = solution.point.probabilities
     residuals = share_residuals(everything.totals(q), shares)
     off = np.abs(residuals)
     unbalanced = _absent(before, off, count)
-    unbalanced += _off_target(off, columns, solution, max_weight is not None, tolerance)
+    unbalanced += _off_target(off, columns, solution, max_weight is not None, softened, tolerance)
     real = matrix.shape[1] - int(balance_labels)
     chosen = constrained[:real]
     weights = q * len(q)
@@ -196,16 +201,17 @@ def _off_target(
     columns: IntArray,
     solution: Solution,
     capped: bool,
+    softened: bool,
     tolerance: float,
 ) -> list[UnbalancedFeature]:
     entries = []
     for local in np.flatnonzero(~(off[columns].max(axis=1) <= tolerance)):
         proof = solution.proofs.get(int(local))
-        reason: Literal["conflict", "max_weight", "ridge", "not reached"] = "not reached"
+        reason: Literal["conflict", "max_weight", "ridge", "softened", "not reached"] = "not reached"
         if proof is not None:
             reason = "max_weight" if capped else "conflict"
         elif solution.problem.ridge[local] > 0:
-            reason = "ridge"
+            reason = "softened" if softened else "ridge"
         j = int(columns[local])
         entries.append(UnbalancedFeature(j, reason, float(off[j].max()), proof))
     return entries

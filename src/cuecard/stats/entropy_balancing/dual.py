@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from cuecard.stats.entropy_balancing.constraints import FloatArray, LabelledFeatures
 
@@ -14,6 +15,8 @@ __all__ = ["DualPoint", "DualProblem", "Stopping", "Units", "minimise_dual"]
 
 # Curvature pairs kept by L-BFGS. Beyond 20 the steps saved cost more than they bring.
 _MEMORY = 20
+# A feature that has lost all but this share of its weight is on its way out; a hard one at the second is lost.
+_VANISHED, _LOST = 1e-6, 1e-12
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ class DualProblem:
         self.features, self.target, self.units, self.ridge = features, target, units, ridge
         # Dividing a column by the root of its frequency gives every constraint about the same curvature.
         self.scale = 1.0 / np.sqrt(features.squared_totals(units.base))
+        self.base_mass = features.totals(units.base).sum(axis=1, keepdims=True)
         self.shape = (features.features, features.label_count)
 
     def multipliers(self, x: FloatArray) -> FloatArray:
@@ -161,9 +165,11 @@ class DualProblem:
         scaled = x.reshape(self.shape)
         soft = self.ridge[:, None] * scaled
         gradient = (totals - self.target * mass) * self.scale[:, None] + soft
+        # A soft feature may lose most of its weight; what is left of it is no measure of how well it is solved.
+        measure = np.where(self.ridge[:, None] > 0, np.maximum(mass, self.base_mass), mass)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            relative = np.abs(gradient) / (mass * self.scale[:, None])
-        relative = np.where(mass > 0, relative, np.inf)
+            relative = np.abs(gradient) / (measure * self.scale[:, None])
+        relative = np.where(measure > 0, relative, np.inf)
         value += 0.5 * float(np.sum(soft * scaled))
         worst, mean = float(relative.max()), float(relative.mean())
         return DualPoint(value, gradient.ravel(), scores, q, totals, worst, mean)
@@ -182,6 +188,24 @@ class DualProblem:
         Weak duality: any feasible q has ``−KL(q ‖ base) ≤ D(λ)``, and KL cannot exceed its bound.
         """
         return not np.any(self.ridge > 0) and point.value < -self.units.largest_divergence() - 1e-6
+
+    def has_diverged_at(self, point: DualPoint) -> bool:
+        """Whether the weights run off to a few rows: some feature has next to none of its weight left."""
+        return self.is_unbounded_at(point) or bool(np.any(self._left(point) < _VANISHED))
+
+    def is_lost_at(self, point: DualPoint) -> bool:
+        """Whether more steps are in vain: the dual is unbounded, or, beside soft features, a hard one has no weight.
+
+        While nothing is soft the dual goes on until its value is a proof.
+        """
+        hard = self.ridge == 0
+        return self.is_unbounded_at(point) or bool(
+            not hard.all() and np.any(self._left(point)[hard] < _LOST)
+        )
+
+    def _left(self, point: DualPoint) -> FloatArray:
+        """Share of its base weight that every feature has left."""
+        return np.asarray(point.totals.sum(axis=1) / self.base_mass[:, 0])
 
 
 def minimise_dual(
@@ -204,16 +228,18 @@ def minimise_dual(
         if not np.array_equal(evaluated, x):
             point = problem.at(x)
         reached = (x.copy(), point)
-        if stopping.reached(point) or problem.is_unbounded_at(point):
+        if stopping.reached(point) or problem.is_lost_at(point):
             raise StopIteration
 
     limit = stopping.max_iter
-    outcome = minimize(
-        evaluate,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        callback=check,
-        options={"maxcor": _MEMORY, "maxiter": limit, "maxfun": 4 * limit, "ftol": 0.0, "gtol": 0.0},
-    )
+    # The steps of L-BFGS itself are short vector sums: threads that wake and wait for each cost more than they save.
+    with threadpool_limits(limits=1, user_api="blas"):
+        outcome = minimize(
+            evaluate,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=check,
+            options={"maxcor": _MEMORY, "maxiter": limit, "maxfun": 4 * limit, "ftol": 0.0, "gtol": 0.0},
+        )
     return *reached, int(outcome.nit)

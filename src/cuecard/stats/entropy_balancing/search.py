@@ -23,13 +23,17 @@ from cuecard.stats.entropy_balancing.constraints import (
 )
 from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
 
-__all__ = ["Constraints", "Solution", "raise_ridge", "solve"]
+__all__ = ["FALLBACK_ESS", "Constraints", "Solution", "raise_ridge", "soften_all", "solve"]
 
 # Ridge for features proven to conflict: they come as near as the others allow instead of blocking them.
 _RELAXED_RIDGE = 1e-3
 # A linear programme over more features than this takes longer than the balancing itself.
 _MOST_SUSPECTS = 150
 _ROUNDS = 4
+#: Where features contradict each other so that a solution leaves less than the first of these, or there is none,
+#: all are softened until the second is left.
+LEAST_ESS, FALLBACK_ESS = 0.1, 0.5
+_SOFTEST, _RIDGE_STEP = 100.0, 10**0.5
 
 
 class Constraints:
@@ -63,6 +67,11 @@ class Solution:
     def ess(self) -> float:
         """Effective sample size as a fraction of the rows."""
         return effective_sample_size(self.point.probabilities)
+
+    def is_hopeless(self, stopping: Stopping) -> bool:
+        """Whether features contradict each other so that the weights run off to a few rows."""
+        diverged = not stopping.reached(self.point) and self.problem.has_diverged_at(self.point)
+        return diverged or bool(self.proofs and self.ess < LEAST_ESS)
 
 
 def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stopping) -> Solution:
@@ -133,7 +142,8 @@ def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> lis
 
 def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solution:
     """Least soft solution whose effective sample size reaches the floor, by continuation in the ridge."""
-    if solution.ess >= min_ess:
+    hopeless = solution.is_hopeless(stopping)
+    if solution.ess >= min_ess and not hopeless:
         return solution
     units = solution.problem.units
     untouched = units.row_probabilities(units.tilt(np.zeros(len(units.unit_base)))[1])
@@ -142,11 +152,15 @@ def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solut
             f"min_ess {min_ess:g} cannot be reached: the base weights alone have an effective sample size "
             f"of {effective_sample_size(untouched):.3f}."
         )
-    low = high = max(float(solution.problem.ridge.min()), 1e-6)
-    reached = _with_ridge(solution, solution, high, stopping)
-    while reached.ess < min_ess:
-        low, high = high, high * 10.0
-        reached = _with_ridge(solution, reached, high, stopping)
+    if hopeless:
+        reached, high = _from_above(solution, min_ess, stopping)
+        low = high / _RIDGE_STEP
+    else:
+        low = high = max(float(solution.problem.ridge.min()), 1e-6)
+        reached = _with_ridge(solution, solution, high, stopping)
+        while reached.ess < min_ess:
+            low, high = high, high * 10.0
+            reached = _with_ridge(solution, reached, high, stopping)
     for _ in range(10):
         middle = float(np.sqrt(low * high))
         trial = _with_ridge(solution, reached, middle, stopping)
@@ -155,6 +169,31 @@ def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solut
         else:
             low, reached = middle, replace(reached, iterations=trial.iterations)
     return reached
+
+
+def soften_all(solution: Solution, stopping: Stopping) -> Solution:
+    """Solution that a hopeless one is replaced by: every constraint as soft as ``FALLBACK_ESS`` needs."""
+    return _from_above(solution, FALLBACK_ESS, stopping)[0]
+
+
+def _from_above(solution: Solution, min_ess: float, stopping: Stopping) -> tuple[Solution, float]:
+    """Solution and ridge, lowered in steps from equal weights as long as enough of the sample is left.
+
+    Where there is nothing to be found at ridge zero, small ridges take thousands of steps and give weights to few
+    rows; from above, every solution starts next to its neighbour.
+    """
+    ridge = _SOFTEST
+    start = replace(solution, x=np.zeros_like(solution.x))
+    reached = _with_ridge(solution, start, ridge, stopping)
+    while reached.ess < min_ess:
+        ridge *= 10.0
+        reached = _with_ridge(solution, reached, ridge, stopping)
+    while ridge > _RELAXED_RIDGE:
+        trial = _with_ridge(solution, reached, ridge / _RIDGE_STEP, stopping)
+        if trial.ess < min_ess or not stopping.reached(trial.point):
+            return replace(reached, iterations=trial.iterations), ridge
+        reached, ridge = trial, ridge / _RIDGE_STEP
+    return reached, ridge
 
 
 def _with_ridge(hard: Solution, warm: Solution, strength: float, stopping: Stopping) -> Solution:
