@@ -22,6 +22,13 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
+def points(difference: float | None) -> str:
+    """Return a difference of two shares in points, with its sign: +6.5, −12.0, and +0.0 for one too small to show."""
+    if difference is None or not math.isfinite(difference):
+        return MISSING
+    return f"{round(100 * difference, 1) + 0.0:+.1f}".replace("-", "−")
+
+
 def count(n: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"

@@ -97,8 +97,17 @@ def test_a_difference_of_accuracies_is_told_in_points_and_not_drawn_as_a_rate(pr
     assert "Chance" not in names
 
 
-def test_the_weakness_without_noise_has_its_interval(probed: Card) -> None:
-    assert re.search(r"without\s+noise\s+\(95 %\s+interval", printed(probed)["Accuracy test"])
+@pytest.mark.parametrize(
+    ("corrected", "said"), [(0.123, "12.3 without noise"), (-0.066, "no more than noise gives")]
+)
+def test_the_weakness_without_noise_has_its_interval(probed: Card, corrected: float, said: str) -> None:
+    card = probed.model_copy(deep=True)
+    card.attach(probed.tables)
+    card["accuracy_test"].summary["models"]["fair"]["weakness_corrected"] = corrected
+    sentences = " ".join(printed(card)["Accuracy test"].split())
+    assert re.search(
+        rf"fair is right on .* points, {said} \(95 % interval of the true sum [\d.]+ to [\d.]+\)", sentences
+    )
 
 
 def test_leans_count_apart_where_the_cue_is_what_makes_them(probed: Card) -> None:

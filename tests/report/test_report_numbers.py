@@ -54,3 +54,12 @@ def test_one_thing_is_singular() -> None:
 def test_a_truth_value_is_not_a_number() -> None:
     assert not numbers.is_number(True)
     assert numbers.is_number(1)
+
+
+@pytest.mark.parametrize(
+    ("difference", "written"), [(0.065, "+6.5"), (-0.12, "−12.0"), (-0.0001, "+0.0"), (None, "–")]
+)
+def test_a_difference_in_points_has_a_sign_and_no_negative_nought(
+    difference: float | None, written: str
+) -> None:
+    assert numbers.points(difference) == written

@@ -50,7 +50,8 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
             KeyFigure(f"accuracy of {display_text(model, 40)}", numbers.percent(known["accuracy"]), interval)
         )
     for model, found in list(relied.items())[:NAMED]:
-        of = f"of {numbers.count(card['reliance'].summary['cues'])}, signs of {found['signs']} more"
+        signs = f", signs of {found['signs']} more" if found["signs"] else ""
+        of = f"of {numbers.count(card['reliance'].summary['cues'])}{signs}"
         shown.append(
             KeyFigure(
                 f"{'cue' if found['relies'] == 1 else 'cues'} {display_text(model, 40)} relies on",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cuecard.wording import MISSING, percent
+from cuecard.wording import MISSING, percent, points
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
-    "probability",
+    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "points",
+    "power_of_ten", "probability",
 ]  # fmt: skip
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -42,13 +42,6 @@ def number(value: float | None) -> str:
 def decimal(value: float | None) -> str:
     """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
     return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
-
-
-def points(value: float | None) -> str:
-    """Return a difference of two shares in points, with its sign: +6.5, −12.0."""
-    if value is None or not math.isfinite(value):
-        return MISSING
-    return f"{100 * value:+.1f}".replace("-", "−")
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

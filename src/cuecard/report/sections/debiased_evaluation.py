@@ -66,21 +66,20 @@ def _table(card: Card) -> TableView:
     columns = {
         "model": Column("Model"),
         "accuracy": Column("Accuracy", "percent"),
-        "low": Column("from", "percent", "lower end of the 95 % interval"),
-        "high": Column("to", "percent", "upper end of the 95 % interval"),
+        "low": Column("from", "percent", "lower end of the 95 % interval", brief=False),
+        "high": Column("to", "percent", "upper end of the 95 % interval", brief=False),
         "weighted_accuracy": Column("Weighted", "percent", "accuracy under the weights"),
         "weighted_low": Column("from", "percent", "lower end of the 95 % interval"),
         "weighted_high": Column("to", "percent", "upper end of the 95 % interval"),
-        "change": Column("Change", "decimal", "weighted minus unweighted, in points"),
-        "change_low": Column("from", "decimal", "lower end of the 95 % interval of the change"),
-        "change_high": Column("to", "decimal", "upper end of the 95 % interval of the change"),
+        "change": Column("Change", "points", "weighted minus unweighted, in points"),
+        "change_low": Column("from", "points", "lower end of the 95 % interval of the change"),
+        "change_high": Column("to", "points", "upper end of the 95 % interval of the change"),
         "effective_n": Column("Worth", "count", "equally weighted answers with the same error"),
     }
-    points = frame.with_columns(100 * frame[name] for name in ("change", "change_low", "change_high"))
     return TableView(
         title="Accuracy as it stands and under the weights",
         columns=list(columns.values()),
-        rows=points.select(list(columns)).rows(),
+        rows=frame.select(list(columns)).rows(),
         total=frame.height,
         source="tables/debiased_evaluation.parquet",
         caption="The interval of the change knows that both accuracies are about the same examples.",
