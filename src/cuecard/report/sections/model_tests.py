@@ -222,7 +222,7 @@ def permutation_test(card: Card, section: Section) -> SectionView:
         f"examples that have a strong word with its usual label and on {numbers.percent(test['unusual_accuracy'])} of "
         f"{test['unusual']:,} that have one with another, {numbers.points(test['difference'])} points (95 % interval "
         f"{numbers.points(test['low'])} to {numbers.points(test['high'])}): "
-        f"p = {numbers.probability(None, test['log10_p'])}."
+        f"p = {numbers.probability(None, test['log10_p'])} {_other_p(test)}."
         for name, test in summary["models"].items()
     ]
 
@@ -254,6 +254,13 @@ def permutation_test(card: Card, section: Section) -> SectionView:
         ),
     ]
     return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])])
+
+
+def _other_p(test: dict[str, Any]) -> str:
+    """Return the p-value of the shuffle that was not asked for: within each right answer, or over all."""
+    if "log10_p_stratified" in test:
+        return f"({numbers.probability(None, test['log10_p_stratified'])} within each right answer)"
+    return f"within each right answer ({numbers.probability(None, test['log10_p_unstratified'])} over all)"
 
 
 def _words(table: pl.DataFrame) -> TableView:
