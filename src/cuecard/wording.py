@@ -22,6 +22,14 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
+def points(difference: float | None) -> str:
+    """Return a difference of two shares in points, with its sign unless it rounds to nothing: +6.5, −12.0, 0.0."""
+    if difference is None or not math.isfinite(difference):
+        return MISSING
+    rounded = round(100 * difference, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+
+
 def count(n: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"

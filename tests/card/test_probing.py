@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -84,6 +86,16 @@ def test_multiple_choice_is_probed_too():
     assert "give weights of your own" in card["debiased_evaluation"].reason
     assert card["agreement"].status == "skipped"
     assert card["reliance"].summary["models"]["model"]["relies"] >= 1
+    said = {finding.section: f"{finding.title}. {finding.text}" for finding in reversed(card.findings)}
+    assert re.search(
+        r"whose right choice (has|lacks) it, as usual, and on .* the other way round", said["reliance"]
+    )
+    assert re.search(
+        r"model (picks|passes over) choices with .* would be even-handed", said["distribution_test"]
+    )
+    leaning = section_view(card, "distribution_test")
+    assert "No cue" not in [column.title for column in leaning.tables[0].columns]
+    assert "where the cue is absent" not in " ".join(leaning.lead)
     for name in card.sections:
         for chart in section_view(card, name).charts:
             chart.draw().to_dict()
@@ -94,6 +106,8 @@ def test_data_without_cues_says_so_instead_of_failing():
     card = cc.probe(demo.instances, demo_predictions(demo, follow=0.0), features=("negation",))
     assert card["reliance"].status == "skipped"
     assert "no significant cue" in card["reliance"].reason
+    with pytest.raises(KeyError, match=r"has no table \(skipped: the data has no significant cue"):
+        _ = card["reliance"].table
     assert card["accuracy_test"].status == "done"
     assert section_view(card, "accuracy_test").lead
 

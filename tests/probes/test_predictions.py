@@ -53,6 +53,23 @@ def test_ids_that_do_not_match_are_counted_and_shown(pairs):
         read_predictions(frame(ids="abwxyz"), pairs)
 
 
+def test_ids_of_the_test_file_count_though_train_has_none(tmp_path):
+    rows = [{"premise": f"p{i}", "hypothesis": f"h{i}", "label": RIGHT[i % 3]} for i in range(15)]
+    test = [{**row, "id": name} for row, name in zip(rows[9:], "abcdef", strict=True)]
+    data = cc.load(rows[:9], test=test)
+    assert accuracy(frame().reverse(), data) == 1
+    with pytest.raises(InputError, match="2 of 6 ids are not in the test split"):
+        read_predictions(frame(ids="abcdxy"), data)
+    numbered = cc.load(rows[:9], test=test, columns={"id": None})
+    assert check_test(numbered).ids.to_list() == list("123456")
+
+
+def test_an_answer_without_a_column_of_probabilities_is_named(pairs):
+    table = pl.DataFrame({"id": list("abcdef"), "p_contradiction": [0.5] * 6, "p_entailment": [0.5] * 6})
+    with pytest.raises(InputError, match="has p_contradiction and p_entailment but not p_neutral"):
+        read_predictions(table, pairs)
+
+
 def test_one_missing_example_is_named(pairs):
     with pytest.raises(InputError, match=r"no prediction for 1 of 6 test examples \(such as 'f'\)"):
         read_predictions(frame().head(5), pairs)

@@ -97,8 +97,17 @@ def test_a_difference_of_accuracies_is_told_in_points_and_not_drawn_as_a_rate(pr
     assert "Chance" not in names
 
 
-def test_the_weakness_without_noise_has_its_interval(probed: Card) -> None:
-    assert re.search(r"without\s+noise\s+\(95 %\s+interval", printed(probed)["Accuracy test"])
+@pytest.mark.parametrize(
+    ("corrected", "said"), [(0.123, "12.3 without noise"), (-0.066, "no more than noise gives")]
+)
+def test_the_weakness_without_noise_has_its_interval(probed: Card, corrected: float, said: str) -> None:
+    card = probed.model_copy(deep=True)
+    card.attach(probed.tables)
+    card["accuracy_test"].summary["models"]["fair"]["weakness_corrected"] = corrected
+    sentences = " ".join(printed(card)["Accuracy test"].split())
+    assert re.search(
+        rf"fair is right on .* points, {said} \(95 % interval of the true sum [\d.]+ to [\d.]+\)", sentences
+    )
 
 
 def test_leans_count_apart_where_the_cue_is_what_makes_them(probed: Card) -> None:
@@ -107,3 +116,24 @@ def test_leans_count_apart_where_the_cue_is_what_makes_them(probed: Card) -> Non
         assert found["with_cue_only"] <= found["towards_usual"]
     assert models["a-model-with-a-long-name"]["with_cue_only"] > 0
     assert "more than where the cue is absent" in section_view(probed, "distribution_test").lead[0]
+
+
+def test_both_p_values_of_the_permutation_test_are_said_and_which_is_which() -> None:
+    demo = demo_nli(900, seed=1)
+    leads = []
+    for stratify in (None, "label"):
+        settings = {"permutation_test": {"stratify": stratify}}
+        card = cc.probe(
+            demo.instances,
+            {"m": demo_predictions(demo)},
+            only=["permutation_test"],
+            features=("word",),
+            settings=settings,
+        )
+        leads.append(section_view(card, "permutation_test").lead[0])
+    plain = re.search(r"p = (\S+) \((\S+) within each right answer\)\.$", leads[0])
+    within = re.search(r"p = (\S+) within each right answer \((\S+) over all\)\.$", leads[1])
+    assert plain
+    assert within
+    assert plain.groups() == within.groups()[::-1]
+    assert len(set(plain.groups())) == 2

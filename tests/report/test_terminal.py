@@ -8,10 +8,15 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from cuecard.card.card import Card
+from cuecard.analysis import Severity
+from cuecard.card.card import Card, FindingModel
 from cuecard.report.terminal import render_terminal
 
 CardMaker = Callable[..., Card]
+
+
+def remark(text: str, severity: Severity = "low") -> FindingModel:
+    return FindingModel(section="cues", severity=severity, title="A title", text=text)
 
 
 def printed(card: Card, *, width: int = 120, colour: bool = False, top: int = 10) -> str:
@@ -57,6 +62,21 @@ def test_numbers_are_never_cut_on_a_narrow_terminal(card: Card) -> None:
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_terminal(card: Card, width: int) -> None:
     assert max(len(line) for line in printed(card, width=width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", range(40, 60))
+def test_a_number_and_its_percent_sign_stay_on_one_line(make_card: CardMaker, width: int) -> None:
+    text = "It holds for 12.5 % of all, and for 37.5 % of those that have it, where 33.3 % would be expected."
+    lines = [line.strip() for line in printed(make_card(findings=[remark(text)]), width=width).splitlines()]
+    assert any("12.5 %" in line for line in lines)
+    assert not [line for line in lines if line.startswith("%")]
+
+
+def test_what_is_left_for_the_report_is_counted_as_above_and_remarks_apart(make_card: CardMaker) -> None:
+    severities: tuple[Severity, ...] = ("low", "low", "info", "info")
+    text = printed(make_card(findings=[remark("It is so.", severity) for severity in severities]), top=1)
+    assert "2 findings: 2 low." in text
+    assert "… and 1 more finding and 2 remarks in the report." in text
 
 
 def test_the_terminal_view_loads_no_chart_library() -> None:

@@ -36,7 +36,7 @@ def test_the_headline_follows_the_worst_finding(
 
 
 def test_what_did_not_run_is_said_below_the_headline(card: Card) -> None:
-    assert verdict(card).detail.endswith("2 analyses of 5 did not run.")
+    assert verdict(card).detail.endswith("2 analyses of 5 did not run (Partial input, Pair graph).")
 
 
 def test_a_card_on_which_nothing_ran_claims_nothing(card: Card) -> None:

@@ -89,7 +89,8 @@ class Section(BaseModel):
     def table(self) -> pl.DataFrame:
         """Its first table, as a polars frame."""
         if not self.tables:
-            raise KeyError(f"The section {self.title!r} has no table.")
+            why = f" ({self.status}: {self.reason})" if self.reason else ""
+            raise KeyError(f"The section {self.title!r} has no table{why}.")
         return self._frames[self.tables[0]]
 
     def __getitem__(self, name: str) -> pl.DataFrame:

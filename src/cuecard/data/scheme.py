@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from cuecard.data.answers import AnswerRule, choose_rule
@@ -69,9 +69,19 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
         )
 
     first = look(train, task)
-    return {
-        s: first if first.used <= set(raw.frame.columns) else look(raw, first.task) for s, raw in raws.items()
-    }
+
+    def of(raw: RawTable) -> Columns:
+        if not first.used <= set(raw.frame.columns):
+            return look(raw, first.task)
+        if "id" in first or raw is train:
+            return first
+        # Predictions name a test example by the id in its own file, whether train has ids or not.
+        found = look(raw, first.task)
+        if "id" not in found or found.one("id") in first.used:
+            return first
+        return replace(first, roles={**first.roles, "id": found.roles["id"]})
+
+    return {split: of(raw) for split, raw in raws.items()}
 
 
 def learn(

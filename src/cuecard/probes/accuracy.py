@@ -15,7 +15,7 @@ from cuecard.probes.naming import cue_phrase, for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import wilson
 from cuecard.stats.weakness import accuracy_gaps, model_weakness
-from cuecard.wording import count, percent
+from cuecard.wording import count, percent, points
 
 #: A gap is worth a sentence if its interval lies this far from zero.
 NOTABLE_GAP = 0.05
@@ -106,8 +106,8 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
         text = (
             f"{row['model']} is right on {percent(row['accuracy_with'])} of the "
             f"{count(row['with_cue'], 'test example')} with {name} and on {percent(row['accuracy_without'])} of the "
-            f"others: a gap of {100 * row['gap']:+.1f} points "
-            f"(95 % interval {100 * row['gap_low']:+.1f} to {100 * row['gap_high']:+.1f}). "
+            f"others: a gap of {points(row['gap'])} points "
+            f"(95 % interval {points(row['gap_low'])} to {points(row['gap_high'])}). "
             "A gap can also come from which labels the two groups hold; see the distribution test."
         )
         findings.append(

@@ -21,7 +21,7 @@ from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.wording import count, percent
+from cuecard.wording import count, percent, points
 
 #: What the table calls a forest that sees the three leakage features and no word.
 GRAPH_ALONE = "pair graph alone"
@@ -209,8 +209,8 @@ def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
         text = (
             f"{row['model']} is right on {percent(row['accuracy'])} of {count(row['n'], 'test example')}, and on an "
             f"estimated {percent(row['weighted_accuracy'])} (95 % interval {percent(row['weighted_low'])} to "
-            f"{percent(row['weighted_high'])}) {world}: a change of {100 * row['change']:+.1f} points "
-            f"({100 * row['change_low']:+.1f} to {100 * row['change_high']:+.1f})."
+            f"{percent(row['weighted_high'])}) {world}: a change of {points(row['change'])} points "
+            f"({points(row['change_low'])} to {points(row['change_high'])})."
         )
         title = f"{row['model']} loses accuracy without the leak" if severity != "info" else (
             f"{row['model']} without the leak"

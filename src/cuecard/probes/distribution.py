@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, Result, Severity
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED, Bools
 from cuecard.probes.naming import cue_phrase, q_of
@@ -70,7 +70,7 @@ class DistributionTest:
             "draws": self.draws,
             "alpha": self.alpha,
         }
-        findings = [f for part in parts for f in _findings(part[1])]
+        findings = [f for part in parts for f in _findings(part[1], data.task)]
         return Result(summary, {"distribution_test": tests, "distribution_shares": shares}, findings)
 
     def tested(self, model: Predictions, cues: CueSet) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -271,7 +271,7 @@ def _untested(
     return {"shares": shares, "test": known}
 
 
-def _findings(tests: pl.DataFrame) -> list[Finding]:
+def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
     """Return a sentence for the strongest leans of a model towards a cue's usual label."""
     notable = tests.filter(
         pl.col("towards_usual")
@@ -282,21 +282,12 @@ def _findings(tests: pl.DataFrame) -> list[Finding]:
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
         name = cue_phrase(row["feature"])
         severity: Severity = "high" if row["usual_low"] - row["flat"] >= 4 * NOTABLE_LEAN else "medium"
-        # Choices with a cue have only the other choices of their example beside them, whose share is the even one.
-        apart = row["usual_share_without"] != row["flat"]
-        without = f" and {percent(row['usual_share_without'])} get it without the cue" if apart else ""
-        text = (
-            f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
-            f"{percent(row['usual_share'])} (95 % interval {percent(row['usual_low'])} to "
-            f"{percent(row['usual_high'])}), where {percent(row['flat'])} would be even-handed{without}; in train "
-            f"{percent(row['train_share'])} of such instances are {row['label']} "
-            f"({count(row['n'], 'test example')})."
-        )
+        title, text = (_of_choices if task in GROUPED_TASKS else _of_labels)(row, name)
         findings.append(
             Finding(
                 "distribution_test",
                 severity,
-                f"{row['model']} leans to {row['label']} where {name} is",
+                title,
                 text,
                 row["usual_share"],
                 row["usual_low"],
@@ -306,3 +297,29 @@ def _findings(tests: pl.DataFrame) -> list[Finding]:
             )
         )
     return findings
+
+
+def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
+    text = (
+        f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
+        f"{_share(row)}, where {percent(row['flat'])} would be even-handed and "
+        f"{percent(row['usual_share_without'])} get it without the cue; in train {percent(row['train_share'])} of such "
+        f"instances are {row['label']} ({count(row['n'], 'test example')})."
+    )
+    return f"{row['model']} leans to {row['label']} where {name} is", text
+
+
+def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
+    verb = "picks" if row["label"] in ("right", "chosen") else "passes over"
+    noun = "choices" if row["label"] in ("right", "wrong") else "answers"
+    text = (
+        f"Where {noun} with {name} are right as often as chance has it, {row['model']} {verb} {_share(row)} of them; "
+        f"{percent(row['flat'])} would be even-handed. In train {percent(row['train_share'])} of such {noun} are "
+        f"{row['label']} ({count(row['n'], 'test example')})."
+    )
+    return f"{row['model']} {verb} {noun} with {name}", text
+
+
+def _share(row: dict[str, Any]) -> str:
+    low, high = percent(row["usual_low"]), percent(row["usual_high"])
+    return f"{percent(row['usual_share'])} (95 % interval {low} to {high})"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cuecard.data import Task
 from cuecard.stats import log_q_values
 
 LN10 = float(np.log(10.0))
@@ -15,6 +16,12 @@ LN10 = float(np.log(10.0))
 def cue_phrase(feature: str) -> str:
     """Return a cue as a sentence names it: “sleeping”, “only words of the premise”."""
     return f"“{feature}”"
+
+
+def whose_choice(task: Task, label: str) -> str:
+    """Return what it means for the choices with a cue to have a label: “right choice has it”."""
+    key = "chosen answer" if task == "preference" else "right choice"
+    return f"{key} has it" if label in ("right", "chosen") else f"{key} lacks it"
 
 
 def q_of(log10_p: Any) -> Any:

@@ -16,7 +16,7 @@ from cuecard.probes.naming import LN10, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import format_p
 from cuecard.stats.paired import paired_by_cue, paired_comparison
-from cuecard.wording import percent
+from cuecard.wording import percent, points
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     title = f"{better} is better than {worse}" if clear else f"{a} and {b} cannot be told apart"
     text = (
         f"{a} is right on {percent(float(row['accuracy_a']))} and {b} on {percent(float(row['accuracy_b']))} of the "
-        f"same {int(row['n']):,} test examples: a difference of {100 * difference:+.1f} points (95 % interval "
-        f"{100 * low:+.1f} to {100 * high:+.1f}; exact McNemar p = {p})."
+        f"same {int(row['n']):,} test examples: a difference of {points(difference)} points (95 % interval "
+        f"{points(low)} to {points(high)}; exact McNemar p = {p})."
     )
     return Finding("paired_comparison", "info", title, text, difference, low, high, 0.0, int(row["n"]))

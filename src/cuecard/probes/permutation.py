@@ -18,7 +18,7 @@ from cuecard.probes.predictions import Predictions
 from cuecard.stats import newcombe_difference
 from cuecard.stats.permutation import PermutationTest as Tested
 from cuecard.stats.permutation import permutation_test, permutation_tests_by_feature
-from cuecard.wording import count, percent
+from cuecard.wording import count, percent, points
 
 Reading = Literal["union", "twice", "difference"]
 
@@ -178,8 +178,8 @@ def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alp
     text = (
         f"{model} is right on {percent(tested.usual_accuracy)} of {count(tested.usual, 'test example')} that have a "
         f"word of highest z with its usual label, and on {percent(tested.unusual_accuracy)} of {tested.unusual:,} that "
-        f"have one with another label, {100 * tested.difference:+.1f} points (95 % interval {100 * tested.low:+.1f} to "
-        f"{100 * tested.high:+.1f}): p = {tested.p_text}"
+        f"have one with another label, {points(tested.difference)} points (95 % interval {points(tested.low)} to "
+        f"{points(tested.high)}): p = {tested.p_text}"
     )
     if stratified:
         text += f" (shuffled within each right answer; {other.p_text} without)."

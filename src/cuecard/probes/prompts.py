@@ -24,7 +24,7 @@ from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
 from cuecard.probes.naming import cue_phrase
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
-from cuecard.wording import count
+from cuecard.wording import count, points
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -223,10 +223,10 @@ class PromptStudy:
 def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
     name = cue_phrase(best["feature"])
     rows = table.filter((pl.col("family") == best["family"]) & (pl.col("feature") == best["feature"]))
-    said = ", ".join(f"{row['prompt']} {100 * row['gap']:+.1f}" for row in rows.iter_rows(named=True))
+    said = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
     text = (
         f"With {name} against without, the accuracy gap in points is: {said}. The smallest is that of "
-        f"“{best['prompt']}” (95 % interval {100 * best['gap_low']:+.1f} to {100 * best['gap_high']:+.1f}; "
+        f"“{best['prompt']}” (95 % interval {points(best['gap_low'])} to {points(best['gap_high'])}; "
         f"{count(best['with_cue'], 'test example')} with the cue); prompts whose intervals overlap cannot be ranked."
     )
     return Finding(

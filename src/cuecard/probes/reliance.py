@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from cuecard.analysis import Finding, Result, Severity, Skip
-from cuecard.data import TASKS, Instances, Task
+from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.accuracy import accuracy_table
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.distribution import DistributionTest
-from cuecard.probes.naming import cue_phrase
+from cuecard.probes.naming import cue_phrase, whose_choice
 from cuecard.probes.permutation import usual_table
 from cuecard.probes.predictions import Predictions
 from cuecard.wording import count, listed, percent
@@ -59,7 +59,7 @@ class Reliance:
             for (model,), part in table.group_by("model", maintain_order=True)
         }
         summary = {"models": counted, "cues": len(cues), "alpha": self.alpha}
-        findings = [_finding(str(model), table, len(cues)) for model in counted]
+        findings = [_finding(str(model), table, len(cues), data.task) for model in counted]
         return Result(summary, {"reliance": table}, findings)
 
     def _of_model(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
@@ -143,7 +143,7 @@ def _next(part: pl.DataFrame) -> str:
     return "Nothing for these models; a weaker model may still learn it."
 
 
-def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
+def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
     part = table.filter(pl.col("model") == model)
     relied = part.filter(pl.col("verdict") == "relies").sort("difference", descending=True)
     if relied.is_empty():
@@ -155,11 +155,16 @@ def _finding(model: str, table: pl.DataFrame, cues: int) -> Finding:
     worst: dict[str, Any] = relied.row(0, named=True)
     names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
+    such_as = f", such as {listed(names)}" if relied.height > len(names) else f", {listed(names)}"
+    usual, other = (
+        (f"that are {worst['label']}, the usual label,", "that are not")
+        if task not in GROUPED_TASKS
+        else (f"whose {whose_choice(task, worst['label'])}, as usual,", "where it is the other way round")
+    )
     text = (
-        f"{model} relies on {relied.height} of {count(cues, 'cue')}, such as {listed(names)}: with {names[0]} it is "
-        f"right on {percent(worst['usual_accuracy'])} of {count(worst['usual'], 'test example')} that are "
-        f"{worst['label']}, the usual label, and on {percent(worst['unusual_accuracy'])} of the "
-        f"{worst['unusual']:,} that are not."
+        f"{model} relies on {relied.height} of {count(cues, 'cue')}{such_as}: with {names[0]} it is "
+        f"right on {percent(worst['usual_accuracy'])} of {count(worst['usual'], 'test example')} {usual} and on "
+        f"{percent(worst['unusual_accuracy'])} of the {worst['unusual']:,} {other}."
     )
     return Finding(
         "reliance",

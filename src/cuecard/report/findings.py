@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cuecard.analysis import SEVERITIES, most_serious_first
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
+from cuecard.wording import listed
 
-__all__ = ["SEVERITIES", "Meter", "facts", "is_rate", "looked_at", "meter", "ordered_findings"]
+__all__ = [
+    "SEVERITIES",
+    "Meter",
+    "facts",
+    "how_many_more",
+    "is_rate",
+    "looked_at",
+    "meter",
+    "ordered_findings",
+]
+
+
+def how_many_more(findings: Sequence[FindingModel]) -> str:
+    """Return how many findings are not shown yet, remarks apart: “14 more findings and 11 remarks”."""
+    remarks = sum(finding.severity == "info" for finding in findings)
+    parts = [numbers.plural(len(findings) - remarks, "more finding")] if len(findings) > remarks else []
+    return listed([*parts, *([numbers.plural(remarks, "remark")] if remarks else [])])
 
 
 def ordered_findings(card: Card) -> list[FindingModel]:

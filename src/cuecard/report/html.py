@@ -16,7 +16,7 @@ from markupsafe import Markup
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.errors import InputError
 from cuecard.report import numbers
-from cuecard.report.findings import facts, looked_at, meter, ordered_findings
+from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings
 from cuecard.report.inlined import chart_library, resource, script_json, security_policy
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
@@ -63,6 +63,7 @@ def render_html(card: Card) -> str:
             figures=key_figures(card),
             findings=findings,
             open_findings=OPEN_FINDINGS,
+            more_findings=how_many_more(findings[OPEN_FINDINGS:]),
             chapters=chapters,
             css=Markup(resource("report.css") + resource("saliency.css")),
             light=Markup(css_variables(LIGHT)),

@@ -73,7 +73,8 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
             for model, known in _evaluated(card)
         ]
     for model, found in list(relied.items())[:NAMED]:
-        of = f"of {numbers.count(card['reliance'].summary['cues'])}, signs of {found['signs']} more"
+        signs = f", signs of {found['signs']} more" if found["signs"] else ""
+        of = f"of {numbers.count(card['reliance'].summary['cues'])}{signs}"
         shown.append(
             KeyFigure(
                 f"{'cue' if found['relies'] == 1 else 'cues'} {display_text(model, 40)} relies on",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cuecard.wording import MISSING, percent
+from cuecard.wording import MISSING, percent, points
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "fine_percent", "is_number", "measured", "number", "percent", "plural",
+    "MISSING", "count", "decimal", "fine_percent", "is_number", "measured", "number", "percent", "plural", "points",
     "power_of_ten", "probability",
 ]  # fmt: skip
 
@@ -47,14 +47,6 @@ def number(value: float | None) -> str:
 def decimal(value: float | None) -> str:
     """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
     return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
-
-
-def points(value: float | None) -> str:
-    """Return a difference of two shares in points, with its sign unless it rounds to nothing: +6.5, −12.0, 0.0."""
-    if value is None or not math.isfinite(value):
-        return MISSING
-    rounded = round(100 * value, 1)
-    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.columns import Columns
 from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
@@ -15,7 +17,7 @@ from rich.text import Text
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import looked_at, ordered_findings
+from cuecard.report.findings import how_many_more, looked_at, ordered_findings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import display_text, highlight
 from cuecard.report.verdict import key_figures, verdict
@@ -29,6 +31,8 @@ _TONES: dict[Severity, tuple[str, str]] = {
     "info": ("dim", "○"),
 }
 _INDENT = (0, 0, 0, 2)
+#: Holds two words together until lines are broken.
+_GLUE = "\N{NO-BREAK SPACE}"
 #: Texts are cut to these many characters, one after the other, before a column is left out.
 _TEXT_WIDTHS = (18, 14, 12, 10)
 #: Columns stand this far apart.
@@ -39,8 +43,8 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
     """Print the card; at most `top` findings and `top` rows per table."""
     judged = verdict(card)
     console.print()
-    console.print(Text(display_text(judged.headline), style="bold"))
-    console.print(Text(display_text(judged.detail), style="dim"))
+    console.print(_prose(display_text(judged.headline), console.width, "bold"))
+    console.print(_prose(display_text(judged.detail), console.width, "dim"))
     for line in _what_was_read(card):
         console.print(Text(display_text(line, 1000), style="dim"))
     console.print()
@@ -48,14 +52,22 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
     findings = ordered_findings(card)
     for finding in findings[:top]:
         console.print()
-        console.print(_finding(card, finding))
+        console.print(_finding(card, finding, console.width))
     if len(findings) > top:
-        console.print(Text(f"\n… and {len(findings) - top} more findings in the report.", style="dim"))
+        console.print(Text(f"\n… and {how_many_more(findings[top:])} in the report.", style="dim"))
     for name in card.sections:
         console.print()
         _section(card, name, console, top)
     console.print()
     console.print(Text(f"data {card.dataset.fingerprint}", style="dim"))
+
+
+def _prose(text: str, width: int, style: str = "") -> Text:
+    """Return a text broken into lines, a number and its percent sign on the same one."""
+    glued = re.sub(r"(?<=\d) (?=%)", _GLUE, text)
+    if cell_len(glued) != len(glued):  # characters two columns wide are counted by the console itself
+        return Text(text, style=style)
+    return Text("\n".join(wrap(glued, width, break_on_hyphens=False)).replace(_GLUE, " "), style=style)
 
 
 def _what_was_read(card: Card) -> list[str]:
@@ -79,10 +91,10 @@ def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
     return Columns(cells, padding=(0, 3))
 
 
-def _finding(card: Card, finding: FindingModel) -> RenderableType:
+def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
     tone, sign = _TONES[finding.severity]
     title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
-    lines: list[RenderableType] = [Text(display_text(finding.text, 2000))]
+    lines: list[RenderableType] = [_prose(display_text(finding.text, 2000), width - _INDENT[3])]
     lines += [_example(card, finding, example) for example in finding.evidence[:1]]
     return Group(title, Padding(Group(*lines), _INDENT))
 
@@ -105,13 +117,13 @@ def _section(card: Card, name: str, console: Console, top: int) -> None:
         return
     view = section_view(card, name)
     for sentence in view.lead:
-        console.print(Text(display_text(sentence, 1000)))
+        console.print(_prose(display_text(sentence, 1000), console.width))
     if view.figures and not view.lead:
         console.print(_figures(view.figures))
     for table in [*view.tables[:1], *(table for table in view.tables[1:] if table.everywhere)]:
         console.print(_table(table, top, console.width))
     for note in view.notes:
-        console.print(Text(display_text(note, 1000), style="dim"))
+        console.print(_prose(display_text(note, 1000), console.width, "dim"))
 
 
 def _table(view: TableView, top: int, width: int) -> RenderableType:

@@ -43,6 +43,8 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 _WEIGHTS = {"lexical_weights": ("ess", "max_weight"), "neutral_weights": ("effective_share", "largest")}
 
 #: Sections of experiments: a card with one of them is about models, not about flaws of the data.
+#: Analyses that did not run are named where they are no more than these.
+MOST_NAMED = 3
 _EXPERIMENTS = ("stubborn", "selection")
 
 
@@ -106,10 +108,14 @@ def _of_data(card: Card) -> Verdict:
 
 
 def _left_out(card: Card) -> str:
-    missing = sum(section.status != "done" for section in card.sections.values())
+    missing = [section.title for section in card.sections.values() if section.status != "done"]
     if not missing:
         return ""
-    return f" {numbers.plural(missing, 'analysis', 'analyses')} of {len(card.sections)} did not run."
+    named = (
+        f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
+    )
+    said = numbers.plural(len(missing), "analysis", "analyses")
+    return f" {said} of {len(card.sections)} did not run{named}."
 
 
 def _detail(tally: Counter[Severity]) -> str:

@@ -15,6 +15,7 @@ from cuecard.data.reading import read_file
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import Floats, check_test
 from cuecard.probes.settling import Given
+from cuecard.wording import listed
 
 #: Names by which columns are recognised, lower case, the surest first.
 RECOGNISED = {
@@ -76,6 +77,7 @@ def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping
             found[role] = match
     if "prediction" not in found and not _prefixed(frame, data):
         if "gold" not in found or "gold" in columns:
+            _check_answers_have_columns(frame, source, data)
             raise InputError(
                 f"{source} has no column of predictions among {', '.join(frame.columns)}; "
                 "name it with --prediction-columns prediction=NAME."
@@ -87,6 +89,18 @@ def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping
                 f"if a model gave them, say so with --prediction-columns prediction={column}."
             )
     return found
+
+
+def _check_answers_have_columns(frame: pl.DataFrame, source: str, data: Instances) -> None:
+    """Raise an error that names the answers without a column where others have one, such as p_neutral."""
+    for prefix, answers in _ways_to_name(data):
+        columns = [f"{prefix}{name}" for name in answers]
+        missing = [column for column in columns if column not in frame.columns]
+        if len(missing) < len(columns):
+            raise InputError(
+                f"{source} has {listed([c for c in columns if c not in missing])} but not {listed(missing)}; give "
+                "every answer a column, or the answers themselves in a column `prediction`."
+            )
 
 
 def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str | None) -> bool:
@@ -137,14 +151,18 @@ def _prefixed(frame: pl.DataFrame, data: Instances) -> tuple[Floats, bool] | Non
 
     The answers of multiple choice are called by position from 0 or by letter.
     """
-    names = check_test(data).answer_names
+    for prefix, answers in _ways_to_name(data):
+        columns = [f"{prefix}{name}" for name in answers]
+        if all(column in frame.columns for column in columns):
+            numbers = frame.select(pl.col(columns).cast(pl.Float64, strict=False).fill_null(np.nan))
+            return numbers.to_numpy().astype(np.float64), prefix == SCORE
+    return None
+
+
+def _ways_to_name(data: Instances) -> list[tuple[str, tuple[str, ...]]]:
+    """Return every prefix of columns of numbers with the answers' names that may follow it."""
+    names = tuple(check_test(data).answer_names)
     called = [names]
     if data.task == "choice":
         called += [tuple(letters[: len(names)]) for letters in (ascii_uppercase, ascii_lowercase)]
-    for prefix in (*PROBABILITIES, SCORE):
-        for answers in called:
-            columns = [f"{prefix}{name}" for name in answers]
-            if all(column in frame.columns for column in columns):
-                numbers = frame.select(pl.col(columns).cast(pl.Float64, strict=False).fill_null(np.nan))
-                return numbers.to_numpy().astype(np.float64), prefix == SCORE
-    return None
+    return [(prefix, answers) for prefix in (*PROBABILITIES, SCORE) for answers in called]

@@ -28,8 +28,8 @@ def gap_heatmap(table: pl.DataFrame) -> Any:
             "model": _name(row["model"]),
             "cue": _name(row["feature"]),
             "gap": row["gap"],
-            "text": f"{100 * row['gap']:+.1f}{'' if row['significant'] else '°'}",
-            "interval": f"{100 * row['gap_low']:+.1f} to {100 * row['gap_high']:+.1f} points",
+            "text": f"{numbers.points(row['gap'])}{'' if row['significant'] else '°'}",
+            "interval": f"{numbers.points(row['gap_low'])} to {numbers.points(row['gap_high'])} points",
             "n": row["with_cue"],
             "p": numbers.probability(None, row["log10_p"]),
         }

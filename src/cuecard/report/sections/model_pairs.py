@@ -49,8 +49,8 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
     """Return the difference of every two models on the same examples, in all and per cue."""
     lead = [
         f"{display_text(pair['model_a'], 60)} minus {display_text(pair['model_b'], 60)}: "
-        f"{100 * pair['difference']:+.1f} points (95 % interval {100 * pair['low']:+.1f} to "
-        f"{100 * pair['high']:+.1f}; McNemar p = {numbers.probability(None, pair['log10_p'])})."
+        f"{numbers.points(pair['difference'])} points (95 % interval {numbers.points(pair['low'])} to "
+        f"{numbers.points(pair['high'])}; McNemar p = {numbers.probability(None, pair['log10_p'])})."
         for pair in section.summary["pairs"][:MOST_PAIRS]
     ]
     whole, by_cue = card.tables["paired_comparison"], card.tables["paired_by_cue"]

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.card.card import Card, Section
+from cuecard.data import GROUPED_TASKS
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
@@ -68,9 +69,12 @@ def _accuracy(name: str, known: dict[str, Any], cues: int) -> str:
     said = f"{display_text(name, 60)} is right on {numbers.percent(known['accuracy'])} of {known['n']:,} test examples"
     if "weakness" not in known:
         return f"{said}."
+    corrected = known["weakness_corrected"]
+    # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
+    left = f"{100 * corrected:.1f} without noise" if corrected > 0 else "no more than noise gives"
     return (
         f"{said}; its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
-        f"{100 * known['weakness']:.1f} points, {100 * known['weakness_corrected']:.1f} without noise (95 % interval "
+        f"{100 * known['weakness']:.1f} points, {left} (95 % interval of the true sum "
         f"{100 * known['weakness_low']:.1f} to {100 * known['weakness_high']:.1f})."
     )
 
@@ -109,12 +113,10 @@ def _gaps(table: pl.DataFrame) -> TableView:
 def distribution_test(card: Card, section: Section) -> SectionView:
     """Return what each model predicts on flattened examples, one chart per cue."""
     tests, shares = card.tables["distribution_test"], card.tables["distribution_shares"]
-    models = section.summary["models"]
+    by_choice = card.dataset.task in GROUPED_TASKS
     lead = [
-        f"On test examples sampled to equal labels, {display_text(name, 60)} prefers the usual label for "
-        f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')}, for {found['with_cue_only']} of them "
-        f"more than where the cue is absent, and avoids it for {found['away_from_usual']}."
-        for name, found in models.items()
+        _leaning(display_text(name, 60), found, by_choice=by_choice)
+        for name, found in section.summary["models"].items()
     ]
     tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
     charts = [
@@ -128,7 +130,22 @@ def distribution_test(card: Card, section: Section) -> SectionView:
             f"Not tested, because fewer than {section.summary['min_per_label']} test examples of a label have "
             f"them: {', '.join(names)}."
         )
-    return SectionView(lead, (), charts, [_leans(tests)], notes)
+    return SectionView(lead, (), charts, [_leans(tests, by_choice=by_choice)], notes)
+
+
+def _leaning(name: str, found: dict[str, Any], *, by_choice: bool) -> str:
+    """Return for how many cues a model leans to the usual label; the choices of an example are compared in it."""
+    cues = f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')}"
+    if by_choice:
+        return (
+            f"On test examples weighted so that choices with a cue are right as often as chance has it, {name} treats "
+            f"them as they usually are in train for {cues}, and the other way round for {found['away_from_usual']}."
+        )
+    return (
+        f"On test examples sampled to equal labels, {name} prefers the usual label for {cues}, for "
+        f"{found['with_cue_only']} of them more than where the cue is absent, and avoids it for "
+        f"{found['away_from_usual']}."
+    )
 
 
 def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> ChartView:
@@ -146,7 +163,7 @@ def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> C
     )
 
 
-def _leans(tests: pl.DataFrame) -> TableView:
+def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
     columns = {
         "feature": Column("Cue"),
         "model": Column("Model", brief=several(tests)),
@@ -177,6 +194,8 @@ def _leans(tests: pl.DataFrame) -> TableView:
             brief=False,
         ),
     }
+    if by_choice:  # what the choices without the cue get is what is left, so it says nothing more
+        del columns["usual_share_without"], columns["contrast_q"]
     tests = tests.sort(
         ~(pl.col("towards_usual") & pl.col("with_cue_only")),
         -pl.col("lean"),
@@ -201,8 +220,9 @@ def permutation_test(card: Card, section: Section) -> SectionView:
     lead = [
         f"{display_text(name, 60)} is right on {numbers.percent(test['usual_accuracy'])} of {test['usual']:,} test "
         f"examples that have a strong word with its usual label and on {numbers.percent(test['unusual_accuracy'])} of "
-        f"{test['unusual']:,} that have one with another, {100 * test['difference']:+.1f} points (95 % interval "
-        f"{100 * test['low']:+.1f} to {100 * test['high']:+.1f}): p = {numbers.probability(None, test['log10_p'])}."
+        f"{test['unusual']:,} that have one with another, {numbers.points(test['difference'])} points (95 % interval "
+        f"{numbers.points(test['low'])} to {numbers.points(test['high'])}): "
+        f"p = {numbers.probability(None, test['log10_p'])} {_other_p(test)}."
         for name, test in summary["models"].items()
     ]
 
@@ -234,6 +254,13 @@ def permutation_test(card: Card, section: Section) -> SectionView:
         ),
     ]
     return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])])
+
+
+def _other_p(test: dict[str, Any]) -> str:
+    """Return the p-value of the shuffle that was not asked for: within each right answer, or over all."""
+    if "log10_p_stratified" in test:
+        return f"({numbers.probability(None, test['log10_p_stratified'])} within each right answer)"
+    return f"within each right answer ({numbers.probability(None, test['log10_p_unstratified'])} over all)"
 
 
 def _words(table: pl.DataFrame) -> TableView:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
@@ -23,16 +21,14 @@ def prompts(card: Card, section: Section) -> SectionView:
         "prompt": Column("Prompt"),
         "accuracy_with": Column("Right, with", "percent", "accuracy on examples with the cue"),
         "accuracy_without": Column("Right, without", "percent"),
-        "points": Column("ΔAcc", "decimal", "difference in points"),
-        "points_low": Column("from", "decimal", "lower end of the 95 % interval"),
-        "points_high": Column("to", "decimal", "upper end of the 95 % interval"),
+        "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
+        "gap_low": Column("from", "points", "lower end of the 95 % interval"),
+        "gap_high": Column("to", "points", "upper end of the 95 % interval"),
         "usual_share": Column("On flat", "percent", "how often the usual label is predicted on equal labels"),
         "unanswered": Column("Unread", "count", "answers that could not be read; they count as wrong"),
         "q_value": Column("q", "probability"),
     }
-    table = card.tables["prompts"].with_columns(
-        points=100 * pl.col("gap"), points_low=100 * pl.col("gap_low"), points_high=100 * pl.col("gap_high")
-    )
+    table = card.tables["prompts"]
     view = TableView(
         "Prompts beside each other",
         list(columns.values()),

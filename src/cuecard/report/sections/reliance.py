@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from cuecard.card.card import Card, Section
+from cuecard.data import GROUPED_TASKS
 from cuecard.report import numbers
 from cuecard.report.sections.model_tests import several
 from cuecard.report.texts import display_text
@@ -17,6 +18,16 @@ _NEXT = {
     "unknown": "collect what breaks it",
     "none": "nothing here",
 }
+_RULE = (
+    "A model relies on a cue if it is more often right where the cue has its usual label than where it has "
+    "another, and leans to that label on test examples sampled to equal labels, more so than where the cue is "
+    "absent; one alone is a sign."
+)
+_CHOICE_RULE = (
+    "A model relies on a cue if it is more often right where the right choice has the cue, or lacks it, as is usual in "
+    "train, and also picks, or passes over, choices with it where they are right as often as chance has it; one alone "
+    "is a sign. “On flat” is how often."
+)
 MOST_ROWS = 200
 MOST_NAMES = 12
 
@@ -26,8 +37,9 @@ def reliance(card: Card, section: Section) -> SectionView:
     """Return the joined table: cue, strength in the data, reliance per model, what to do next."""
     models = section.summary["models"]
     lead = [
-        f"{display_text(name, 60)} relies on {found['relies']} of "
-        f"{numbers.plural(section.summary['cues'], 'cue')} and shows signs of using {found['signs']} more"
+        f"{display_text(name, 60)} relies on {found['relies'] or 'none'} of "
+        f"{numbers.plural(section.summary['cues'], 'cue')}"
+        + (f" and shows signs of using {found['signs']} more" if found["signs"] else "")
         + (f"; for {found['unknown']} too few test examples could tell." if found["unknown"] else ".")
         for name, found in models.items()
     ]
@@ -39,11 +51,7 @@ def reliance(card: Card, section: Section) -> SectionView:
             for name, found in models.items()
         ],
         tables=[_table(table)],
-        notes=[
-            "A model relies on a cue if it is more often right where the cue has its usual label than where it has "
-            "another, and leans to that label on test examples sampled to equal labels, more so than where the cue is "
-            "absent; one alone is a sign."
-        ],
+        notes=[_CHOICE_RULE if card.dataset.task in GROUPED_TASKS else _RULE],
     )
 
 
