@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.report.charts.data_map import MOST_POINTS, data_map
+from cuecard.report.charts.data_map import MOST_POINTS, REGIONS, data_map
 from cuecard.report.data_map import write_data_map
 from cuecard.report.training import chosen_rate, learned, one_answer, render_training
 
@@ -58,6 +58,12 @@ def test_texts_of_a_dataset_cannot_break_out_of_the_page(tmp_path):
     assert "<script>alert" not in page
 
 
+def shown(metrics) -> str:
+    console = Console(width=80, record=True, file=StringIO())
+    render_training(metrics, console)
+    return console.export_text()
+
+
 @pytest.mark.parametrize("weights", [None, {"effective_share": 0.713, "smallest": 0.1, "largest": 9.0}])
 def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
     part = {
@@ -74,9 +80,10 @@ def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
         "model": "bilstm", "condition": "hypothesis", "train_examples": 1000, "data": {"name": "mine"},
         "seconds": {"training": 3.2}, "weights": weights, "splits": {"train": part, "test": part},
     }  # fmt: skip
-    console = Console(width=80, record=True, file=StringIO())
-    render_training(metrics, console)
-    text = console.export_text()
+    text = shown(metrics)
+    assert "Right when given" in text
+    of_preferences = {**metrics, "data": {"name": "mine", "task": "preference"}}
+    assert "Right when given" not in shown(of_preferences)
     assert "reading the hypothesis only" in text
     assert "72.9" in text
     assert "…" not in text
@@ -110,6 +117,7 @@ def epochs(*accuracies: float | None) -> list[dict]:
             "held-out train examples after epoch 2 of 3 (60.0 % right), which is kept",
         ),
         ((0.6, 0.6), ("train",), "after the last of 2 epochs"),  # the lower loss decides between equals
+        ((0.9, 1.0), ("train",), "after the last of 2 epochs (100 % right)."),
         ((None, None), ("train",), "2 epochs, nothing held out"),
     ],
 )
@@ -134,3 +142,11 @@ def test_a_model_that_gives_one_answer_to_all_is_called_out():
     lines["yes"]["predicted"] = 1
     assert one_answer("test", {"labels": lines}) == ""
     assert one_answer("test", {"labels": {"no": {"examples": 7, "predicted": 7}}}) == ""
+
+
+def test_the_map_says_whose_it_is_and_names_regions_where_they_lie():
+    spec = data_map(dynamics(40), of="bilstm on mine, hypothesis only").to_dict()
+    assert spec["title"]["text"] == "bilstm on mine, hypothesis only: data map of 40 train examples"
+    place = {name: (v, c) for name, v, c, _ in REGIONS}
+    assert place["easy to learn"][0] < 0.5 < place["easy to learn"][1]
+    assert max(place["hard to learn"]) < 0.5 < place["ambiguous"][0]

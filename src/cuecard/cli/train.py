@@ -135,7 +135,8 @@ def train(
         from cuecard.report import write_data_map
 
         with stage("Drawing the data map", silent=silent):
-            write_data_map(done.dynamics, out / "data_map.html", data)
+            reads = "full input" if condition == "full" else f"{condition} only"
+            write_data_map(done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}")
     if json:
         from json import dumps
 

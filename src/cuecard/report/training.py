@@ -38,7 +38,8 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
             console.print(Text(sentence, style="dim"))
     console.print(_splits(metrics["splits"]))
     split, part = list(metrics["splits"].items())[-1]
-    console.print(_answers(split, part))
+    if metrics["data"].get("task") != "preference":  # there the right answer is always the chosen one
+        console.print(_answers(split, part))
     if sentence := one_answer(split, part):
         console.print(Text(sentence))
 
@@ -55,7 +56,7 @@ def learned(metrics: Mapping[str, Any]) -> str:
     right = numbers.percent(best["validation_accuracy"])
     if best["number"] == epochs[-1]["number"]:
         said = f"Best on {where} after the last of {count(len(epochs), 'epoch')} ({right} right)"
-        return f"{said}: more may help (--epochs)."
+        return f"{said}." if best["validation_accuracy"] == 1 else f"{said}: more may help (--epochs)."
     return f"Best on {where} after epoch {best['number']} of {len(epochs)} ({right} right), which is kept."
 
 
