@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.analysis import parameters
 from cuecard.audits import PartialInput
 from cuecard.card import audit
 from cuecard.errors import UsageError
@@ -79,6 +81,18 @@ def test_a_learner_at_chance_is_no_warning():
     [finding] = [f for f in result.findings if f.title.startswith("first-word")]
     assert "does not beat chance" in finding.title
     assert finding.severity == "info"
+    assert "says nothing about the data" not in finding.text  # with the full input it learns
+
+
+def test_a_learner_that_does_not_even_learn_from_the_full_input_says_nothing():
+    rng = np.random.default_rng(0)
+    rows = [
+        (split, f"p{i}", f"w{rng.integers(4)} today", str(rng.choice(["no", "yes"])))
+        for split in ("train", "test")
+        for i in range(200)
+    ]
+    [finding] = [f for f in run(pair_instances(rows)).findings if f.title.startswith("first-word")]
+    assert "this pair says nothing about the data yet" in finding.text
 
 
 def test_a_leaking_learner_is_a_finding_with_its_numbers():
@@ -86,6 +100,18 @@ def test_a_leaking_learner_is_a_finding_with_its_numbers():
     assert finding.severity == "high"
     assert finding.low > finding.chance
     assert "100\N{NO-BREAK SPACE}%" in finding.text
+
+
+def test_whoever_watches_hears_of_both_trainings():
+    told = []
+
+    def tell(title):
+        told.append(title)
+        return nullcontext(None)
+
+    PartialInput(learner=("first-word",), tell=tell).run(leaking(200, strength=0.9))
+    assert told == ["first-word, full input", "first-word, hypothesis only"]
+    assert "tell" not in parameters(PartialInput(tell=tell))
 
 
 def test_text_data_says_why_there_is_no_pair():

@@ -153,3 +153,39 @@ def test_pairs_are_needed_for_selection(cuecard, tmp_path):
     ran = cuecard(*reproduce(tmp_path, "selection"))
     assert ran.code == 2
     assert "pair data" in ran.err
+
+
+@pytest.mark.parametrize("paper", ["stubborn", "selection"])
+def test_a_subset_of_train_is_drawn_by_the_seed_and_noted(cuecard, files, monkeypatch, paper):
+    sizes = []
+    original = FirstWord.fit
+
+    def fit(self, data, **kwargs):
+        sizes.append(data.n_examples)
+        return original(self, data, **kwargs)
+
+    monkeypatch.setattr(FirstWord, "fit", fit)
+    more = ("--seeds", 1, *STUBBORN) if paper == "stubborn" else ("--max-weight", 20)
+    ran = cuecard(*reproduce(files, paper, *more, "--subset", 300, "--json"))
+    assert ran.code == 0, ran.err
+    assert set(sizes) == {300}
+    assert "300 of 500 train examples, drawn with seed 0." in json.loads(ran.out)["dataset"]["notes"]
+
+
+def test_a_subset_too_small_to_learn_from_is_refused(cuecard, files):
+    ran = cuecard(*reproduce(files, "stubborn", *STUBBORN, "--subset", 1))
+    assert (ran.code, "at least 2" in ran.err) == (2, True)
+
+
+def test_a_model_no_better_than_the_commonest_answer_is_no_success_of_the_weights():
+    from cuecard.reproduce.stubborn import _findings
+
+    row = {
+        "model": "m", "weights": "words", "seeds": 1, "accuracy": 0.46, "difference": 0.01, "log10_p": -0.1,
+        "log10_p_within_label": -0.1, "log10_p_within_label_lowest": -0.1,
+    }  # fmt: skip
+    said = "no better than always giving the commonest answer"
+    [idle] = _findings(pl.DataFrame([row]), 0.05, 0.57)
+    assert f"Under words weights it is {said}" in idle.text
+    [able] = _findings(pl.DataFrame([{**row, "accuracy": 0.7}]), 0.05, 0.57)
+    assert said not in able.text

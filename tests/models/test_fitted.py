@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cuecard.errors import InputError
-from cuecard.models.fitted import answer_probabilities, fitted_probabilities
+from cuecard.models.fitted import answer_probabilities, check_labels_seen, fitted_probabilities
 from cuecard.models.recipe import Recipe
 from first_word_model import FirstWord, registered
 from small_sets import choice_instances, pair_instances
@@ -98,3 +98,9 @@ def test_a_label_unseen_in_training_is_told_with_its_number():
     data = pair_instances(rows)
     with pytest.raises(InputError, match="1 of 1 test examples have the label 'maybe'"):
         fitted_probabilities(Recipe("first-word"), data.train, [data.test])
+
+
+def test_a_label_that_is_only_written_otherwise_is_answered_with_what_to_type():
+    data = pair_instances([("train", "p", "a", "NO"), ("train", "p", "b", "YES"), ("test", "p", "c", "no")])
+    with pytest.raises(InputError, match=r"which train writes 'NO': .* --labels no=NO"):
+        check_labels_seen(data.train, [data.test])

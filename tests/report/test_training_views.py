@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.report.charts.data_map import MOST_POINTS, data_map
+from cuecard.report.charts.data_map import MOST_POINTS, REGIONS, data_map
 from cuecard.report.data_map import write_data_map
-from cuecard.report.training import render_training
+from cuecard.report.training import chosen_rate, learned, one_answer, render_training
 
 
 def dynamics(n: int) -> pl.DataFrame:
@@ -58,6 +58,12 @@ def test_texts_of_a_dataset_cannot_break_out_of_the_page(tmp_path):
     assert "<script>alert" not in page
 
 
+def shown(metrics) -> str:
+    console = Console(width=80, record=True, file=StringIO())
+    render_training(metrics, console)
+    return console.export_text()
+
+
 @pytest.mark.parametrize("weights", [None, {"effective_share": 0.713, "smallest": 0.1, "largest": 9.0}])
 def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
     part = {
@@ -74,10 +80,73 @@ def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
         "model": "bilstm", "condition": "hypothesis", "train_examples": 1000, "data": {"name": "mine"},
         "seconds": {"training": 3.2}, "weights": weights, "splits": {"train": part, "test": part},
     }  # fmt: skip
-    console = Console(width=80, record=True, file=StringIO())
-    render_training(metrics, console)
-    text = console.export_text()
+    text = shown(metrics)
+    assert "Right when given" in text
+    of_preferences = {**metrics, "data": {"name": "mine", "task": "preference"}}
+    assert "Right when given" not in shown(of_preferences)
     assert "reading the hypothesis only" in text
     assert "72.9" in text
     assert "…" not in text
     assert ("71.3" in text) is (weights is not None)
+
+
+def epochs(*accuracies: float | None) -> list[dict]:
+    return [
+        {
+            "number": i,
+            "loss": 1.0,
+            "learning_rate": 5e-05,
+            "validation_accuracy": a,
+            "validation_loss": 1.0 - i / 10,
+        }
+        for i, a in enumerate(accuracies, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "splits", "said"),
+    [
+        (
+            (0.5, 0.6, 0.7),
+            ("train", "dev"),
+            "on dev after the last of 3 epochs (70.0 % right): more may help",
+        ),
+        (
+            (0.5, 0.6, 0.55),
+            ("train",),
+            "held-out train examples after epoch 2 of 3 (60.0 % right), which is kept",
+        ),
+        ((0.6, 0.6), ("train",), "after the last of 2 epochs"),  # the lower loss decides between equals
+        ((0.9, 1.0), ("train",), "after the last of 2 epochs (100 % right)."),
+        ((None, None), ("train",), "2 epochs, nothing held out"),
+    ],
+)
+def test_a_reader_learns_after_which_epoch_a_model_was_best(accuracies, splits, said):
+    told = learned({"epochs": epochs(*accuracies), "splits": dict.fromkeys(splits)})
+    assert said in told.replace("\xa0", " ")
+
+
+def test_nothing_is_said_of_epochs_that_were_not_recorded():
+    assert learned({"epochs": [], "splits": {}}) == ""
+
+
+def test_the_learning_rate_is_told_only_where_it_was_chosen():
+    told = {"epochs": epochs(0.5), "splits": {}}
+    assert "5e-05" in chosen_rate({**told, "parameters": {"learning_rate": 0.0}})
+    assert chosen_rate({**told, "parameters": {"learning_rate": 0.001}}) == ""
+
+
+def test_a_model_that_gives_one_answer_to_all_is_called_out():
+    lines = {"yes": {"examples": 5, "predicted": 0}, "no": {"examples": 7, "predicted": 12}}
+    assert "answers no to every test example" in one_answer("test", {"labels": lines})
+    lines["yes"]["predicted"] = 1
+    assert one_answer("test", {"labels": lines}) == ""
+    assert one_answer("test", {"labels": {"no": {"examples": 7, "predicted": 7}}}) == ""
+
+
+def test_the_map_says_whose_it_is_and_names_regions_where_they_lie():
+    spec = data_map(dynamics(40), of="bilstm on mine, hypothesis only").to_dict()
+    assert spec["title"]["text"] == "bilstm on mine, hypothesis only: data map of 40 train examples"
+    place = {name: (v, c) for name, v, c, _ in REGIONS}
+    assert place["easy to learn"][0] < 0.5 < place["easy to learn"][1]
+    assert max(place["hard to learn"]) < 0.5 < place["ambiguous"][0]

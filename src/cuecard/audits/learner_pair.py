@@ -20,13 +20,17 @@ from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
 from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps, map_table
+from cuecard.models.runs import Tell, silently
 from cuecard.models.saliency import SaliencyMaps
-from cuecard.models.text_model import Condition, Watch, partial_condition
+from cuecard.models.text_model import Condition, partial_condition
 from cuecard.stats.agreement import agreement
 from cuecard.wording import percent
 
 #: What the partial condition is called among the baselines.
 PARTIAL_NAMES = {"hypothesis": "hypothesis_only", "choices": "choices_only"}
+
+#: What a training run under a condition reads, for whoever watches it.
+SEEN = {"full": "full input", "hypothesis": "hypothesis only", "choices": "choices only"}
 
 #: Saliency maps are compared on at most so many examples.
 MOST_MAPS = 2_000
@@ -91,12 +95,13 @@ def learner_pairs(
     *,
     weights: Floats | None = None,
     alpha: float = 0.05,
+    tell: Tell = silently,
 ) -> tuple[list[LearnerPair], list[str]]:
     """Return a pair per learner, and why others could not be asked: the rest of the audit is worth having anyway."""
     pairs, missing = [], []
     for recipe in recipes:
         try:
-            pairs.append(learner_pair(recipe, data, folds, weights=weights, alpha=alpha))
+            pairs.append(learner_pair(recipe, data, folds, weights=weights, alpha=alpha, tell=tell))
         except (MissingExtraError, Skip) as reason:
             missing.append(f"The learner {recipe.model} was not trained: {reason}")
     return pairs, missing
@@ -117,7 +122,7 @@ def learner_pair(
     *,
     weights: Floats | None = None,
     alpha: float = 0.05,
-    watch: Watch | None = None,
+    tell: Tell = silently,
 ) -> LearnerPair:
     """Return how a learner does with everything and with too little, on examples it has not seen.
 
@@ -141,7 +146,8 @@ def learner_pair(
     asked: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
     for kind, part in asked:
         one = replace(recipe, condition=part)
-        found = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped)
+        with tell(f"{recipe.model}, {SEEN[part]}") as watch:
+            found = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped)
         guesses.append(guesses_from(held_out, found.probabilities[0]).weighted(examples.weight()))
         maps.append(found.maps)
         tokens.append(found.tokens)
@@ -224,6 +230,12 @@ def pair_finding(pair: LearnerPair) -> Finding:
         if np.isfinite(pair.nbr_released)
         else "."
     )
+    if full.direction != "above":
+        # Two models that both know no more than the commonest answer agree on everything, and that says nothing.
+        text += (
+            " With the full input it does not beat chance, so this pair says nothing about the data yet: "
+            "train it longer or on more examples."
+        )
     leaks = partial.direction == "above"
     title = f"{pair.learner} with {what} {'beats' if leaks else 'does not beat'} chance"
     return Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from cuecard.audits.partial_slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.runs import Tell, silently
 from cuecard.stats.weighted import effective_sample_size, weighted_quantiles
 from cuecard.text import encode
 
@@ -79,6 +80,7 @@ class PartialInput:
     alpha: float = 0.05
     seed: int = 0
     weights: str | None = None
+    tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the names of learners and their parameters at once, so that a typo costs no time."""
@@ -151,7 +153,7 @@ class PartialInput:
         findings = partial_findings(summary, baselines, leaking, data.task)
         if self.learner:
             pairs, missing = learner_pairs(
-                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha
+                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha, tell=self.tell
             )
             summary |= pairs_summary(pairs, missing)
             findings += [pair_finding(pair) for pair in pairs]

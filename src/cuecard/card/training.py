@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from cuecard.card.build import check_labels, versions
 from cuecard.card.model_scores import dynamics_table, prediction_table, scores
 from cuecard.card.run_folder import RunFolder, run_key
 from cuecard.data import Instances
+from cuecard.data.subsets import train_subset
 from cuecard.data.weight_files import weights_from_file
 from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
@@ -134,6 +135,7 @@ def _trained(
         "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
         "train_examples": data.train.n_examples,
         "weights": None if weights is None else _about_weights(data.train, weights),
+        "epochs": _epochs(fitted),
         "splits": {name: scores(parts[name], probabilities[name]) for name in parts},
         "seconds": {
             "training": round(trained_for, 3),
@@ -148,6 +150,13 @@ def _trained(
         metrics,
         dynamics_table(fitted, data.train) if dynamics else None,
     )
+
+
+def _epochs(model: TextModel) -> list[dict[str, Any]]:
+    """Return how every epoch went; empty for a model that keeps no record of them."""
+    return [
+        {k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in getattr(model, "history_", ())
+    ]
 
 
 def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) -> Floats | None:
@@ -179,18 +188,9 @@ def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) ->
 def _subset(
     data: Instances, weights: Floats | None, size: int | None, seed: int
 ) -> tuple[Instances, Floats | None]:
-    train = data.train
-    if size is None or size >= train.n_examples:
-        return data, weights
-    if size < 2:
-        raise UsageError(f"subset is a number of train examples of at least 2, not {size}.")
-    drawn = np.zeros(train.n_examples, dtype=bool)
-    drawn[np.random.default_rng(seed).permutation(train.n_examples)[:size]] = True
-    kept = drawn[train.example_codes]
-    rest = data.table.filter(pl.col("split").cast(pl.String) != "train")
-    smaller = replace(data, table=pl.concat([train.table.filter(pl.Series(kept)), rest]))
-    if weights is None:
-        return smaller, None
+    smaller, kept = train_subset(data, size, seed)
+    if weights is None or smaller is data:
+        return smaller, weights
     return smaller, weights[kept] / max(weights[kept].mean(), 1e-300)
 
 

@@ -101,7 +101,7 @@ def audit(
     from cuecard.card import audit as run_audit
     from cuecard.card import check_options, parse_settings
     from cuecard.cli.loading import load_from_options
-    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.progress import progress, stage, training_bar
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
 
@@ -122,6 +122,7 @@ def audit(
         "dynamics": str(dynamics) if dynamics else None,
         "learner": tuple(comma_list(learner)),
         "learner_settings": of_models,
+        "tell": lambda title: training_bar(title, silent=quiet or json),
         "seed": seed,
         "regex": named_patterns(regex),
         "features": tuple(comma_list(features)) or None,

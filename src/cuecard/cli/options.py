@@ -56,6 +56,9 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Write card.json, report.html and tables/ here."),
 ]
+SubsetOption = Annotated[
+    int | None, typer.Option("--subset", metavar="N", help="Train on N examples drawn by the seed.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 from cuecard.card import Progress
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
     from cuecard.models import Step
     from cuecard.models.text_model import Watch
+
+
+#: The bars of the stages that are running, the outermost first.
+_stages: list[Bars] = []
 
 
 @contextmanager
@@ -33,7 +39,11 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     )
     with Bars(*columns, console=console, transient=True) as bars:
         bars.add_task(title, total=None)
-        yield
+        _stages.append(bars)
+        try:
+            yield
+        finally:
+            _stages.pop()
 
 
 def progress(*, silent: bool) -> Progress:
@@ -64,20 +74,33 @@ def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
         TextColumn("{task.fields[said]}"),
-        TextColumn("left"),
+        TextColumn("·"),
         TimeRemainingColumn(compact=True),
+        TextColumn("left"),
     )
-    with Bars(*columns, console=console, transient=True) as bars:
+    with _stages_paused(), Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None, said="")
 
         def show(step: Step) -> None:
             said = f"{step.epoch}/{step.epochs} · loss {step.loss:.3f}"
             if step.validation_accuracy is not None:
-                said += f" · {100 * step.validation_accuracy:.1f} %"
+                said += f" · {100 * step.validation_accuracy:.1f} % right"
             # A run that stops early never fills the bar: the time left is the most it can be.
             bars.update(task, completed=step.done, total=step.total, said=said)
 
         yield show
+
+
+@contextmanager
+def _stages_paused() -> Iterator[None]:
+    """Take down the bars of the stages around a training run: a terminal shows one at a time."""
+    for bars in _stages:
+        bars.stop()
+    try:
+        yield
+    finally:
+        for bars in _stages:
+            bars.start()
 
 
 def _unseen(step: Step) -> None:

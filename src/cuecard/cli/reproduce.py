@@ -20,6 +20,7 @@ from cuecard.cli.options import (
     SeedOption,
     SettingsOption,
     SourceArgument,
+    SubsetOption,
     TestOption,
     comma_list,
 )
@@ -70,6 +71,7 @@ def stubborn(
     per_label: Annotated[
         int, typer.Option("--per-label", min=1, help="Words of highest z per label that the test looks at.")
     ] = 50,
+    subset: SubsetOption = None,
     settings: SettingsOption = None,
     out: OutOption = None,
     columns: ColumnsOption = None,
@@ -95,7 +97,7 @@ def stubborn(
         per_label=per_label,
     )
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=quiet or json)
-    _conduct(experiment, data, out=out, json=json, quiet=quiet)
+    _conduct(experiment, data, subset=subset, seed=seed, out=out, json=json, quiet=quiet)
 
 
 @app.command("selection", epilog=SELECTION_EXAMPLES)
@@ -119,6 +121,7 @@ def selection(
     max_weight: Annotated[
         float | None, typer.Option("--max-weight", help="No example weighs more; the mean is 1.")
     ] = None,
+    subset: SubsetOption = None,
     settings: SettingsOption = None,
     out: OutOption = None,
     columns: ColumnsOption = None,
@@ -148,7 +151,9 @@ def selection(
     others = tuple(
         _load(source, None, columns, labels, None, on_error, seed, silent=silent) for source in also or []
     )
-    _conduct(replace(experiment, also=others), data, out=out, json=json, quiet=quiet)
+    _conduct(
+        replace(experiment, also=others), data, subset=subset, seed=seed, out=out, json=json, quiet=quiet
+    )
 
 
 def _load(train: str, test: str | None, *options: Any, silent: bool) -> Instances:
@@ -162,17 +167,31 @@ def _load(train: str, test: str | None, *options: Any, silent: bool) -> Instance
         )
 
 
-def _conduct(experiment: Any, data: Instances, *, out: Path | None, json: bool, quiet: bool) -> None:
+def _conduct(
+    experiment: Any,
+    data: Instances,
+    *,
+    subset: int | None,
+    seed: int,
+    out: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Run an experiment and show its card."""
     from cuecard.card import assemble, check_labels
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import show_card
+    from cuecard.data.subsets import train_subset
     from cuecard.errors import UsageError
 
     silent = quiet or json
+    of_all = data.train.n_examples
+    data, _ = train_subset(data, subset, seed)
     check_labels(data)
+    drawn = data.train.n_examples
+    notes = [f"{drawn:,} of {of_all:,} train examples, drawn with seed {seed}."] if drawn < of_all else []
     told: Analysis = replace(experiment, tell=lambda title: training_bar(title, silent=silent))
-    card = assemble(data, [told], command=shlex.join(["cuecard", *sys.argv[1:]]))
+    card = assemble(data, [told], command=shlex.join(["cuecard", *sys.argv[1:]]), notes=notes)
     section = card[experiment.name]
     if section.status == "skipped":
         raise UsageError(f"The experiment {experiment.name!r} cannot be run: {section.reason}.")

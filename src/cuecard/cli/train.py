@@ -17,6 +17,7 @@ from cuecard.cli.options import (
     SeedOption,
     SettingsOption,
     SourceArgument,
+    SubsetOption,
     TaskOption,
     TestOption,
 )
@@ -81,9 +82,7 @@ def train(
     batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Examples per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Size of a step.")] = None,
     settings: SettingsOption = None,
-    subset: Annotated[
-        int | None, typer.Option("--subset", metavar="N", help="Train on N examples drawn by the seed.")
-    ] = None,
+    subset: SubsetOption = None,
     dynamics: Annotated[
         bool, typer.Option("--dynamics", help="Record how every example was learned, and draw the data map.")
     ] = False,
@@ -136,7 +135,8 @@ def train(
         from cuecard.report import write_data_map
 
         with stage("Drawing the data map", silent=silent):
-            write_data_map(done.dynamics, out / "data_map.html", data)
+            reads = "full input" if condition == "full" else f"{condition} only"
+            write_data_map(done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}")
     if json:
         from json import dumps
 

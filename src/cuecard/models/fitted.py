@@ -139,6 +139,13 @@ def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
             label = counts.cast(pl.String).value_counts(sort=True)
             name, n = label.row(0)
             split = ", ".join(part.splits)
+            alike = [other for other in seen if other.casefold() == name.casefold()]
+            if alike:
+                raise InputError(
+                    f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which train writes "
+                    f"{alike[0]!r}: name them alike with --labels {name}={alike[0]} "
+                    "(all others too, divided by commas)."
+                )
             raise InputError(
                 f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no train example has, so it "
                 f"cannot be learned; leave it out by naming the others with --labels, or give train rows that have it."

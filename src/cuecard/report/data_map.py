@@ -11,13 +11,16 @@ from cuecard.report.chart_page import write_chart
 from cuecard.report.charts.data_map import data_map
 
 
-def write_data_map(dynamics: pl.DataFrame, path: str | Path, data: Instances | None = None) -> Path:
+def write_data_map(
+    dynamics: pl.DataFrame, path: str | Path, data: Instances | None = None, *, of: str = ""
+) -> Path:
     """Write confidence × variability as a page that opens offline (or .png, .svg), and return its path.
 
     Args:
         dynamics: what `cuecard.train(..., dynamics=True).dynamics` holds.
         path: the file to write.
         data: the dataset, to show the texts of examples; left out, only their ids are shown.
+        of: whose map it is, such as "bilstm on snli, hypothesis only".
     """
     if data is not None:
         train = data.train.table
@@ -25,4 +28,4 @@ def write_data_map(dynamics: pl.DataFrame, path: str | Path, data: Instances | N
         texts = right.select("example_id", "premise", "hypothesis", pl.col("label").cast(pl.String))
         texts = texts.unique("example_id", keep="first", maintain_order=True)
         dynamics = dynamics.join(texts, on="example_id", how="left", maintain_order="left")
-    return write_chart(data_map(dynamics), path, title="Data map")
+    return write_chart(data_map(dynamics, of=of), path, title="Data map")

@@ -14,10 +14,10 @@ from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import Floats, fitted_probabilities
 from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.runs import Tell, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeighting
-from cuecard.reproduce.runs import Tell, silently
 from cuecard.stats.paired import paired_comparison
 from cuecard.wording import percent
 

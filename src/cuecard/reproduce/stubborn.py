@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
@@ -18,10 +19,10 @@ from cuecard.models.answer_cache import content_key
 from cuecard.models.array_cache import cached_arrays
 from cuecard.models.fitted import Floats, fitted_probabilities
 from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.runs import Tell, silently
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
-from cuecard.reproduce.runs import Tell, silently
 from cuecard.stats import format_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import count, listed, percent
@@ -102,15 +103,17 @@ class StubbornExperiment:
                     )
         table = pl.DataFrame(rows)
         grouped = summed_up(table)
+        chance = _chance(examples.gold)
         summary = {
             "runs": table.height,
             "test_examples": len(examples),
             "words": rows[0]["words"],
+            "chance": chance,
             "groups": grouped.to_dicts(),
             "weighing": weighing.to_dicts(),
         }
         tables = {"stubborn": grouped, "stubborn_runs": table, "stubborn_weights": weighing}
-        return Result(summary, tables, _findings(grouped, self.alpha))
+        return Result(summary, tables, _findings(grouped, self.alpha, chance))
 
     def _predicted(
         self, recipe: Recipe, data: Instances, weights_name: str, weights: Floats | None
@@ -189,7 +192,12 @@ def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
     return int(features[0]), weights
 
 
-def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
+def _chance(gold: npt.NDArray[np.int64]) -> float:
+    """Return how often the commonest answer of the test set is right."""
+    return float(np.bincount(gold).max() / len(gold))
+
+
+def _findings(groups: pl.DataFrame, alpha: float, chance: float) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
         said = listed([_said(row) for row in rows.iter_rows(named=True)])
@@ -200,6 +208,13 @@ def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
             if gone
             else "Within each label, it stays significant under all of them in at least one seed."
         )
+        idle = rows.filter(pl.col("accuracy") <= chance)["weights"].to_list()
+        if idle:
+            # A model that has learned nothing uses no words either; that is no success of the weights.
+            end += (
+                f" Under {listed(idle)} weights it is no better than always giving the commonest answer "
+                f"({percent(chance)}), so that it uses words less says little there."
+            )
         text = (
             f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
             f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"

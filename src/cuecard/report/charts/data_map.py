@@ -15,15 +15,19 @@ from cuecard.report.texts import display_text
 MOST_POINTS = 4_000
 #: Correctness is shown in at most this many steps.
 STEPS = 5
-#: Where the three regions of the map lie: their names, and the places as shares of the axes.
-REGIONS = (("easy to learn", 0.98, 0.97), ("hard to learn", 0.98, 0.03), ("ambiguous", 0.98, 0.5))
+#: Where the three regions of the map lie: their names, the places as shares of the axes, and the side they begin on.
+REGIONS = (
+    ("easy to learn", 0.02, 0.97, "left"),
+    ("hard to learn", 0.02, 0.03, "left"),
+    ("ambiguous", 0.98, 0.5, "right"),
+)
 
 
-def data_map(dynamics: pl.DataFrame, *, seed: int = 0) -> Any:
+def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
     """Return confidence against variability, coloured by correctness, beside how many examples lie where.
 
     `dynamics` has the columns confidence, variability and correctness, and may have example_id, label, premise and
-    hypothesis to show. A seeded sample of the examples is drawn.
+    hypothesis to show. `of` says whose map it is. A seeded sample of the examples is drawn.
     """
     shown = dynamics.sample(min(MOST_POINTS, dynamics.height), seed=seed, shuffle=True)
     steps = _steps(dynamics["correctness"])
@@ -55,17 +59,27 @@ def data_map(dynamics: pl.DataFrame, *, seed: int = 0) -> Any:
         )
         .properties(width=640, height=460)
     )  # fmt: skip
-    names = [{"name": name, "variability": v * widest, "confidence": c} for name, v, c in REGIONS]
-    place = alt.Chart(inline(names)).encode(x="variability:Q", y="confidence:Q", text="name:N")
-    words = {"align": "right", "fontWeight": "bold", "aria": False}
-    regions = place.mark_text(style=["name", "halo"], **words) + place.mark_text(style="name", **words)
-    return alt.hconcat(points + regions, _counts(dynamics, steps, scale), spacing=16).properties(
+    return alt.hconcat(
+        alt.layer(points, *_regions(widest)), _counts(dynamics, steps, scale), spacing=16
+    ).properties(
         title=alt.TitleParams(
-            f"Data map of {dynamics.height:,} train examples"
+            f"{of + ': data' if of else 'Data'} map of {dynamics.height:,} train examples"
             + (f" ({len(rows):,} drawn)" if len(rows) < dynamics.height else ""),
             anchor="start",
         )
     )
+
+
+def _regions(widest: float) -> list[Any]:
+    """Return the names of the regions, each over a halo that keeps it readable on top of points."""
+    layers = []
+    for name, variability, confidence, side in REGIONS:
+        place = alt.Chart(
+            inline([{"name": name, "variability": variability * widest, "confidence": confidence}])
+        ).encode(x="variability:Q", y="confidence:Q", text="name:N")
+        words = {"align": side, "fontWeight": "bold", "aria": False}
+        layers += [place.mark_text(style=["name", "halo"], **words), place.mark_text(style="name", **words)]
+    return layers
 
 
 def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
@@ -92,7 +106,7 @@ def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
         .encode(
             y=alt.Y("bin:Q", axis=None, scale=alt.Scale(domain=[0, 1])),
             y2="end:Q",
-            x=alt.X("from:Q", title="examples", axis=alt.Axis(format="~s", tickCount=3)),
+            x=alt.X("from:Q", title="examples", axis=alt.Axis(format=",d", tickCount=3)),
             x2="to:Q",
             color=alt.Color("correct:N", scale=scale),
             tooltip=[
