@@ -9,7 +9,7 @@ from cuecard.wording import MISSING, percent
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
+    "MISSING", "count", "decimal", "fine", "is_number", "measured", "number", "percent", "plural", "power_of_ten",
     "probability",
 ]  # fmt: skip
 
@@ -42,6 +42,11 @@ def number(value: float | None) -> str:
 def decimal(value: float | None) -> str:
     """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
     return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
+
+
+def fine(value: float | None) -> str:
+    """Return a number with three decimals, for values far below 1: 0.004, 0.193."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:,.3f}"
 
 
 def points(value: float | None) -> str:

@@ -21,7 +21,7 @@ from cuecard.registry import Registry
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-Kind = Literal["text", "label", "count", "percent", "number", "decimal", "points", "probability"]
+Kind = Literal["text", "label", "count", "percent", "number", "decimal", "fine", "points", "probability"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "percent": numbers.percent,
     "number": numbers.number,
     "decimal": numbers.decimal,
+    "fine": numbers.fine,
     "points": numbers.points,
     "probability": numbers.probability,
 }
