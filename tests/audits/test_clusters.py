@@ -13,7 +13,7 @@ import pytest
 
 from cuecard.analysis import Skip
 from cuecard.audits import Clusters
-from cuecard.audits.cluster_confidence import confidence_histogram
+from cuecard.audits.cluster_confidence import confidence_histogram, read_dynamics
 from cuecard.audits.cluster_findings import clusterings_agree, disagreement, giant_cluster, notable
 from cuecard.audits.cluster_scores import Labelled, sweep_table
 from cuecard.audits.cluster_table import characteristic_words
@@ -442,3 +442,15 @@ def test_the_clusters_that_lean_hardest_are_told_first_whatever_their_size() -> 
     )
     assert notable(clusters)["cluster"].to_list() == [2, 1, 3, 0]
     assert notable(clusters.clear()).is_empty()
+
+
+def test_dynamics_of_one_split_are_never_read_as_those_of_another_with_the_same_ids(tmp_path: Path) -> None:
+    file = tmp_path / "dynamics.csv"
+    pl.DataFrame(
+        {"example_id": ["1", "1", "2"], "split": ["train", "dev", "train"], "confidence": [0.2, 0.9, 0.4]}
+    ).write_csv(file)
+    assert read_dynamics(str(file), "train")["confidence"].to_list() == [0.2, 0.4]
+    with pytest.raises(
+        InputError, match=r"are of dev, train, and test is clustered; .* clusters\.split=NAME"
+    ):
+        read_dynamics(str(file), "test")

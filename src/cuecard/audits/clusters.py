@@ -121,6 +121,7 @@ class Clusters:
     def run(self, data: Instances) -> Result:
         """Return calibrated scores, the curve, the clusters with their words and examples, and the map."""
         part, row_weights = self._part(data)
+        dynamics = read_dynamics(self.dynamics, part.splits[0]) if self.dynamics else None
         texts = scoped_texts(part, self.scope)
         language = self.language or guess_language(texts)
         tokens = self.tokens or suggested_tokeniser(language)
@@ -173,11 +174,9 @@ class Clusters:
                 part, texts, labelled, scores[0], asked, tokens, language
             )
         about = clusters_of_examples(part, clusters)
-        if self.dynamics:
-            tables["cluster_confidence"] = confidence_histogram(
-                about.join(table.select("cluster", "divergence_l2"), on="cluster"),
-                read_dynamics(self.dynamics),
-            )
+        if dynamics is not None:
+            diverging = about.join(table.select("cluster", "divergence_l2"), on="cluster")
+            tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
         return Result(summary, tables, findings, about)
 
