@@ -106,6 +106,7 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
     from cuecard.report.charts.drawing import inline, themed
 
     panels = []
+    ends = [min(-0.5, *(row["excess"] for row in rows)), 1.05 * max(row["raw_score"] for row in rows)]
     for column, title in (("raw_score", "PECO of shuffled labels"), ("excess", "excess over the null mean")):
         base = alt.Chart(inline(row | {"clusters": str(row["k"])} for row in rows)).encode(
             x=alt.X(
@@ -114,7 +115,7 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
                 scale=alt.Scale(type="log", domain=[450, 11_000], nice=False),
                 axis=alt.Axis(values=[500, 1_000, 2_000, 5_000, 10_000]),
             ),
-            y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(domain=[-1, 20])),
+            y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(domain=ends, nice=False)),
             color=alt.Color("clusters:N", sort=["10", "25", "50", "100"], title="clusters"),
         )
         panels.append(

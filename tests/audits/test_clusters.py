@@ -13,8 +13,8 @@ import pytest
 
 from cuecard.analysis import Skip
 from cuecard.audits import Clusters
-from cuecard.audits.cluster_confidence import confidence_histogram
-from cuecard.audits.cluster_findings import clusterings_agree, disagreement, giant_cluster
+from cuecard.audits.cluster_confidence import confidence_histogram, read_dynamics
+from cuecard.audits.cluster_findings import clusterings_agree, disagreement, giant_cluster, notable
 from cuecard.audits.cluster_scores import Labelled, sweep_table
 from cuecard.audits.cluster_table import characteristic_words
 from cuecard.audits.clustering import clusterings, default_k, principal_components
@@ -428,3 +428,29 @@ def test_importing_the_audits_does_not_import_scikit_learn() -> None:
 def test_wrong_settings_are_refused_before_any_work(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Clusters(**options)  # type: ignore[arg-type]
+
+
+def test_the_clusters_that_lean_hardest_are_told_first_whatever_their_size() -> None:
+    clusters = pl.DataFrame(
+        {
+            "cluster": [0, 1, 2, 3, 4],
+            "size": [900, 400, 70, 30, 500],
+            "significant": [True, True, True, True, False],
+            "share_low": [0.46, 0.55, 0.85, 0.56, 0.9],
+            "prior": [1 / 3] * 5,
+        }
+    )
+    assert notable(clusters)["cluster"].to_list() == [2, 1, 3, 0]
+    assert notable(clusters.clear()).is_empty()
+
+
+def test_dynamics_of_one_split_are_never_read_as_those_of_another_with_the_same_ids(tmp_path: Path) -> None:
+    file = tmp_path / "dynamics.csv"
+    pl.DataFrame(
+        {"example_id": ["1", "1", "2"], "split": ["train", "dev", "train"], "confidence": [0.2, 0.9, 0.4]}
+    ).write_csv(file)
+    assert read_dynamics(str(file), "train")["confidence"].to_list() == [0.2, 0.4]
+    with pytest.raises(
+        InputError, match=r"are of dev, train, and test is clustered; .* clusters\.split=NAME"
+    ):
+        read_dynamics(str(file), "test")

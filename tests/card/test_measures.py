@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 import cuecard as cc
 from cuecard.card import Section, compare
 from cuecard.card.measures import measures
 from cuecard.data.demo import demo_nli, demo_predictions
+from cuecard.report import render_comparison
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +53,20 @@ def test_a_comparison_has_few_measures_and_all_numbers(probed):
     assert said["m: cues relied on"].difference < 0
     assert said["even: accuracy"].after is None
     assert len(changed.measures) < len(changed.numbers) / 2
+
+
+def test_the_p_value_of_clusters_is_compared_as_one_and_lists_are_written_as_words():
+    data = demo_nli(600, seed=1).instances
+    plain, changed = (
+        cc.audit(data, only=["clusters"], map="none", transformations=changes)
+        for changes in ((), ("masked_nouns",))
+    )
+    p = next(m for m in measures(plain) if m.name == "p of PECO")
+    assert p.kind == "log10_p"
+    assert 10**p.value == pytest.approx(plain["clusters"].summary["p_value"])
+    console = Console(width=100, record=True, file=io.StringIO())
+    for comparison in compare([plain, changed], ["plain", "changed"]):
+        render_comparison(comparison, console)
+    shown = console.export_text()
+    assert "masked_nouns" in shown
+    assert "['" not in shown

@@ -31,7 +31,8 @@ def test_scores_are_printed_and_the_map_is_written(cuecard, points, tmp_path):
         "peco", points, "--columns", "label=y_true,cluster=clid", "--labels", "0=no,1=yes", "--chart", chart
     )
     assert done.code == 0
-    assert "as the authors' program" in done.out
+    assert "as released" in done.out
+    assert done.out.rstrip().endswith("map.html")
     assert "beyond chance" in done.out
     assert chart.read_text().count("threshold")
 
@@ -48,7 +49,7 @@ def test_json_holds_scores_and_clusters(cuecard, points):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "need the columns label and cluster"),
+        ([], "--columns label=COLUMN,cluster=COLUMN"),
         (["--columns", "label=y_true,clusters=clid"], "Did you mean 'cluster'"),
         (["--columns", "label=y_true,cluster=clid", "--chart", "map.pdf"], ".html, .png or .svg"),
     ],
@@ -57,6 +58,12 @@ def test_a_wrong_call_is_one_sentence_and_exit_code_2(cuecard, points, arguments
     done = cuecard("peco", points, *arguments)
     assert done.code == 2
     assert complaint in done.err.replace("\n", " ")
+
+
+def test_a_missing_file_is_said_to_be_missing(cuecard, tmp_path):
+    done = cuecard("peco", tmp_path / "none.csv")
+    assert done.code == 2
+    assert "there is no such file to read clusters from" in done.err.replace("\n", " ")
 
 
 def test_dynamics_map_and_transformations_reach_the_clusters(cuecard, tmp_path):

@@ -192,7 +192,9 @@ def told_by_frequency() -> Instances:
 def test_weights_that_leave_the_leak_or_rest_on_few_examples_are_no_mere_information(
     max_weight: float | None, title: str, advice: str
 ) -> None:
-    (finding,) = NeutralWeighting(folds=10, trees=400, max_weight=max_weight).run(told_by_frequency()).findings
+    (finding,) = (
+        NeutralWeighting(folds=10, trees=400, max_weight=max_weight).run(told_by_frequency()).findings
+    )
     assert (finding.severity, finding.title) == ("medium", title)
     assert advice in finding.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -11,12 +12,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 from cuecard.card import Card, audit
 from cuecard.report import write_report
+from cuecard.report.charts.cluster_map import map_layers
+from cuecard.report.charts.clusters import confidence
 from cuecard.report.charts.comparison import maps_side_by_side
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
+from cuecard.report.sections.cluster_sentences import verdict
+from cuecard.report.terminal import render_terminal
 from small_sets import pair_instances
 
 BROWSER = next(
@@ -121,7 +127,9 @@ def test_the_map_grows_biased_clusters_by_a_slider_on_a_canvas(leaking: Card) ->
 def test_maps_stand_side_by_side_under_one_slider(leaking: Card) -> None:
     entry = (leaking.dataset.name, leaking.tables, leaking.dataset.labels)
     spec = maps_side_by_side([entry, ("other", *entry[1:])]).to_dict()
-    assert len(spec["hconcat"]) == 2
+    assert (
+        len(spec["concat"]) == spec["columns"] == 2
+    )  # more sets stand below, so that a screen is wide enough
     assert [p["name"] for p in spec["params"]].count("threshold") == 1
 
 
@@ -168,3 +176,47 @@ def test_a_map_of_fifty_thousand_points_stays_small_enough_to_open(leaking: Card
     # The chart library is most of a small report; a point costs what it says, not what it weighs in a table.
     assert large - small < 9_000_000
     assert large < 10_000_000
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_points_of_any_unit_keep_their_places_on_the_map(leaking: Card, unit: float) -> None:
+    points = leaking.tables["cluster_map"]
+    scaled = points.with_columns(pl.col("x", "y") * unit / (points["x"].max() - points["x"].min()))  # type: ignore[operator]
+    layers = map_layers({**leaking.tables, "cluster_map": scaled}, leaking.dataset.labels)
+    drawing = layers[0].to_dict()
+    drawn = sorted(row["x"] for row in drawing["datasets"][drawing["data"]["name"]])
+    assert np.allclose(drawn, scaled["x"].sort().to_numpy(), rtol=0, atol=2e-4 * unit)
+
+
+def test_confidence_is_drawn_as_bars_from_zero_up(leaking: Card) -> None:
+    for layer in confidence(leaking.tables).to_dict()["layer"]:
+        x = layer["encoding"]["x"]
+        assert x["bin"] == "binned"
+        assert layer["mark"]["type"] == "bar"
+
+
+def test_changed_texts_and_training_dynamics_are_told_where_no_chart_can_be_seen(leaking: Card) -> None:
+    _, _, changed, training = section_view(leaking, "clusters").lead
+    original, shuffled = leaking.tables["cluster_transformations"]["excess"]
+    assert f"{shuffled:.2f} with shuffled words" in changed
+    assert changed.endswith(f"as they are, it is {original:.2f}.")
+    histogram = leaking.tables["cluster_confidence"]
+    sure = histogram.filter(pl.col("low") > 0.49)
+    for kind in ("biased", "other"):
+        assert f"{100 * sure[kind].sum() / histogram[kind].sum():.1f}\N{NO-BREAK SPACE}%" in training
+
+
+def test_a_verdict_that_rests_on_few_clusterings_and_no_cluster_says_may(leaking: Card) -> None:
+    hedged = leaking.sections["clusters"].summary | {"significant_clusters": 0, "starts_significant": 4}
+    said = verdict(leaking, hedged)
+    assert "Here they may differ" in said
+    assert "none of the" in said
+    assert "0 clusters" not in said
+
+
+def test_eighty_columns_show_the_words_of_a_cluster_whole(leaking: Card) -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    render_terminal(leaking, console)
+    shown = console.export_text()
+    assert "Nearest its centre" not in shown
+    assert leaking.tables["clusters"]["words"][0] in shown

@@ -30,3 +30,12 @@ def test_cards_without_numbers_to_draw_and_other_endings_are_refused(cards: list
     with pytest.raises(UsageError, match=r"\.png"):
         write_comparison_charts(cards, tmp_path / "x.pdf")
     assert not list(tmp_path.iterdir())
+
+
+def test_clusters_are_set_against_chance_and_what_is_missing_is_named(tmp_path) -> None:
+    data = demo_nli(600, seed=0).instances
+    cards = [audit(data, only=["clusters"], map="pca", seed=seed) for seed in (0, 1)]
+    page = write_comparison_charts(cards, tmp_path / "sets.html").read_text(encoding="utf-8")
+    assert "PECO beyond chance" in page
+    assert "demo-nli, tfidf (2)" in page
+    assert "no card has the audit: accuracy with the full input and with one text (partial_input)" in page

@@ -13,9 +13,22 @@ BIASED = 0.25
 BINS = 20
 
 
-def read_dynamics(path: str) -> pl.DataFrame:
-    """Return the table of training dynamics in a file: at least example_id and confidence."""
-    return read_table(path, ("example_id", "confidence"), "training dynamics")
+def read_dynamics(path: str, split: str | None = None) -> pl.DataFrame:
+    """Return the table of training dynamics in a file: at least example_id and confidence.
+
+    Where the table has the column split, rows of other splits are left out: their examples may have the same ids.
+    """
+    table = read_table(path, ("example_id", "confidence"), "training dynamics")
+    if split is None or "split" not in table.columns:
+        return table
+    of_split = table.filter(pl.col("split").cast(pl.String) == split)
+    if of_split.is_empty():
+        known = ", ".join(table["split"].cast(pl.String).drop_nulls().unique().sort()) or "none"
+        raise InputError(
+            f"{path}: the training dynamics are of {known}, and {split} is clustered; choose another split with "
+            "--set clusters.split=NAME."
+        )
+    return of_split
 
 
 def confidence_histogram(

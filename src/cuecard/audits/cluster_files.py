@@ -16,17 +16,22 @@ READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
 }
 
 
-def read_table(path: str | Path, needed: Sequence[str], what: str) -> pl.DataFrame:
-    """Return the table in a file, which must have the needed columns; `what` names it in messages."""
+def read_table(path: str | Path, needed: Sequence[str], what: str, *, hint: str = "") -> pl.DataFrame:
+    """Return the table in a file, which must have the needed columns.
+
+    `what` names the table in messages, and `hint` says what to type where columns are missing.
+    """
     file = Path(path)
     if file.suffix not in READERS:
         raise InputError(f"{path}: {what} are read from {', '.join(READERS)} files.")
+    if not file.is_file():
+        raise InputError(f"{path}: there is no such file to read {what} from.")
     try:
         table = READERS[file.suffix](file)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: cannot be read as {what} ({error}).") from None
     if not set(needed) <= set(table.columns):
         raise InputError(
-            f"{path}: {what} need the columns {' and '.join(needed)}; found {', '.join(table.columns)}."
+            f"{path}: {what} need the columns {' and '.join(needed)}; found {', '.join(table.columns)}.{hint}"
         )
     return table

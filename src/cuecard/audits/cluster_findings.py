@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Severity
@@ -23,8 +24,17 @@ GIANT = 1 / 3
 
 
 def notable(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters that lean to a label significantly and by enough to matter."""
-    return clusters.filter(pl.col("significant") & (pl.col("share_low") - pl.col("prior") >= NOTABLE_GAIN))
+    """Return the clusters that lean to a label significantly and by enough to matter, the severest first."""
+    enough = clusters.filter(pl.col("significant") & (pl.col("share_low") - pl.col("prior") >= NOTABLE_GAIN))
+    grades = [("high", "medium", "low").index(severity(row)) for row in enough.iter_rows(named=True)]
+    return enough[np.argsort(np.array(grades, dtype=np.int64), kind="stable")]
+
+
+def severity(row: Mapping[str, Any]) -> Severity:
+    """Return how much a cluster matters by itself: by the lower end of its label's share."""
+    if row["share_low"] >= 0.8 and row["size"] >= 20:
+        return "high"
+    return "medium" if row["share_low"] >= row["prior"] + 0.2 else "low"
 
 
 def cluster_findings(
@@ -83,7 +93,7 @@ def _verdict(
         title = f"No region of meaning {clearly}leans to a label"
         return Finding("clusters", "info", title, text + caveats, value=0.0, n=total)
     touched = int(leaning["size"].sum()) / total
-    severity: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
+    grade: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
     text = f"{measured}, an excess of {summary['excess']:.2f}."
     if leaning.height:
         names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
@@ -96,8 +106,8 @@ def _verdict(
         text += f" No single cluster leans to a label by {100 * NOTABLE_GAIN:.0f} points or more."
     title = f"Regions of meaning lean to a label: {many} alone tell"
     if not clusterings_agree(summary, alpha):
-        severity, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
-    return Finding("clusters", severity, title, text + caveats, value=touched, n=total)
+        grade, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
+    return Finding("clusters", grade, title, text + caveats, value=touched, n=total)
 
 
 def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:
@@ -139,7 +149,6 @@ def _cluster(
     share, low, high, prior = (float(row[c]) for c in ("share", "share_low", "share_high", "prior"))
     size, label = int(row["size"]), str(row["label"])
     one, many = texts_named(data, scope)
-    severity: Severity = "high" if low >= 0.8 and size >= 20 else "medium" if low >= prior + 0.2 else "low"
     words = str(row["words"]).split(", ") if row["words"] else []
     named = ", ".join(words[:WORDS_IN_TITLE]) or f"cluster {row['cluster']}"
     evidence = []
@@ -157,7 +166,7 @@ def _cluster(
         )
     return Finding(
         "clusters",
-        severity,
+        severity(row),
         f"{named}: {percent(share, 0)} {label}",
         f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
         f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected.",

@@ -26,6 +26,7 @@ from cuecard.audits.cluster_scores import (
     sweep_table,
 )
 from cuecard.audits.cluster_table import characteristic_words, cluster_table, example_table
+from cuecard.audits.cluster_texts import as_read, clusters_of_examples, scoped_texts
 from cuecard.audits.clustering import (
     LEAST_SENTENCES,
     Clustering,
@@ -120,6 +121,7 @@ class Clusters:
     def run(self, data: Instances) -> Result:
         """Return calibrated scores, the curve, the clusters with their words and examples, and the map."""
         part, row_weights = self._part(data)
+        dynamics = read_dynamics(self.dynamics, part.splits[0]) if self.dynamics else None
         texts = scoped_texts(part, self.scope)
         language = self.language or guess_language(texts)
         tokens = self.tokens or suggested_tokeniser(language)
@@ -171,12 +173,10 @@ class Clusters:
             tables["cluster_transformations"] = self._transformed(
                 part, texts, labelled, scores[0], asked, tokens, language
             )
-        about = _about_examples(part, clusters)
-        if self.dynamics:
-            tables["cluster_confidence"] = confidence_histogram(
-                about.join(table.select("cluster", "divergence_l2"), on="cluster"),
-                read_dynamics(self.dynamics),
-            )
+        about = clusters_of_examples(part, clusters)
+        if dynamics is not None:
+            diverging = about.join(table.select("cluster", "divergence_l2"), on="cluster")
+            tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
         return Result(summary, tables, findings, about)
 
@@ -298,31 +298,3 @@ class Clusters:
         """Return the clusterings of all instances, the tightest first: that is the one shown."""
         found = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
         return [clustering.of_instances(codes) for clustering in found]
-
-
-def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
-    """Return the texts that are clustered."""
-    if scope == "both":
-        joined = pl.concat_str("premise", "hypothesis", separator=" ", ignore_nulls=True)
-        return data.table.select(joined).to_series()
-    return data.table[scope].fill_null("")
-
-
-def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
-    """Return the instances as a trained model shall read them: the text in its place, the other one empty.
-
-    Changed texts of both together stand in the place of the hypothesis.
-    """
-    if scope == "both" and texts is None:
-        return data
-    place, other = ("premise", "hypothesis") if scope == "premise" else ("hypothesis", "premise")
-    columns = [(scoped_texts(data, scope) if texts is None else texts).alias(place)]
-    if data.task != "text":
-        columns.append(pl.repeat("", len(data), eager=True).alias(other))
-    return replace(data, table=data.table.with_columns(columns))
-
-
-def _about_examples(part: Instances, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """Return the cluster of every example: of its right answer where it has several."""
-    table = part.table.select("example_id", pl.col("split").cast(pl.String), pl.Series("cluster", clusters))
-    return table.filter(pl.Series(part.label_codes == 0)) if part.grouped else table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,7 +52,7 @@ def _clusters(summary: Mapping[str, Any]) -> list[Row]:
     return [
         ("PECO", summary["peco_exact_l2"], "number"),
         ("PECO beyond chance", summary["excess"], "number"),
-        ("p of PECO", summary["p_value"], "number"),
+        ("p of PECO", math.log10(summary["p_value"]), "log10_p"),
     ]
 
 

@@ -47,7 +47,12 @@ def peco(
     from cuecard.data import parse_labels
 
     said = _roles(columns)
-    frame = read_table(table, [said.get(role, role) for role in ("label", "cluster")], "clusters")
+    frame = read_table(
+        table,
+        [said.get(role, role) for role in ("label", "cluster")],
+        "clusters",
+        hint=" Say which they are: --columns label=COLUMN,cluster=COLUMN.",
+    )
     named = frame.select(
         frame[said.get(role, role)].alias(role) for role in ROLES if said.get(role, role) in frame.columns
     )
@@ -57,21 +62,26 @@ def peco(
         permutations=permutations,
         seed=seed,
     )
+    drawn = None
     if chart is not None:
         from cuecard.report.given_clusters import write_cluster_map
 
-        typer.echo(f"Map: {write_cluster_map(found, chart, title=table.stem)}", err=json)
+        drawn = f"Map: {write_cluster_map(found, chart, title=table.stem)}"
     if json:
         from json import dumps
 
         shown = {"scores": found.scores.to_dicts(), "clusters": found.clusters.to_dicts()}
         typer.echo(dumps(shown, indent=2, ensure_ascii=False))
+        if drawn:
+            typer.echo(drawn, err=True)
         return
     from rich.console import Console
 
     from cuecard.report.given_clusters import render_given_clusters
 
     render_given_clusters(found, Console())
+    if drawn:
+        typer.echo(drawn)
 
 
 def _roles(columns: str | None) -> dict[str, str]:

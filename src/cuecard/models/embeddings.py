@@ -92,5 +92,9 @@ def check_embedding(method: str) -> None:
     if method in EMBEDDERS.names() or Path(method).is_dir():
         return
     if "/" in method or "\\" in method or Path(method).exists():
-        raise UsageError(f"{method}: an embedding is the folder of a checkpoint, and this is none.")
+        known = ", ".join(EMBEDDERS.names())
+        raise UsageError(
+            f"{method} is no folder: name one that `cuecard train` wrote or that holds a transformer checkpoint, or "
+            f"one of {known}."
+        )
     raise unknown_name("embedding", method, [*EMBEDDERS.names(), "PATH"])

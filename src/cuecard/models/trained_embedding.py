@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.models.text_model import MODELS
+from cuecard.models.saved import DESCRIPTION, load_model, read_description
 from cuecard.models.vector_cache import cached_vectors
-
-#: What `save` writes beside the weights; its key `model` names the registered class.
-ABOUT = "model.json"
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -24,7 +19,7 @@ FloatMatrix = npt.NDArray[np.float32]
 def is_trained(folder: Path) -> bool:
     """Return whether a folder was written by a model's `save`, not by another program."""
     try:
-        return (folder / ABOUT).is_file() and "model" in _about(folder)
+        return (folder / DESCRIPTION).is_file() and "model" in read_description(folder)
     except InputError:
         return True  # a broken file of ours is told when it is read
 
@@ -45,19 +40,10 @@ def trained_vectors(data: Instances, folder: Path) -> FloatMatrix:
 
 
 def _vectors(data: Instances, folder: Path) -> FloatMatrix:
-    name = _about(folder)["model"]
-    vectors = np.asarray(MODELS.get(str(name)).load(folder).embed(data), dtype=np.float32)
+    vectors = np.asarray(load_model(folder).embed(data), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
         raise InputError(
-            f"{folder}: the model {name} gave vectors of shape {vectors.shape} for {len(data)} rows, or values that "
+            f"{folder}: the model gave vectors of shape {vectors.shape} for {len(data)} rows, or values that "
             "are no numbers."
         )
     return vectors
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / ABOUT}: cannot be read ({error}).") from None
-    return about if isinstance(about, dict) else {}

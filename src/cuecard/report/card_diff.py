@@ -123,5 +123,7 @@ def _value(value: Any, kind: MeasureKind = "number") -> str:
     if kind != "number" and numbers.is_number(value):
         return _WRITERS[kind](value)
     if numbers.is_number(value):
-        return numbers.number(value)
+        return numbers.number(value).replace("-", "−")
+    if isinstance(value, (list, tuple)):
+        return display_text(", ".join(map(str, value)) or "none", 60)
     return display_text(value, 60)

@@ -11,7 +11,7 @@ from typing import Any
 from cuecard.errors import InputError, UsageError
 from cuecard.report.charts.drawing import themed
 from cuecard.report.inlined import chart_library, script_json, security_policy
-from cuecard.report.palette import LIGHT
+from cuecard.report.palette import LIGHT, SANS
 
 SUFFIXES = (".html", ".png", ".svg")
 _START = """
@@ -27,10 +27,14 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="CueCard">
 <title>{title} · CueCard</title>
-<style>body {{ margin: 1rem; background: {ground}; }}</style>
+<style>
+body {{ margin: 1rem; background: {ground}; color: {ink}; font: 15px/1.5 {font}; }}
+p {{ max-width: 44rem; }}
+</style>
 </head>
 <body>
 <div id="chart"></div>
+{note}
 <script type="application/json" id="chart-data">{spec}</script>
 {scripts}
 </body>
@@ -46,8 +50,8 @@ def check_chart_path(path: str | Path) -> Path:
     return path
 
 
-def write_chart(chart: Any, path: str | Path, *, title: str = "Charts") -> Path:
-    """Write a chart with its colours, whole or not at all, and return its path."""
+def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: str = "") -> Path:
+    """Write a chart with its colours, whole or not at all, and return its path; a page has the note below it."""
     path = check_chart_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +59,7 @@ def write_chart(chart: Any, path: str | Path, *, title: str = "Charts") -> Path:
         os.close(handle)
         try:
             if path.suffix == ".html":
-                Path(staged).write_text(chart_page(chart, title), encoding="utf-8", errors="replace")
+                Path(staged).write_text(chart_page(chart, title, note), encoding="utf-8", errors="replace")
             else:
                 themed(chart).save(staged)
             os.chmod(staged, 0o644)
@@ -67,13 +71,16 @@ def write_chart(chart: Any, path: str | Path, *, title: str = "Charts") -> Path:
     return path
 
 
-def chart_page(chart: Any, title: str) -> str:
+def chart_page(chart: Any, title: str, note: str = "") -> str:
     """Return a page with one chart that fetches nothing and that no text of a dataset can break out of."""
     scripts = [chart_library(), _START]
     return _PAGE.format(
         policy=escape(security_policy(scripts), quote=True),
         title=escape(title),
         ground=LIGHT.surface,
+        ink=LIGHT.ink,
+        font=SANS,
+        note=f"<p>{escape(note)}</p>" if note else "",
         spec=script_json(themed(chart).to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )

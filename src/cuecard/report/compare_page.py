@@ -11,8 +11,16 @@ import altair as alt
 from cuecard.card.card import Card
 from cuecard.errors import InputError
 from cuecard.report.chart_page import check_chart_path, write_chart
-from cuecard.report.charts.comparison import FIGURES, correlation_chart, maps_side_by_side, saturation_map
+from cuecard.report.charts.cluster_map import HOW_TO_READ
+from cuecard.report.charts.comparison import (
+    FIGURES,
+    correlation_chart,
+    excess_chart,
+    maps_side_by_side,
+    saturation_map,
+)
 from cuecard.report.comparison import comparison_table
+from cuecard.wording import listed
 
 #: A correlation of fewer datasets says nothing.
 FEWEST_FOR_A_TREND = 3
@@ -28,9 +36,17 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
         known = {x, y} <= set(table.columns)
         if known and table.drop_nulls([x, y]).height >= FEWEST_FOR_A_TREND:
             charts.append(correlation_chart(table, x, y, identity=x == "sota").properties(width=860))
+    names = _names(cards)
+    scored = [
+        (name, card.sections["clusters"].summary)
+        for name, card in zip(names, cards, strict=True)
+        if _has(card, "clusters")
+    ]
+    if scored:
+        charts.append(excess_chart(scored).properties(width=860))
     mapped = [
-        (card.dataset.name, card.tables, card.dataset.labels)
-        for card in cards
+        (name, card.tables, card.dataset.labels)
+        for name, card in zip(names, cards, strict=True)
         if "cluster_map" in card.tables
     ]
     if mapped:
@@ -49,4 +65,42 @@ def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
             "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
-    return write_chart(alt.vconcat(*charts, spacing=40).resolve_scale(**apart), path)
+    page = alt.vconcat(*charts, spacing=40).resolve_scale(**apart)
+    return write_chart(page, path, title="Datasets compared", note=_note(cards))
+
+
+def _has(card: Card, name: str) -> bool:
+    return name in card.sections and card.sections[name].status == "done"
+
+
+def _names(cards: Sequence[Card]) -> list[str]:
+    """Return the names of the datasets, with the embedding and then a number where they are the same."""
+    names = [card.dataset.name for card in cards]
+    for i, card in enumerate(cards):
+        if [c.dataset.name for c in cards].count(card.dataset.name) > 1 and _has(card, "clusters"):
+            names[i] += f", {Path(str(card.sections['clusters'].summary['embedding'])).name}"
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
+
+
+def _note(cards: Sequence[Card]) -> str:
+    """Return how to read the maps, and which charts need an audit that no card has."""
+    said = []
+    if any("cluster_map" in card.tables for card in cards):
+        said.append(HOW_TO_READ)
+    embeddings = {c.sections["clusters"].summary["embedding"] for c in cards if _has(c, "clusters")}
+    if len(embeddings) > 1:
+        said.append("Scores of different embeddings cannot be compared with each other.")
+    missing = [
+        f"{chart} ({audit})"
+        for chart, audit in (
+            ("accuracy with the full input and with one text", "partial_input"),
+            ("excess of PECO", "clusters"),
+        )
+        if not any(_has(card, audit) for card in cards)
+    ]
+    if missing:
+        said.append(f"Not drawn, since no card has the audit: {listed(missing)}.")
+    return " ".join(said)

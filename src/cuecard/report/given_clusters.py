@@ -13,10 +13,10 @@ from cuecard.audits.given_clusters import GivenClusters
 from cuecard.errors import InputError
 from cuecard.report import numbers
 from cuecard.report.chart_page import check_chart_path, write_chart
-from cuecard.report.charts.clusters import cluster_map
+from cuecard.report.charts.cluster_map import HOW_TO_READ, cluster_map
 from cuecard.report.texts import display_text
 
-_SCORES = {"exact": "exact (area under the curve)", "released": "as the authors' program"}
+_SCORES = {"exact": "exact", "released": "as released"}
 
 
 def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 10) -> None:
@@ -32,6 +32,13 @@ def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 
             numbers.probability(row["p_value"]),
         )
     console.print(scores)
+    console.print(
+        Text(
+            "exact: 100 × the area under the share of clusters above a divergence; as released: as the authors' "
+            "program computes it, 5.0 where no cluster leans. By chance: with shuffled labels.",
+            style="dim",
+        )
+    )
     leaning = _table("Cluster", "Size", "Leans to", "Share", "Divergence", "q")
     for row in given.clusters.head(top).iter_rows(named=True):
         leaning.add_row(
@@ -45,10 +52,16 @@ def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 
             numbers.probability(row["q_value"]),
         )
     console.print(leaning)
+    hidden = given.clusters.height > top
     differing = int(given.clusters["significant"].sum())
     console.print(
         Text(
-            f"{numbers.plural(differing, 'cluster')} of {given.clusters.height} "
+            (
+                f"{top} of {given.clusters.height} clusters, those that move most labels first. "
+                if hidden
+                else ""
+            )
+            + f"{numbers.plural(differing, 'cluster')} of {given.clusters.height} "
             f"{'differs' if differing == 1 else 'differ'} from the whole beyond chance."
         )
     )
@@ -63,7 +76,10 @@ def write_cluster_map(given: GivenClusters, path: str | Path, *, title: str = ""
     said = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
     heading = {"text": display_text(title, 80) or said, "subtitle": said if title else ""}
     return write_chart(
-        cluster_map(given.tables, given.labels).properties(width=900, height=640, title=heading), path
+        cluster_map(given.tables, given.labels).properties(width=900, height=640, title=heading),
+        path,
+        title=display_text(title, 80) or "Map",
+        note=HOW_TO_READ,
     )
 
 

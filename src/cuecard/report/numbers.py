@@ -9,8 +9,8 @@ from cuecard.wording import MISSING, percent, points
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "fine_percent", "is_number", "measured", "number", "percent", "plural", "points",
-    "power_of_ten", "probability",
+    "MISSING", "count", "decimal", "fine", "fine_percent", "is_number", "measured", "number", "percent", "plural",
+    "points", "power_of_ten", "probability",
 ]  # fmt: skip
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -47,6 +47,11 @@ def number(value: float | None) -> str:
 def decimal(value: float | None) -> str:
     """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
     return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
+
+
+def fine(value: float | None) -> str:
+    """Return a number with three decimals, for values far below 1: 0.004, 0.193."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:,.3f}"
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

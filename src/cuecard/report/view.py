@@ -22,7 +22,7 @@ from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
 Kind = Literal[
-    "text", "label", "count", "percent", "fine_percent", "number", "decimal", "points", "probability"
+    "text", "label", "count", "percent", "fine_percent", "number", "decimal", "fine", "points", "probability"
 ]
 
 
@@ -75,6 +75,7 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "fine_percent": numbers.fine_percent,
     "number": numbers.number,
     "decimal": numbers.decimal,
+    "fine": numbers.fine,
     "points": numbers.points,
     "probability": numbers.probability,
 }

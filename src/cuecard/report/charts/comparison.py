@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.clusters import CANVAS, map_layers, threshold_slider
+from cuecard.report.charts.cluster_map import CANVAS, map_layers, threshold_slider
 from cuecard.report.charts.drawing import inline, percent_axis
 from cuecard.report.comparison import correlate
 from cuecard.report.texts import display_text
@@ -131,6 +131,40 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
     return alt.layer(*layers).properties(width="container", height=320, title=title)
 
 
+def excess_chart(scored: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:
+    """Return every set's excess of PECO over shuffled labels with its interval, given as (name, summary)."""
+    rows = [
+        {
+            "name": display_text(name, 40),
+            "excess": summary["excess"],
+            "low": summary["excess_low"],
+            "high": summary["excess_high"],
+            "score": summary["peco_exact_l2"],
+            "null": summary["null_mean"],
+            "p": numbers.probability(summary["p_value"]),
+        }
+        for name, summary in scored
+    ]
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y("name:N", sort=[row["name"] for row in rows], title=None, axis=alt.Axis(labelLimit=260)),
+        tooltip=[
+            alt.Tooltip("name:N", title="set"),
+            alt.Tooltip("score:Q", title="PECO", format=".2f"),
+            alt.Tooltip("null:Q", title="with shuffled labels", format=".2f"),
+            alt.Tooltip("excess:Q", title="excess", format=".2f"),
+            alt.Tooltip("low:Q", title="from", format=".2f"),
+            alt.Tooltip("high:Q", title="to", format=".2f"),
+            alt.Tooltip("p:N", title="p-value"),
+        ],
+    )
+    x = alt.X("low:Q", title=AXES["peco_excess"][0], axis=alt.Axis(tickCount=6))
+    interval = base.mark_rule(style="accent", strokeWidth=2, opacity=0.6).encode(x=x, x2="high:Q")
+    point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x="excess:Q")
+    chance = alt.Chart(inline([{"x": 0.0}])).mark_rule(style="prior").encode(x="x:Q")
+    title = alt.TitleParams("PECO beyond chance, with 95 % intervals", anchor="start")
+    return alt.layer(chance, interval, point).properties(width="container", height=alt.Step(28), title=title)
+
+
 def maps_side_by_side(sets: Sequence[tuple[str, Mapping[str, pl.DataFrame], Sequence[str]]]) -> Any:
     """Return the maps of several sets, given as (name, tables, labels), under one threshold (PECO, Figure 1)."""
     threshold = threshold_slider([tables["clusters"] for _, tables, _ in sets])
@@ -140,7 +174,7 @@ def maps_side_by_side(sets: Sequence[tuple[str, Mapping[str, pl.DataFrame], Sequ
         )
         for i, (name, tables, labels) in enumerate(sets)
     ]
-    return alt.hconcat(*maps).add_params(threshold).properties(usermeta=CANVAS)
+    return alt.concat(*maps, columns=2).add_params(threshold).properties(usermeta=CANVAS)
 
 
 def _row_name(row: Mapping[str, Any]) -> str:

@@ -7,16 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.audits.cluster_confidence import BIASED
-from cuecard.audits.cluster_findings import disagreement, giant_cluster
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.sections.cluster_sentences import (
+    asked_for,
+    confidence_caption,
+    made,
+    notes,
+    sweep_caption,
+    texts_looked_at,
+    verdict,
+)
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 MOST_BARS = 14
 MOST_ROWS = 100
-_EMBEDDINGS = {"tfidf": "the words they share (TF-IDF)", "minilm": "MiniLM sentence vectors"}
-_TEXTS = {"pair": "hypotheses", "choice": "choices", "preference": "answers", "text": "texts"}
 
 
 @SECTION_VIEWS.register("clusters")
@@ -24,7 +29,7 @@ def clusters(card: Card, section: Section) -> SectionView:
     """Return the score beside what chance gives, the map, the curve and the clusters to search."""
     summary = section.summary
     return SectionView(
-        lead=[_made(card, summary), _verdict(card, summary)],
+        lead=[made(card, summary), verdict(card, summary), *asked_for(card, section)],
         figures=[
             KeyFigure(
                 "PECO",
@@ -48,68 +53,19 @@ def clusters(card: Card, section: Section) -> SectionView:
             _examples(card),
             *([_settings(card)] if "cluster_sweep" in section.tables else []),
         ],
-        notes=_notes(summary),
+        notes=notes(summary),
     )
-
-
-def _texts(card: Card, summary: dict[str, Any]) -> str:
-    scope = summary["scope"]
-    if scope == "hypothesis":
-        return _TEXTS[card.dataset.task]
-    return "premises" if scope == "premise" else "inputs"
-
-
-def _made(card: Card, summary: dict[str, Any]) -> str:
-    texts = _texts(card, summary)
-    by = _EMBEDDINGS.get(summary["embedding"], f"vectors of {summary['embedding']}")
-    return (
-        f"The {numbers.count(summary['instances'])} {texts} of {summary['split']} were grouped by {by} into "
-        f"{summary['k']} clusters without looking at the labels. In a set whose {texts} alone tell nothing, every "
-        "cluster has the labels of the whole."
-    )
-
-
-def _verdict(card: Card, summary: dict[str, Any]) -> str:
-    chance = f"{summary['null_mean']:.2f} with shuffled labels"
-    caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, _texts(card, summary))
-    if summary["p_value"] > summary["alpha"]:
-        return (
-            f"That holds here: the PECO score is {summary['peco_exact_l2']:.2f}, against {chance}.{caveats}"
-        )
-    return (
-        f"Here they differ: the PECO score is {summary['peco_exact_l2']:.2f} against {chance}, and "
-        f"{numbers.plural(summary['significant_clusters'], 'cluster')} of {summary['k']} "
-        f"{'differs' if summary['significant_clusters'] == 1 else 'differ'} from the whole beyond chance.{caveats}"
-    )
-
-
-def _notes(summary: dict[str, Any]) -> list[str]:
-    shuffled = (
-        "Labels were shuffled within each example, so that one of its choices stays right."
-        if summary["null"] == "within-example"
-        else "Labels were shuffled over all sentences."
-    )
-    excesses = summary["excess_by_start"]
-    starts = numbers.plural(summary["starts"], "start")
-    return [
-        f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means, whose excesses go from "
-        f"{min(excesses):.2f} to {max(excesses):.2f}; {summary['starts_significant']} of {starts} "
-        f"{'is' if summary['starts_significant'] == 1 else 'are'} significant alone. Map, curve and tables show the "
-        f"tightest clustering. {shuffled} Each shuffle is scored with every clustering, so the p-value holds for all "
-        "of them together.",
-        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no "
-        f"cluster leans) and {summary['peco_released_kl']:.1f} (KL divergence).",
-    ]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
     tables, labels = card.tables, card.dataset.labels
-    text = _texts(card, section.summary)
+    text = texts_looked_at(card, section.summary)
 
     def chart(name: str, *arguments: Any) -> Callable[[], Any]:
         def draw() -> Any:
-            from cuecard.report.charts import clusters as charts
+            from cuecard.report.charts import cluster_map, clusters
 
+            charts = cluster_map if name == "cluster_map" else clusters
             return getattr(charts, name)(tables, *arguments)
 
         return draw
@@ -158,7 +114,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 "Does it depend on the settings?",
                 chart("sweep"),
                 alt="Excess of the PECO score over shuffled labels for several numbers of clusters and components.",
-                caption=_sweep_caption(tables["cluster_sweep"]),
+                caption=sweep_caption(tables["cluster_sweep"]),
                 wide=False,
             )
         )
@@ -178,34 +134,11 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 "Confidence in training",
                 chart("confidence"),
                 alt="Histograms of training confidence inside and outside biased clusters.",
-                caption=_confidence_caption(tables["cluster_confidence"]),
+                caption=confidence_caption(tables["cluster_confidence"]),
                 wide=False,
             )
         )
     return shown
-
-
-def _confidence_caption(histogram: pl.DataFrame) -> str:
-    inside, outside = int(histogram["biased"].sum()), int(histogram["other"].sum())
-    if not inside:
-        return (
-            f"No cluster diverges by more than {BIASED}, so all {numbers.count(outside)} examples are grey."
-        )
-    return (
-        f"Blue: the {numbers.count(inside)} examples of clusters that diverge by more than {BIASED}. Grey: the "
-        f"{numbers.count(outside)} others. Each adds up to 100 %."
-    )
-
-
-def _sweep_caption(sweep: pl.DataFrame) -> str:
-    others, headline = sweep.filter(~pl.col("headline")), sweep.filter("headline")
-    text = "Excess over shuffled labels; n.s. = not significant. "
-    if others.height:
-        text += f"Each cell is the mean of {numbers.plural(others['starts'][0], 'start')} of k-means"
-    if headline.height:
-        text += f"{', the' if others.height else 'The'} framed one that of the {headline['starts'][0]} above"
-    merged = " A number in brackets says how many clusters were left after small ones were merged."
-    return f"{text}.{merged if (sweep['clusters'] < sweep['k']).any() else ''}"
 
 
 def _settings(card: Card) -> TableView:
@@ -253,10 +186,10 @@ def _table(card: Card) -> TableView:
         "share_low": Column("from", "percent", "lower end of the 95 % interval of the share", brief=False),
         "share_high": Column("to", "percent", "upper end of the 95 % interval of the share", brief=False),
         "divergence_l2": Column(
-            "Divergence", "decimal", "sum of squared differences from the whole set's shares"
+            "Divergence", "fine", "sum of squared differences from the whole set's shares"
         ),
         "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
-        "example": Column("Nearest its centre"),
+        "example": Column("Nearest its centre", brief=False),  # cut short it says nothing
     }
     return TableView(
         title="All clusters",

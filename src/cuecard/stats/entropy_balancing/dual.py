@@ -199,9 +199,7 @@ class DualProblem:
         While nothing is soft the dual goes on until its value is a proof.
         """
         hard = self.ridge == 0
-        return self.is_unbounded_at(point) or bool(
-            not hard.all() and np.any(self._left(point)[hard] < _LOST)
-        )
+        return self.is_unbounded_at(point) or bool(not hard.all() and np.any(self._left(point)[hard] < _LOST))
 
     def _left(self, point: DualPoint) -> FloatArray:
         """Share of its base weight that every feature has left."""

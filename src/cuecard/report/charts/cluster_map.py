@@ -1,0 +1,153 @@
+"""The map of the clusters: sentences in two dimensions, those of biased clusters large (PECO, Figure 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from cuecard.report import numbers
+from cuecard.report.charts.drawing import ZOOM_EVENTS, inline, label_colour, label_shape
+from cuecard.report.texts import display_text
+
+#: Thousands of marks are drawn as pixels, not as elements of the page.
+CANVAS = {"embedOptions": {"renderer": "canvas"}}
+#: Clusters whose divergence exceeds this stand out at first, as in the paper's Figure 1.
+FIRST_THRESHOLD = 0.2
+MOST_NAMES = 14
+#: Stands below a map that is a page of its own.
+HOW_TO_READ = (
+    "Each point is a text; neighbours are alike. Large: in clusters whose labels diverge from the whole by more than "
+    "the threshold, which the slider moves. Choose a label in the legend; drag to move, Ctrl + wheel to "
+    "zoom, double-click to reset."
+)
+_MAP_HEIGHT = 520
+
+
+def cluster_name(words: str, limit: int = 3) -> str:
+    """Return the first words of a cluster as its name."""
+    return display_text(", ".join(words.split(", ")[:limit]) or "no words", 60)
+
+
+def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
+    """Return the sentences in two dimensions; clusters above the threshold are large (PECO, Figure 1)."""
+    threshold = threshold_slider([tables["clusters"]])
+    layers = map_layers(tables, labels)
+    layers[0] = layers[0].add_params(threshold)
+    return alt.layer(*layers).properties(width="container", height=_MAP_HEIGHT, usermeta=CANVAS)
+
+
+def threshold_slider(clusters: Sequence[pl.DataFrame]) -> Any:
+    """Return the slider that says from which divergence on a cluster counts as biased."""
+    top = max((float(frame["divergence_l2"].max() or 0.0) for frame in clusters), default=1.0)  # type: ignore[arg-type]
+    return alt.param(
+        name="threshold",
+        value=FIRST_THRESHOLD if top > FIRST_THRESHOLD else round(top / 2, 2),
+        bind=alt.binding_range(min=0, max=round(top + 0.01, 2), step=0.01, name="biased above "),
+    )
+
+
+def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix: str = "") -> list[Any]:
+    """Return points and names; both read the parameter `threshold`, above which a cluster stands out."""
+    names = [display_text(label, 60) for label in labels]
+    points, clusters = tables["cluster_map"], tables["clusters"]
+    about = {row["cluster"]: row for row in clusters.iter_rows(named=True)}
+    hidden = alt.Axis(labels=False, grid=False, title=None)
+    chosen = alt.selection_point(fields=["label"], bind="legend", name=f"map_label{suffix}")
+    zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name=f"zoom_map{suffix}")
+    base = (
+        alt.Chart(inline(_map_points(points, about)))
+        .transform_lookup(
+            lookup="cluster",
+            from_=alt.LookupData(
+                inline(_map_facts(about)), key="cluster", fields=["words", "leans", "divergence"]
+            ),
+        )
+        .encode(
+            x=alt.X("x:Q", axis=hidden, scale=alt.Scale(zero=False, nice=False, padding=12)),
+            y=alt.Y("y:Q", axis=hidden, scale=alt.Scale(zero=False, nice=False, padding=12)),
+            color=label_colour(names, symbolSize=90, symbolOpacity=1),
+            shape=label_shape(names, symbolSize=90, symbolOpacity=1),
+            tooltip=[
+                alt.Tooltip("text:N", title="text"),
+                alt.Tooltip("label:N", title="label"),
+                alt.Tooltip("words:N", title="cluster"),
+                alt.Tooltip("leans:N", title="of it"),
+                alt.Tooltip("divergence:Q", title="divergence", format=".3f"),
+            ],
+        )
+    )
+    # One layer, and no description per point: both halve what a move of the slider costs with many points.
+    stands_out = "datum.divergence > threshold"
+    drawn = base.mark_point(filled=True, strokeWidth=0, clip=True, aria=False).encode(
+        size=alt.condition(stands_out, alt.value(62), alt.value(13)),
+        opacity=alt.condition(
+            chosen,
+            alt.value(alt.expr(f"{stands_out} ? 0.72 : 0.42")),
+            alt.value(0.04),
+        ),
+    )
+    return [drawn.add_params(zoom, chosen), *_map_names(points, about)]
+
+
+def _map_points(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points, those of the clusters that diverge most last: they are drawn over the others."""
+    far = pl.col("cluster").replace_strict({key: row["divergence_l2"] for key, row in about.items()})
+    return [
+        {
+            "x": row["x"],
+            "y": row["y"],
+            "label": display_text(row["label"], 60),
+            "cluster": row["cluster"],
+            "text": display_text(row["text"], 110),
+        }
+        for row in _placed(points).sort(far, maintain_order=True).iter_rows(named=True)
+    ]
+
+
+def _placed(points: pl.DataFrame) -> pl.DataFrame:
+    """Return the points with coordinates as short as the finest screen allows, whatever their unit."""
+    span = float(np.ptp(points.select("x", "y").to_numpy(), axis=0).max(initial=1e-12))
+    digits = max(0, 4 - math.floor(math.log10(span)))
+    return points.with_columns(pl.col("x", "y").cast(pl.Float64).round(digits))
+
+
+def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what hovering tells of a cluster, once per cluster instead of once per point."""
+    return [
+        {
+            "cluster": key,
+            "words": cluster_name(row["words"], 5),
+            "leans": f"{numbers.percent(row['share'], 0)} {display_text(row['label'], 40)} "
+            f"of {numbers.count(row['size'])}",
+            "divergence": round(row["divergence_l2"], 4),
+        }
+        for key, row in about.items()
+    ]
+
+
+def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> list[Any]:
+    """Return the names of the clusters that lean most, each at the middle of its points."""
+    middles = _placed(points).group_by("cluster").agg(pl.col("x").median(), pl.col("y").median())
+    rows = [
+        {
+            "x": row["x"],
+            "y": row["y"],
+            "name": cluster_name(about[row["cluster"]]["words"], 2),
+            "divergence": about[row["cluster"]]["divergence_l2"],
+        }
+        for row in middles.sort("cluster").iter_rows(named=True)
+        if about[row["cluster"]]["significant"]
+    ]
+    rows = sorted(rows, key=lambda row: -row["divergence"])[:MOST_NAMES]
+    written = (
+        alt.Chart(inline(rows))
+        .transform_filter("datum.divergence > threshold")
+        .encode(x="x:Q", y="y:Q", text="name:N")
+    )
+    text = {"clip": True, "limit": 160, "tooltip": False, "fontSize": 13}
+    return [written.mark_text(style="halo", **text), written.mark_text(style="name", fontWeight=600, **text)]
