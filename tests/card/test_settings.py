@@ -84,10 +84,17 @@ def test_a_section_that_does_not_run_cannot_be_set() -> None:
         with_settings([KINDS["pair_graph"]()], {"cues": {"alpha": 0.1}}, KINDS)
 
 
+def test_who_is_told_of_progress_is_no_parameter() -> None:
+    with pytest.raises(
+        UsageError, match=r"Unknown parameter of partial_input 'tell'\. .*Known: (?!.*\btell\b)"
+    ):
+        parse_settings(["partial_input.tell=x"], KINDS)
+
+
 @pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
 def test_every_default_of_every_audit_can_be_typed(kind: type[Any]) -> None:
     audit = kind()
-    for parameter in (field.name for field in fields(kind)):
+    for parameter in (field.name for field in fields(kind) if field.metadata.get("parameter", True)):
         value = getattr(audit, parameter)
         if isinstance(value, tuple):
             continue

@@ -55,7 +55,8 @@ def check_setting(section: str, parameter: str, kinds: Mapping[str, type[Any]]) 
     if section not in kinds:
         raise unknown_name("section in --set", section, list(kinds))
     hints = get_type_hints(kinds[section])
-    known = {field.name: hints[field.name] for field in fields(kinds[section])}
+    declared = [field.name for field in fields(kinds[section]) if field.metadata.get("parameter", True)]
+    known = {name: hints[name] for name in declared}
     if parameter not in known:
         raise unknown_name(f"parameter of {section}", parameter, list(known))
     return known
