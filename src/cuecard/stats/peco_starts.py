@@ -100,7 +100,7 @@ def peco_starts(
     among = codes
     if codes is None and tables.weights is not None:
         bins = like_weights(tables.weights)
-        among = bins if bins.any() else None
+        among = bins if bins.min() < bins.max() else None
     orders = _shuffles(len(tables.labels), among, permutations, mixing)
     shuffled = np.stack([tables.count(order) for order in orders])
     null = tables.scores(shuffled, wanted)
