@@ -8,7 +8,7 @@ from rich.console import Console
 
 from cuecard.report.charts.data_map import MOST_POINTS, data_map
 from cuecard.report.data_map import write_data_map
-from cuecard.report.training import render_training
+from cuecard.report.training import chosen_rate, learned, one_answer, render_training
 
 
 def dynamics(n: int) -> pl.DataFrame:
@@ -81,3 +81,56 @@ def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
     assert "72.9" in text
     assert "…" not in text
     assert ("71.3" in text) is (weights is not None)
+
+
+def epochs(*accuracies: float | None) -> list[dict]:
+    return [
+        {
+            "number": i,
+            "loss": 1.0,
+            "learning_rate": 5e-05,
+            "validation_accuracy": a,
+            "validation_loss": 1.0 - i / 10,
+        }
+        for i, a in enumerate(accuracies, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "splits", "said"),
+    [
+        (
+            (0.5, 0.6, 0.7),
+            ("train", "dev"),
+            "on dev after the last of 3 epochs (70.0 % right): more may help",
+        ),
+        (
+            (0.5, 0.6, 0.55),
+            ("train",),
+            "held-out train examples after epoch 2 of 3 (60.0 % right), which is kept",
+        ),
+        ((0.6, 0.6), ("train",), "after the last of 2 epochs"),  # the lower loss decides between equals
+        ((None, None), ("train",), "2 epochs, nothing held out"),
+    ],
+)
+def test_a_reader_learns_after_which_epoch_a_model_was_best(accuracies, splits, said):
+    told = learned({"epochs": epochs(*accuracies), "splits": dict.fromkeys(splits)})
+    assert said in told.replace("\xa0", " ")
+
+
+def test_nothing_is_said_of_epochs_that_were_not_recorded():
+    assert learned({"epochs": [], "splits": {}}) == ""
+
+
+def test_the_learning_rate_is_told_only_where_it_was_chosen():
+    told = {"epochs": epochs(0.5), "splits": {}}
+    assert "5e-05" in chosen_rate({**told, "parameters": {"learning_rate": 0.0}})
+    assert chosen_rate({**told, "parameters": {"learning_rate": 0.001}}) == ""
+
+
+def test_a_model_that_gives_one_answer_to_all_is_called_out():
+    lines = {"yes": {"examples": 5, "predicted": 0}, "no": {"examples": 7, "predicted": 12}}
+    assert "answers no to every test example" in one_answer("test", {"labels": lines})
+    lines["yes"]["predicted"] = 1
+    assert one_answer("test", {"labels": lines}) == ""
+    assert one_answer("test", {"labels": {"no": {"examples": 7, "predicted": 7}}}) == ""

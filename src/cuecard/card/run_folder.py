@@ -117,6 +117,8 @@ class RunFolder:
             for name, value in mine["parameters"].items()
             if other.get(name) != value
         ]
+        if not changed and found.get("outside") != mine.get("outside"):
+            return "of a checkpoint whose files have changed since"
         return ", ".join(changed) or "other data, weights or options"
 
     def write(

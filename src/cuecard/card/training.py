@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,7 @@ def _trained(
         "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
         "train_examples": data.train.n_examples,
         "weights": None if weights is None else _about_weights(data.train, weights),
+        "epochs": _epochs(fitted),
         "splits": {name: scores(parts[name], probabilities[name]) for name in parts},
         "seconds": {
             "training": round(trained_for, 3),
@@ -148,6 +149,13 @@ def _trained(
         metrics,
         dynamics_table(fitted, data.train) if dynamics else None,
     )
+
+
+def _epochs(model: TextModel) -> list[dict[str, Any]]:
+    """Return how every epoch went; empty for a model that keeps no record of them."""
+    return [
+        {k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in getattr(model, "history_", ())
+    ]
 
 
 def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) -> Floats | None:

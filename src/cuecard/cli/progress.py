@@ -64,8 +64,9 @@ def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
         TextColumn("{task.fields[said]}"),
-        TextColumn("left"),
+        TextColumn("·"),
         TimeRemainingColumn(compact=True),
+        TextColumn("left"),
     )
     with Bars(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None, said="")
@@ -73,7 +74,7 @@ def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
         def show(step: Step) -> None:
             said = f"{step.epoch}/{step.epochs} · loss {step.loss:.3f}"
             if step.validation_accuracy is not None:
-                said += f" · {100 * step.validation_accuracy:.1f} %"
+                said += f" · {100 * step.validation_accuracy:.1f} % right"
             # A run that stops early never fills the bar: the time left is the most it can be.
             bars.update(task, completed=step.done, total=step.total, said=said)
 

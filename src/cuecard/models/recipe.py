@@ -35,11 +35,18 @@ class Recipe:
 
     @property
     def contents(self) -> dict[str, Any]:
-        """Everything that what it learns depends on, besides the data."""
+        """Everything that what it learns depends on, besides the data.
+
+        A model that also learns from files which its parameters only name has a method `outside`, which
+        returns what they hold.
+        """
+        model = self.new()
+        outside = getattr(model, "outside", None)
         return {
             "model": self.model,
-            "parameters": all_parameters(self.new()),
+            "parameters": all_parameters(model),
             "condition": self.condition,
+            **({"outside": outside()} if outside is not None else {}),
         }
 
     def new(self) -> TextModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,8 @@ from cuecard.models.vector_cache import cached_vectors
 BATCH = 64
 #: Longer texts are cut; sentences rarely come near it.
 MOST_TOKENS = 256
+#: Everything of a checkpoint folder that vectors and predictions depend on.
+CHECKPOINT_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -40,20 +43,32 @@ def encode_sentences(texts: pl.Series, folder: Path) -> FloatMatrix:
 
 
 def _identity(folder: Path) -> bytes:
-    """Return a digest of the checkpoint's files, so that retrained weights never meet old vectors."""
-    digest = blake2b(f"mean-or-classifier-input 1 {MOST_TOKENS}".encode())
-    weights = sorted(folder.glob("*.safetensors"))
-    if not weights or not (folder / "config.json").is_file():
+    """Return what tells a checkpoint from others, so that retrained weights never meet old vectors."""
+    if not list(folder.glob("*.safetensors")) or not (folder / "config.json").is_file():
         raise InputError(
             f"{folder}: there is no checkpoint (config.json with *.safetensors); weights in other formats are "
             "not loaded because unpickling them would run code."
         )
-    for file in [*weights, *sorted(folder.glob("*.json")), *sorted(folder.glob("*.txt"))]:
-        digest.update(file.name.encode())
+    return f"mean-or-classifier-input 1 {MOST_TOKENS} {checkpoint_digest(folder)}".encode()
+
+
+def checkpoint_digest(folder: Path) -> str:
+    """Return a hash of the weights, configuration and tokenizer in a folder, whatever the folder is called."""
+    files = [file for pattern in CHECKPOINT_FILES for file in sorted(folder.glob(pattern))]
+    stamps = [(file, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
+    return _digest_of(tuple(stamps))
+
+
+@lru_cache(maxsize=8)
+def _digest_of(stamps: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return the hash of some files; size and time are given so that a changed file is read again."""
+    digest = blake2b(digest_size=20)
+    for file, size, _ in stamps:
+        digest.update(f"{file.name} {size} ".encode())
         with file.open("rb") as opened:
             while block := opened.read(1 << 20):
                 digest.update(block)
-    return digest.digest()
+    return digest.hexdigest()
 
 
 def _encode(texts: list[str], folder: Path) -> FloatMatrix:

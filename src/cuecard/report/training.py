@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
+from cuecard.wording import count
 
 #: Answers shown; all have their place in `metrics.json`.
 MOST_LABELS = 10
@@ -32,8 +33,51 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         kept = numbers.percent(metrics["weights"]["effective_share"])
         said += f", weighted (effective sample size {kept} of the examples)"
     console.print(Text(said, style="dim"))
+    for sentence in (learned(metrics), chosen_rate(metrics)):
+        if sentence:
+            console.print(Text(sentence, style="dim"))
     console.print(_splits(metrics["splits"]))
-    console.print(_answers(*list(metrics["splits"].items())[-1]))
+    split, part = list(metrics["splits"].items())[-1]
+    console.print(_answers(split, part))
+    if sentence := one_answer(split, part):
+        console.print(Text(sentence))
+
+
+def learned(metrics: Mapping[str, Any]) -> str:
+    """Return after which epoch the model was best, and whether more of them may help; empty if not recorded."""
+    epochs = metrics.get("epochs") or []
+    judged = [epoch for epoch in epochs if epoch["validation_accuracy"] is not None]
+    if not judged:
+        return f"{count(len(epochs), 'epoch')}, nothing held out to stop on." if epochs else ""
+    # The order in which the models themselves choose the weights they keep.
+    best = max(judged, key=lambda epoch: (epoch["validation_accuracy"], -epoch["validation_loss"]))
+    where = "dev" if "dev" in metrics["splits"] else "held-out train examples"
+    right = numbers.percent(best["validation_accuracy"])
+    if best["number"] == epochs[-1]["number"]:
+        said = f"Best on {where} after the last of {count(len(epochs), 'epoch')} ({right} right)"
+        return f"{said}: more may help (--epochs)."
+    return f"Best on {where} after epoch {best['number']} of {len(epochs)} ({right} right), which is kept."
+
+
+def chosen_rate(metrics: Mapping[str, Any]) -> str:
+    """Return which learning rate was chosen where none was given, else nothing."""
+    epochs = metrics.get("epochs") or []
+    if metrics.get("parameters", {}).get("learning_rate") != 0 or not epochs:
+        return ""
+    return (
+        f"Learning rate {epochs[0]['learning_rate']:g}, the best of those tried (--learning-rate to set it)."
+    )
+
+
+def one_answer(split: str, part: Mapping[str, Any]) -> str:
+    """Return that a model gives all examples the same answer, if it does."""
+    given = [name for name, line in part["labels"].items() if line["predicted"]]
+    if len(given) != 1 or sum(line["examples"] > 0 for line in part["labels"].values()) < 2:
+        return ""
+    return (
+        f"It answers {display_text(given[0], 30)} to every {split} example: "
+        "it has learned nothing that tells them apart."
+    )
 
 
 def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -136,3 +136,28 @@ def test_names_and_parameters_that_mean_nothing_are_refused(tmp_path: Path) -> N
         Transformer(learning_rate=-1.0)
     with pytest.raises(UsageError, match="most_tokens"):
         Transformer(most_tokens=1)
+
+
+def test_other_weights_under_the_same_path_are_another_model(tmp_path: Path) -> None:
+    from cuecard.models.recipe import Recipe
+
+    place = tiny_checkpoint(tmp_path / "checkpoint")
+    recipe = Recipe("transformer", options={"pretrained": str(place)})
+    first = recipe.contents
+    assert recipe.contents == first
+    tiny_checkpoint(place, seed=1)
+    assert recipe.contents != first
+    assert recipe.contents["parameters"] == first["parameters"]
+    tiny_checkpoint(place, seed=0)
+    assert recipe.contents == first
+
+
+def test_a_folder_trained_from_a_checkpoint_that_has_changed_says_so(tmp_path: Path) -> None:
+    from cuecard.card import train
+
+    place = tiny_checkpoint(tmp_path / "checkpoint")
+    asked = {"out": tmp_path / "run", "pretrained": str(place), "epochs": 1, "learning_rate": 1e-3}
+    train(cue_pairs(60), "transformer", **asked)
+    tiny_checkpoint(place, seed=1)
+    with pytest.raises(UsageError, match="checkpoint whose files have changed"):
+        train(cue_pairs(60), "transformer", **asked)

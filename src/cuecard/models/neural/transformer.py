@@ -25,6 +25,7 @@ from cuecard.models.neural.pretrained import (
 from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.saved import WEIGHTS, read_json, write_json, write_whole
+from cuecard.models.sentence_encoder import checkpoint_digest
 from cuecard.models.text_model import MODELS, Condition, Step, Watch, visible
 
 #: Learning rates that are tried where none is given (PECO, appendix).
@@ -107,6 +108,10 @@ class Transformer(NeuralModel):
             watch=watch,
         )
         return self
+
+    def outside(self) -> dict[str, str]:
+        """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
+        return {"checkpoint": checkpoint_digest(checkpoint_folder(self.pretrained))}
 
     def learn_reading(self, data: Instances) -> None:
         """Read the checkpoint's tokenizer and configuration."""
