@@ -49,7 +49,8 @@ class Transformer(NeuralModel):
         learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
         search_examples: train examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
-        most_tokens: longer inputs are cut to so many word pieces.
+        most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
+            its beginning, because its end says what is asked.
     """
 
     name: ClassVar[str] = "transformer"
@@ -123,7 +124,7 @@ class Transformer(NeuralModel):
     def rows(self, data: Instances) -> PieceRows:
         """Return the texts as word pieces."""
         premise, hypothesis = visible(data, self.condition_)
-        return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens)
+        return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens, keep_end=data.grouped)
 
     def token_texts(self, data: Instances) -> TokenTexts:
         """Return the word pieces of every row's premise and hypothesis."""
