@@ -91,6 +91,37 @@ def test_the_learning_rate_is_chosen_on_held_out_examples(folder: Path, tmp_path
     np.testing.assert_array_equal(again.predict_proba(cue_pairs(20)), model.predict_proba(cue_pairs(20)))
 
 
+def test_learning_rates_that_were_tried_are_known_by_all_but_the_batch_size(
+    folder: Path, tmp_path: Path
+) -> None:
+    data, weights = cue_pairs(40), np.linspace(0.5, 1.5, 40)
+    known = {"learning_rate": 0.0, "epochs": 1, "search_examples": 20}
+
+    def epochs_of_first_step(place: str, batch_size: int, **given: Any) -> int:
+        steps: list[Any] = []
+
+        def stop(step: Any) -> None:
+            steps.append(step)
+            if step.epochs == 1:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            tiny(folder, **known, batch_size=batch_size).fit(
+                data, checkpoint=tmp_path / place, watch=stop, **given
+            )
+        return int(steps[0].epochs)
+
+    assert epochs_of_first_step("a", 8) == len(LEARNING_RATES)
+    assert epochs_of_first_step("a", 4) == 1
+    assert epochs_of_first_step("a", 4, weights=weights) == len(LEARNING_RATES)
+    assert epochs_of_first_step("a", 4, validation=cue_pairs(10, seed=1)) == len(LEARNING_RATES)
+
+
+def test_no_learning_rate_is_chosen_without_examples_to_judge_it(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"so few training examples \(2\).*learning_rate=1e-5"):
+        tiny(folder, learning_rate=0.0).fit(cue_pairs(2))
+
+
 def test_texts_of_no_tokens_and_of_too_many_are_read(fitted: Transformer) -> None:
     from small_sets import pair_instances
 

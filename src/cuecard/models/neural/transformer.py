@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Examples
-from cuecard.models.neural.batches import Rows
+from cuecard.models.examples import Examples, training_examples
+from cuecard.models.neural.batches import Rows, held_out_examples
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.piece_rows import PieceRows
 from cuecard.models.neural.pretrained import (
@@ -114,6 +114,12 @@ class Transformer(NeuralModel):
         """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
         return {"checkpoint": checkpoint_digest(checkpoint_folder(self.pretrained))}
 
+    def _identity(
+        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
+    ) -> dict[str, Any]:
+        """Return what a checkpoint must agree with: also the weights that it began with."""
+        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
+
     def learn_reading(self, data: Instances) -> None:
         """Read the checkpoint's tokenizer and configuration."""
         folder = checkpoint_folder(self.pretrained)
@@ -214,7 +220,13 @@ class Transformer(NeuralModel):
         part = replace(data, table=data.table.filter(sample))
         own_weights = None if weights is None else np.asarray(weights, np.float64)[sample]
         tried: list[dict[str, float]] = []
-        key = [data.fingerprint, condition, self._parameters()]
+        if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
+            raise UsageError(
+                f"No learning rate can be chosen on so few training examples ({part.n_examples}), because none can be "
+                "held out to judge it: give one, such as learning_rate=1e-5."
+            )
+        self.condition_ = condition
+        key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
         if file is not None and file.is_file():
             found = read_json(file)
             tried = found["tried"] if found.get("key") == key else []
