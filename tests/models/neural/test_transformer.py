@@ -46,9 +46,24 @@ def test_a_planted_cue_is_learned_and_hidden_texts_are_not_read(fitted: Transfor
     np.testing.assert_array_equal(blind.predict_proba(other), blind.predict_proba(data))
 
 
-def test_transformers_itself_loads_what_is_saved(fitted: Transformer, tmp_path: Path) -> None:
+def _noting(save: Any, written: list[Path]) -> Any:
+    def noted(tensors: Any, file: Path, **options: Any) -> None:
+        written.append(file)
+        save(tensors, file, **options)
+
+    return noted
+
+
+def test_transformers_itself_loads_what_is_saved_once(
+    fitted: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import safetensors.torch
+
     data = cue_pairs(40, seed=2)
+    written: list[Path] = []
+    monkeypatch.setattr(safetensors.torch, "save_file", _noting(safetensors.torch.save_file, written))
     fitted.save(tmp_path)
+    assert len(written) == 1
     np.testing.assert_array_equal(load_model(tmp_path).predict_proba(data), fitted.predict_proba(data))
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()

@@ -24,7 +24,7 @@ from cuecard.models.neural.pretrained import (
 )
 from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import TokenTexts
-from cuecard.models.saved import WEIGHTS, read_json, write_json, write_whole
+from cuecard.models.saved import read_json, write_json
 from cuecard.models.sentence_encoder import checkpoint_digest
 from cuecard.models.text_model import MODELS, Condition, Step, Watch, visible
 
@@ -181,13 +181,6 @@ class Transformer(NeuralModel):
 
     def save_reading(self, folder: Path) -> None:
         """Write what transformers needs beside the weights: configuration and tokenizer."""
-        from safetensors.torch import save_file
-
-        from cuecard.models.neural.checkpoints import kept
-
-        tensors = kept("", self.module_.state_dict())
-        # The note that these are torch's numbers is what transformers looks for.
-        write_whole(folder / WEIGHTS, lambda staged: save_file(tensors, staged, metadata={"format": "pt"}))
         config = self.module_.model.config
         config.architectures = [type(self.module_.model).__name__]
         config.save_pretrained(folder)
