@@ -10,8 +10,9 @@ from planted_cues import TINY, cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
 
 from cuecard.models import MODELS
+from cuecard.models.relevance import relevance_agreement
 from cuecard.models.saliency import aligned, token_texts
-from small_sets import choice_instances
+from small_sets import choice_instances, pair_instances
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -153,6 +154,16 @@ def test_the_words_shown_of_a_long_question_are_those_read(name: str) -> None:
     read = [model.vocabulary._names.gather(row).to_list() for row in batch["words"][0].numpy()]
     for row, words in zip(rows, read, strict=True):
         assert words[:4] == premises[row]
+
+
+def test_conditions_share_a_tokeniser_where_the_texts_are_in_two_languages() -> None:
+    rows = [("train", "一只狗在公园里跑来跑去", f"the dog {verb}", verb) for verb in ("runs", "sleeps")]
+    data = pair_instances(rows * 6)
+    asked = MODELS.get("siamese-lstm")
+    full, partial = (asked(**TINY, epochs=1).fit(data, condition=c) for c in ("full", "hypothesis"))
+    assert full.vocabulary.tokeniser == partial.vocabulary.tokeniser != "default"
+    assert token_texts(full, data)[1] == token_texts(partial, data)[1]
+    assert 0 <= relevance_agreement(full, partial, data).tra <= 1
 
 
 def test_no_rows_have_no_maps(fitted: Any) -> None:

@@ -18,7 +18,7 @@ from cuecard.models.neural.vocabulary import Vocabulary
 from cuecard.models.neural.word_rows import WordRows, cut
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import MODELS, Weighting, visible
-from cuecard.text import tokenise
+from cuecard.text import guess_language, suggested_tokeniser, tokenise
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -71,9 +71,16 @@ class WordModel(NeuralModel):
         return self.vocabulary_
 
     def learn_reading(self, data: Instances) -> None:
-        """Learn the vocabulary of the texts that may be read."""
+        """Learn the vocabulary of the texts that may be read.
+
+        The tokeniser goes by all texts, so that models under different conditions read the same words.
+        """
+        tokeniser = self.tokens
+        if tokeniser is None:
+            every = pl.concat([data.table["premise"], data.table["hypothesis"]])
+            tokeniser = suggested_tokeniser(guess_language(every))
         texts = pl.concat([text for text in visible(data, self.condition_) if text is not None])
-        self.vocabulary_ = Vocabulary.learn(texts, tokeniser=self.tokens, min_count=self.min_count)
+        self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
 
     def rows(self, data: Instances) -> WordRows:
         """Return the texts as sequences of word numbers."""
