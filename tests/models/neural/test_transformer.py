@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from planted_cues import cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
@@ -14,6 +16,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models import Transformer, load_model
 from cuecard.models.examples import accuracy, examples_of
 from cuecard.models.neural.transformer import LEARNING_RATES
+from cuecard.models.sentence_encoder import encode_sentences
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -164,6 +167,30 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     folder = tiny_checkpoint(tmp_path, extra_words=30)
     with pytest.raises(InputError, match="token number 46 and the model vectors for 17 tokens only"):
         tiny(folder).fit(cue_pairs(20))
+
+
+def test_code_that_a_checkpoint_brings_is_not_run(tmp_path: Path) -> None:
+    folder, told = tiny_checkpoint(tmp_path / "checkpoint"), tmp_path / "it-ran"
+    found = json.loads((folder / "config.json").read_text())
+    own = {"model_type": "strange", "auto_map": {"AutoConfig": "own.Config"}}
+    (folder / "config.json").write_text(json.dumps(found | own))
+    (folder / "own.py").write_text(f"open({str(told)!r}, 'w')\nclass Config: pass\n")
+    with pytest.raises(InputError, match="code that it brings, which is never run") as error:
+        tiny(folder).fit(cue_pairs(20))
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="which is never run"):
+        encode_sentences(pl.Series(["red dog"]), folder)
+    assert not told.exists()
+
+
+def test_progress_bars_of_others_are_left_as_they_were(folder: Path) -> None:
+    from transformers.utils import logging
+
+    logging.enable_progress_bar()
+    tiny(folder, epochs=1).fit(cue_pairs(8))
+    assert logging.is_progress_bar_enabled()
+    encode_sentences(pl.Series(["red dog"]), folder)
+    assert logging.is_progress_bar_enabled()
 
 
 def test_a_model_without_its_tokenizer_is_refused(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
+from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.models.examples import Examples, training_examples
 from cuecard.models.neural.batches import Rows, held_out_examples
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.piece_rows import PieceRows
 from cuecard.models.neural.pretrained import (
     checkpoint_folder,
-    quiet,
     read_config,
     read_tokenizer,
     require_transformers,
@@ -123,9 +123,8 @@ class Transformer(NeuralModel):
     def learn_reading(self, data: Instances) -> None:
         """Read the checkpoint's tokenizer and configuration."""
         folder = checkpoint_folder(self.pretrained)
-        with quiet():
-            self._tokenizer = read_tokenizer(folder)
-            self._config = read_config(folder, self._tokenizer)
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
 
     def rows(self, data: Instances) -> PieceRows:
         """Return the texts as word pieces."""
@@ -153,8 +152,8 @@ class Transformer(NeuralModel):
             self._config.label2id = {label: i for i, label in enumerate(self.labels_)}
         self._config.dtype = torch.float32  # never less: bfloat16 is slower than nothing on most processors
         try:
-            with quiet():
-                model = AutoModelForSequenceClassification.from_config(self._config)
+            with loading(self.pretrained):
+                model = AutoModelForSequenceClassification.from_config(self._config, trust_remote_code=False)
         except ValueError as error:
             raise InputError(f"{self.pretrained}: not a model that can classify ({error}).") from None
         return TransformerReader(model.float())
@@ -163,13 +162,14 @@ class Transformer(NeuralModel):
         """Begin with the checkpoint's weights; a last layer for other labels begins anew."""
         from transformers import AutoModelForSequenceClassification
 
-        with quiet():
+        folder = checkpoint_folder(self.pretrained)
+        with loading(folder):
             found = AutoModelForSequenceClassification.from_pretrained(
-                checkpoint_folder(self.pretrained),
+                folder,
                 config=self._config,
                 use_safetensors=True,
-                local_files_only=True,
                 ignore_mismatched_sizes=True,
+                **FROM_DISK,
             )
         module.load_state_dict(found.float().state_dict())
 
@@ -190,9 +190,8 @@ class Transformer(NeuralModel):
 
     def load_reading(self, folder: Path) -> None:
         """Read what `save_reading` wrote."""
-        with quiet():
-            self._tokenizer = read_tokenizer(folder)
-            self._config = read_config(folder, self._tokenizer)
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
         found = read_json(folder / _SEARCH_FILE)
         self.learning_rate_, self.searched_ = found["learning_rate"], tuple(found["searched"])
 
