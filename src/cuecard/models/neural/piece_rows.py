@@ -54,7 +54,7 @@ class PieceRows:
         if not texts[0]:
             return cls([], [], tokenizer.pad_token_id, typed)
         if keep_end and len(texts) == 2:
-            return cls(*_with_ends(*texts, tokenizer, longest), tokenizer.pad_token_id, typed)
+            return cls(*_with_ends(texts[0], texts[1], tokenizer, longest), tokenizer.pad_token_id, typed)
         encodings = tokenizer(*texts, truncation=True, max_length=longest).encodings
         segments = [
             [NEITHER if part is None else part + first for part in row.sequence_ids] for row in encodings
