@@ -105,3 +105,12 @@ def test_the_view_colours_by_relevance_and_escapes_what_the_data_says(tmp_path):
     assert "<script" not in saliency_page(maps, "<script>alert(1)</script>")
     write_saliency_page(tmp_path / "maps.html", maps, "Two models.")
     assert (tmp_path / "maps.html").read_text(encoding="utf-8").count("<figure") == 4
+
+
+def test_maps_of_different_tokens_are_not_compared():
+    data = told(40)
+    full, partial = LinearText().fit(data), LinearText(tokens="chars").fit(data, condition="hypothesis")
+    with pytest.raises(
+        UsageError, match=r"different tokens \(in row 1 'the' and 't'\).*same parameters and tokeniser"
+    ):
+        token_relevance(full, partial, data)

@@ -21,7 +21,7 @@ from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
 from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps, map_table
 from cuecard.models.runs import Tell, silently
-from cuecard.models.saliency import SaliencyMaps
+from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.text_model import Condition, partial_condition
 from cuecard.stats.agreement import agreement
 from cuecard.wording import percent
@@ -163,7 +163,7 @@ def learner_pair(
         probability_full=pl.Series(guesses[0].probability),
         probability_partial=pl.Series(guesses[1].probability),
     )
-    relevance = _relevance(maps, mapped)
+    relevance = _relevance(maps, tokens, mapped)
     shown = None
     if relevance is not None and tokens[0] is not None:
         shown = map_table(relevance, mapped, tokens[0]).insert_column(
@@ -187,10 +187,14 @@ def learner_pair(
     )
 
 
-def _relevance(maps: Sequence[SaliencyMaps | None], data: Instances) -> RelevanceAgreement | None:
+def _relevance(
+    maps: Sequence[SaliencyMaps | None], tokens: Sequence[TokenTexts | None], data: Instances
+) -> RelevanceAgreement | None:
     """Return the token relevance agreement of the two conditions, where the learner can be differentiated."""
-    full, partial = maps
-    return None if full is None or partial is None else agreement_of_maps(full, partial, data)
+    (full, partial), (words, partial_words) = maps, tokens
+    if full is None or partial is None or words is None or partial_words is None:
+        return None
+    return agreement_of_maps(full, partial, data, tokens=(words, partial_words))
 
 
 def _sample(data: Instances, seed: int) -> Instances:

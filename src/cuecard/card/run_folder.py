@@ -28,16 +28,10 @@ CHECKPOINT = "checkpoint"
 
 
 def run_key(recipe: Recipe, data: Instances, weights: str, *, dynamics: bool) -> str:
-    """Return a hash of everything that a run depends on; the same command on the same data has the same.
-
-    A model may declare `free_parameters` that can change when a stopped run goes on, such as a smaller batch.
-    """
-    contents = recipe.contents
-    free = getattr(type(recipe.new()), "free_parameters", ())
+    """Return a hash of everything that a run depends on; the same command on the same data has the same."""
     return content_key(
         {
-            **contents,
-            "parameters": {k: v for k, v in contents["parameters"].items() if k not in free},
+            **recipe.lasting_contents,
             "data": data.fingerprint,
             "labels": list(data.labels),
             "weights": weights,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
 from cuecard.models.vector_cache import cache_folder
 
 Floats = npt.NDArray[np.float64]
+
+#: Counted up when models come to read texts otherwise within a version: what was kept before is then of no use.
+_READING = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +81,13 @@ def fitted(
     check_condition(train, recipe.condition)
     check_labels_seen(train, scored)
     mapped = maps_of if maps_of is not None and hasattr(MODELS.get(recipe.model), "saliency") else None
-    key = fit_key(recipe, train, weights, scored if mapped is None else [*scored, mapped])
+    read = scored if mapped is None else [*scored, mapped]
+    key = fit_key(recipe.contents, train, weights, read)
 
     def make() -> list[Floats]:
-        checkpoint = _usable(cache_folder() / "fitted" / f"{key}.checkpoint") if cache else None
+        # Not named by the key: a run that was stopped goes on with a smaller batch too.
+        name = f"{fit_key(recipe.lasting_contents, train, weights, read)}.checkpoint"
+        checkpoint = _usable(cache_folder() / "fitted" / name) if cache else None
         model = recipe.new().fit(
             train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
         )
@@ -105,17 +112,18 @@ def fitted(
 
 
 def fit_key(
-    recipe: Recipe, train: Instances, weights: npt.ArrayLike | None, scored: Sequence[Instances] = ()
+    contents: Mapping[str, Any], train: Instances, weights: npt.ArrayLike | None, scored: Sequence[Instances]
 ) -> str:
-    """Return a hash of everything that predictions depend on."""
+    """Return a hash of everything that predictions depend on; `contents` are those of a recipe."""
     return content_key(
         {
-            **recipe.contents,
+            **contents,
             "train": train.fingerprint,
             "labels": list(train.labels),
             "weights": weights_digest(weights),
             "scored": [part.fingerprint for part in scored],
             "version": __version__,
+            "reading": _READING,
         }
     )
 

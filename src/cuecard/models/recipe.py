@@ -49,6 +49,16 @@ class Recipe:
             **({"outside": outside()} if outside is not None else {}),
         }
 
+    @property
+    def lasting_contents(self) -> dict[str, Any]:
+        """The same without what may change when a stopped run goes on, such as a smaller batch.
+
+        A model declares those parameters as its `free_parameters`.
+        """
+        contents, free = self.contents, getattr(MODELS.get(self.model), "free_parameters", ())
+        lasting = {name: value for name, value in contents["parameters"].items() if name not in free}
+        return {**contents, "parameters": lasting}
+
     def new(self) -> TextModel:
         """Return the model, not yet fitted."""
         model: TextModel = MODELS.get(self.model)(**self.options)

@@ -11,7 +11,14 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models.saliency import SaliencyMaps, TokenTexts, aligned, saliency
+from cuecard.models.saliency import (
+    SaliencyMaps,
+    TokenTexts,
+    aligned,
+    check_same_tokens,
+    saliency,
+    token_texts,
+)
 from cuecard.models.text_model import TextModel
 from cuecard.stats import percentile_bootstrap, relevance_cosines
 
@@ -59,13 +66,22 @@ def relevance_agreement(
         raise UsageError(
             f"The maps of {full.name!r} and {partial.name!r} are of different tokens: compare two models of one kind."
         )
-    return agreement_of_maps(saliency(full, data), saliency(partial, data), data, draws=draws, seed=seed)
+    tokens = token_texts(full, data), token_texts(partial, data)
+    maps = saliency(full, data), saliency(partial, data)
+    return agreement_of_maps(*maps, data, tokens=tokens, draws=draws, seed=seed)
 
 
 def agreement_of_maps(
-    full: SaliencyMaps, partial: SaliencyMaps, data: Instances, *, draws: int = 2000, seed: int = 0
+    full: SaliencyMaps,
+    partial: SaliencyMaps,
+    data: Instances,
+    *,
+    tokens: tuple[TokenTexts, TokenTexts],
+    draws: int = 2000,
+    seed: int = 0,
 ) -> RelevanceAgreement:
-    """Return the same from maps that are at hand."""
+    """Return the same from maps that are at hand, with the tokens they are of."""
+    check_same_tokens(*tokens)
     rows = relevance_cosines(*aligned(full, partial))
     cosines = _by_example(rows, data) if data.grouped else rows
     known = cosines[~np.isnan(cosines)]

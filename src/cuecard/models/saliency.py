@@ -57,6 +57,19 @@ def token_texts(model: Any, data: Instances) -> TokenTexts:
     return texts
 
 
+def check_same_tokens(first: TokenTexts, second: TokenTexts) -> None:
+    """Raise if two models' maps are of different tokens, other than that one reads less of a text's end, or none."""
+    for ones, others in zip(first, second, strict=True):
+        for number, (one, other) in enumerate(zip(ones, others, strict=True), start=1):
+            both = min(len(one), len(other))
+            if one[:both] != other[:both]:
+                mine, theirs = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
+                raise UsageError(
+                    f"The maps are of different tokens (in row {number:,} {mine!r} and {theirs!r}): "
+                    "train both models with the same parameters and tokeniser."
+                )
+
+
 def aligned(first: SaliencyMaps, second: SaliencyMaps) -> tuple[Floats, Floats]:
     """Return two models' maps as tables of one shape: premise places, then hypothesis places.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import InputError, MissingExtraError
+from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.models.vector_cache import cached_vectors
 
 BATCH = 64
@@ -79,8 +80,9 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
     import torch
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    read = _reader(folder)
+    with loading(folder):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **FROM_DISK)
+        read = _reader(folder)
     encoded = tokenizer(texts, truncation=True, max_length=MOST_TOKENS)
     # Sentences of one length share a batch, so that next to nothing is spent on padding.
     order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
@@ -101,11 +103,9 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
 def _reader(folder: Path) -> Any:
     """Return a function from a batch to vectors, as the checkpoint's kind asks for."""
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()  # it would draw over our own
-    options = {"local_files_only": True, "use_safetensors": True}
-    architectures = AutoConfig.from_pretrained(folder, local_files_only=True).architectures or []
+    options = {**FROM_DISK, "use_safetensors": True}
+    architectures = AutoConfig.from_pretrained(folder, **FROM_DISK).architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
         model = AutoModelForSequenceClassification.from_pretrained(folder, **options).float().eval()
         return lambda batch: _before_last_layer(model, batch)

@@ -145,3 +145,25 @@ def test_a_damaged_checkpoint_is_said_to_be_one(file: str, said: str, tmp_path: 
     (tmp_path / file).write_bytes(b"cut short")
     with pytest.raises(InputError, match=said):
         MODELS.get("siamese-lstm")(**TINY).fit(cue_pairs(150), checkpoint=tmp_path)
+
+
+def test_predictions_that_were_stopped_go_on_with_a_smaller_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cuecard.models.fitted import fitted_probabilities
+    from cuecard.models.recipe import Recipe
+
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    data, recipe, steps = cue_pairs(150), Recipe("siamese-lstm", options={**TINY, "epochs": 3}), []
+
+    def stop(step: Step) -> None:
+        if step.epoch == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fitted_probabilities(recipe, data, [data], watch=stop)
+    fitted_probabilities(recipe.with_options(batch_size=16), data, [data], watch=steps.append)
+    assert steps[0].epoch == 2
+    steps.clear()
+    fitted_probabilities(recipe, data, [data], watch=steps.append)
+    assert steps[0].epoch == 1  # what larger batches learn is not what smaller ones learned

@@ -10,7 +10,9 @@ from planted_cues import TINY, cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
 
 from cuecard.models import MODELS
+from cuecard.models.relevance import relevance_agreement
 from cuecard.models.saliency import aligned, token_texts
+from small_sets import choice_instances, pair_instances
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -136,6 +138,32 @@ def test_the_rows_of_choices_have_maps(fitted: Any) -> None:
     choices = cue_choices(40)
     maps = fitted("siamese-lstm", "choices", choices).saliency(choices)
     np.testing.assert_allclose(maps.hypothesis.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("name", ["bilstm", "siamese-lstm"])
+def test_the_words_shown_of_a_long_question_are_those_read(name: str) -> None:
+    model = MODELS.get(name)(**TINY, epochs=1, most_words=4).fit(cue_choices(20))
+    data = choice_instances([("test", "red blue house tree dog cat", ["runs", "big " * 6 + "small"], 0)])
+    premises, hypotheses = token_texts(model, data)
+    assert premises == [["house", "tree", "dog", "cat"]] * 2
+    assert hypotheses == [["runs"], ["big"] * 4]
+    maps = model.saliency(data)
+    assert [len(row) for row in premises] == maps.premise_lengths.tolist()
+    assert [len(row) for row in hypotheses] == maps.hypothesis_lengths.tolist()
+    [(rows, batch)] = model.batches(data)
+    read = [model.vocabulary._names.gather(row).to_list() for row in batch["words"][0].numpy()]
+    for row, words in zip(rows, read, strict=True):
+        assert words[:4] == premises[row]
+
+
+def test_conditions_share_a_tokeniser_where_the_texts_are_in_two_languages() -> None:
+    rows = [("train", "一只狗在公园里跑来跑去", f"the dog {verb}", verb) for verb in ("runs", "sleeps")]
+    data = pair_instances(rows * 6)
+    asked = MODELS.get("siamese-lstm")
+    full, partial = (asked(**TINY, epochs=1).fit(data, condition=c) for c in ("full", "hypothesis"))
+    assert full.vocabulary.tokeniser == partial.vocabulary.tokeniser != "default"
+    assert token_texts(full, data)[1] == token_texts(partial, data)[1]
+    assert 0 <= relevance_agreement(full, partial, data).tra <= 1
 
 
 def test_no_rows_have_no_maps(fitted: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from planted_cues import cue_choices, cue_pairs
 from tiny_checkpoint import tiny_checkpoint
@@ -14,6 +16,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models import Transformer, load_model
 from cuecard.models.examples import accuracy, examples_of
 from cuecard.models.neural.transformer import LEARNING_RATES
+from cuecard.models.sentence_encoder import encode_sentences
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -46,9 +49,24 @@ def test_a_planted_cue_is_learned_and_hidden_texts_are_not_read(fitted: Transfor
     np.testing.assert_array_equal(blind.predict_proba(other), blind.predict_proba(data))
 
 
-def test_transformers_itself_loads_what_is_saved(fitted: Transformer, tmp_path: Path) -> None:
+def _noting(save: Any, written: list[Path]) -> Any:
+    def noted(tensors: Any, file: Path, **options: Any) -> None:
+        written.append(file)
+        save(tensors, file, **options)
+
+    return noted
+
+
+def test_transformers_itself_loads_what_is_saved_once(
+    fitted: Transformer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import safetensors.torch
+
     data = cue_pairs(40, seed=2)
+    written: list[Path] = []
+    monkeypatch.setattr(safetensors.torch, "save_file", _noting(safetensors.torch.save_file, written))
     fitted.save(tmp_path)
+    assert len(written) == 1
     np.testing.assert_array_equal(load_model(tmp_path).predict_proba(data), fitted.predict_proba(data))
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
@@ -91,6 +109,37 @@ def test_the_learning_rate_is_chosen_on_held_out_examples(folder: Path, tmp_path
     np.testing.assert_array_equal(again.predict_proba(cue_pairs(20)), model.predict_proba(cue_pairs(20)))
 
 
+def test_learning_rates_that_were_tried_are_known_by_all_but_the_batch_size(
+    folder: Path, tmp_path: Path
+) -> None:
+    data, weights = cue_pairs(40), np.linspace(0.5, 1.5, 40)
+    known = {"learning_rate": 0.0, "epochs": 1, "search_examples": 20}
+
+    def epochs_of_first_step(place: str, batch_size: int, **given: Any) -> int:
+        steps: list[Any] = []
+
+        def stop(step: Any) -> None:
+            steps.append(step)
+            if step.epochs == 1:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            tiny(folder, **known, batch_size=batch_size).fit(
+                data, checkpoint=tmp_path / place, watch=stop, **given
+            )
+        return int(steps[0].epochs)
+
+    assert epochs_of_first_step("a", 8) == len(LEARNING_RATES)
+    assert epochs_of_first_step("a", 4) == 1
+    assert epochs_of_first_step("a", 4, weights=weights) == len(LEARNING_RATES)
+    assert epochs_of_first_step("a", 4, validation=cue_pairs(10, seed=1)) == len(LEARNING_RATES)
+
+
+def test_no_learning_rate_is_chosen_without_examples_to_judge_it(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"so few training examples \(2\).*learning_rate=1e-5"):
+        tiny(folder, learning_rate=0.0).fit(cue_pairs(2))
+
+
 def test_texts_of_no_tokens_and_of_too_many_are_read(fitted: Transformer) -> None:
     from small_sets import pair_instances
 
@@ -118,6 +167,30 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     folder = tiny_checkpoint(tmp_path, extra_words=30)
     with pytest.raises(InputError, match="token number 46 and the model vectors for 17 tokens only"):
         tiny(folder).fit(cue_pairs(20))
+
+
+def test_code_that_a_checkpoint_brings_is_not_run(tmp_path: Path) -> None:
+    folder, told = tiny_checkpoint(tmp_path / "checkpoint"), tmp_path / "it-ran"
+    found = json.loads((folder / "config.json").read_text())
+    own = {"model_type": "strange", "auto_map": {"AutoConfig": "own.Config"}}
+    (folder / "config.json").write_text(json.dumps(found | own))
+    (folder / "own.py").write_text(f"open({str(told)!r}, 'w')\nclass Config: pass\n")
+    with pytest.raises(InputError, match="code that it brings, which is never run") as error:
+        tiny(folder).fit(cue_pairs(20))
+    assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="which is never run"):
+        encode_sentences(pl.Series(["red dog"]), folder)
+    assert not told.exists()
+
+
+def test_progress_bars_of_others_are_left_as_they_were(folder: Path) -> None:
+    from transformers.utils import logging
+
+    logging.enable_progress_bar()
+    tiny(folder, epochs=1).fit(cue_pairs(8))
+    assert logging.is_progress_bar_enabled()
+    encode_sentences(pl.Series(["red dog"]), folder)
+    assert logging.is_progress_bar_enabled()
 
 
 def test_a_model_without_its_tokenizer_is_refused(tmp_path: Path) -> None:

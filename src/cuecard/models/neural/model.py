@@ -223,7 +223,8 @@ class NeuralModel:
 
         folder = Path(folder)
         tensors = kept("", self.module_.state_dict())
-        write_whole(folder / WEIGHTS, lambda staged: save_file(tensors, staged))
+        # The note that these are torch's numbers is what transformers looks for.
+        write_whole(folder / WEIGHTS, lambda staged: save_file(tensors, staged, metadata={"format": "pt"}))
         self.save_reading(folder)
         history = [{k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in self.history_]
         description = {

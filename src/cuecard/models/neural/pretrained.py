@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from cuecard.errors import InputError, MissingExtraError
+from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.models.saved import PICKLED
 from cuecard.models.sentence_encoder import minilm_folder
 
@@ -70,7 +69,10 @@ def read_tokenizer(folder: Path) -> Any:
             "save it there with AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
         )
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with loading(folder):
+            tokenizer = AutoTokenizer.from_pretrained(folder, **FROM_DISK)
+    except InputError:
+        raise
     except Exception as error:  # whatever the many tokenizers raise on files they cannot read
         raise InputError(
             f"{folder}: the tokenizer cannot be read ({type(error).__name__}: {error})."
@@ -91,7 +93,8 @@ def read_config(folder: Path, tokenizer: Any) -> Any:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        with loading(folder):
+            config = AutoConfig.from_pretrained(folder, **FROM_DISK)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: config.json cannot be read ({error}).") from None
     rows = getattr(config.get_text_config(), "vocab_size", None)
@@ -103,17 +106,3 @@ def read_config(folder: Path, tokenizer: Any) -> Any:
         )
     config.pad_token_id = tokenizer.pad_token_id
     return config
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers from writing about new heads, and from drawing bars over ours."""
-    from transformers.utils import logging
-
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)

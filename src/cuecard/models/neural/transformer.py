@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Examples
-from cuecard.models.neural.batches import Rows
+from cuecard.models.auto_classes import FROM_DISK, loading
+from cuecard.models.examples import Examples, training_examples
+from cuecard.models.neural.batches import Rows, held_out_examples
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.piece_rows import PieceRows
 from cuecard.models.neural.pretrained import (
     checkpoint_folder,
-    quiet,
     read_config,
     read_tokenizer,
     require_transformers,
 )
 from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import TokenTexts
-from cuecard.models.saved import WEIGHTS, read_json, write_json, write_whole
+from cuecard.models.saved import read_json, write_json
 from cuecard.models.sentence_encoder import checkpoint_digest
 from cuecard.models.text_model import MODELS, Condition, Step, Watch, visible
 
@@ -49,7 +49,8 @@ class Transformer(NeuralModel):
         learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
         search_examples: train examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
-        most_tokens: longer inputs are cut to so many word pieces.
+        most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
+            its beginning, because its end says what is asked.
     """
 
     name: ClassVar[str] = "transformer"
@@ -113,17 +114,22 @@ class Transformer(NeuralModel):
         """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
         return {"checkpoint": checkpoint_digest(checkpoint_folder(self.pretrained))}
 
+    def _identity(
+        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
+    ) -> dict[str, Any]:
+        """Return what a checkpoint must agree with: also the weights that it began with."""
+        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
+
     def learn_reading(self, data: Instances) -> None:
         """Read the checkpoint's tokenizer and configuration."""
         folder = checkpoint_folder(self.pretrained)
-        with quiet():
-            self._tokenizer = read_tokenizer(folder)
-            self._config = read_config(folder, self._tokenizer)
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
 
     def rows(self, data: Instances) -> PieceRows:
         """Return the texts as word pieces."""
         premise, hypothesis = visible(data, self.condition_)
-        return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens)
+        return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens, keep_end=data.grouped)
 
     def token_texts(self, data: Instances) -> TokenTexts:
         """Return the word pieces of every row's premise and hypothesis."""
@@ -146,8 +152,8 @@ class Transformer(NeuralModel):
             self._config.label2id = {label: i for i, label in enumerate(self.labels_)}
         self._config.dtype = torch.float32  # never less: bfloat16 is slower than nothing on most processors
         try:
-            with quiet():
-                model = AutoModelForSequenceClassification.from_config(self._config)
+            with loading(self.pretrained):
+                model = AutoModelForSequenceClassification.from_config(self._config, trust_remote_code=False)
         except ValueError as error:
             raise InputError(f"{self.pretrained}: not a model that can classify ({error}).") from None
         return TransformerReader(model.float())
@@ -156,13 +162,14 @@ class Transformer(NeuralModel):
         """Begin with the checkpoint's weights; a last layer for other labels begins anew."""
         from transformers import AutoModelForSequenceClassification
 
-        with quiet():
+        folder = checkpoint_folder(self.pretrained)
+        with loading(folder):
             found = AutoModelForSequenceClassification.from_pretrained(
-                checkpoint_folder(self.pretrained),
+                folder,
                 config=self._config,
                 use_safetensors=True,
-                local_files_only=True,
                 ignore_mismatched_sizes=True,
+                **FROM_DISK,
             )
         module.load_state_dict(found.float().state_dict())
 
@@ -174,13 +181,6 @@ class Transformer(NeuralModel):
 
     def save_reading(self, folder: Path) -> None:
         """Write what transformers needs beside the weights: configuration and tokenizer."""
-        from safetensors.torch import save_file
-
-        from cuecard.models.neural.checkpoints import kept
-
-        tensors = kept("", self.module_.state_dict())
-        # The note that these are torch's numbers is what transformers looks for.
-        write_whole(folder / WEIGHTS, lambda staged: save_file(tensors, staged, metadata={"format": "pt"}))
         config = self.module_.model.config
         config.architectures = [type(self.module_.model).__name__]
         config.save_pretrained(folder)
@@ -190,9 +190,8 @@ class Transformer(NeuralModel):
 
     def load_reading(self, folder: Path) -> None:
         """Read what `save_reading` wrote."""
-        with quiet():
-            self._tokenizer = read_tokenizer(folder)
-            self._config = read_config(folder, self._tokenizer)
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
         found = read_json(folder / _SEARCH_FILE)
         self.learning_rate_, self.searched_ = found["learning_rate"], tuple(found["searched"])
 
@@ -213,7 +212,13 @@ class Transformer(NeuralModel):
         part = replace(data, table=data.table.filter(sample))
         own_weights = None if weights is None else np.asarray(weights, np.float64)[sample]
         tried: list[dict[str, float]] = []
-        key = [data.fingerprint, condition, self._parameters()]
+        if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
+            raise UsageError(
+                f"No learning rate can be chosen on so few training examples ({part.n_examples}), because none can be "
+                "held out to judge it: give one, such as learning_rate=1e-5."
+            )
+        self.condition_ = condition
+        key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
         if file is not None and file.is_file():
             found = read_json(file)
             tried = found["tried"] if found.get("key") == key else []

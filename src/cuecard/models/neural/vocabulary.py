@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.errors import InputError
 from cuecard.models.saved import read_json, write_json
-from cuecard.text import Tokens, guess_language, suggested_tokeniser, tokenise
+from cuecard.text import Tokens, tokenise
 
 FILE = "vocabulary.json"
 
@@ -32,9 +32,8 @@ class Vocabulary:
         return FIRST_WORD + len(self.words)
 
     @classmethod
-    def learn(cls, texts: pl.Series, *, tokeniser: str | None, min_count: int) -> Vocabulary:
-        """Return the words that occur at least `min_count` times; the tokeniser suits the language by default."""
-        tokeniser = tokeniser or suggested_tokeniser(guess_language(texts))
+    def learn(cls, texts: pl.Series, *, tokeniser: str, min_count: int) -> Vocabulary:
+        """Return the words that occur at least `min_count` times."""
         tokens = tokenise(texts, tokeniser)
         counted = pl.DataFrame(
             {"word": tokens.vocabulary, "count": np.bincount(tokens.ids, minlength=tokens.n_types)}

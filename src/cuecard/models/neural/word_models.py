@@ -15,10 +15,10 @@ from cuecard.models.examples import Examples
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.vocabulary import Vocabulary
-from cuecard.models.neural.word_rows import WordRows
+from cuecard.models.neural.word_rows import WordRows, cut
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import MODELS, Weighting, visible
-from cuecard.text import tokenise
+from cuecard.text import guess_language, suggested_tokeniser, tokenise
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -71,9 +71,16 @@ class WordModel(NeuralModel):
         return self.vocabulary_
 
     def learn_reading(self, data: Instances) -> None:
-        """Learn the vocabulary of the texts that may be read."""
+        """Learn the vocabulary of the texts that may be read.
+
+        The tokeniser goes by all texts, so that models under different conditions read the same words.
+        """
+        tokeniser = self.tokens
+        if tokeniser is None:
+            every = pl.concat([data.table["premise"], data.table["hypothesis"]])
+            tokeniser = suggested_tokeniser(guess_language(every))
         texts = pl.concat([text for text in visible(data, self.condition_) if text is not None])
-        self.vocabulary_ = Vocabulary.learn(texts, tokeniser=self.tokens, min_count=self.min_count)
+        self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
 
     def rows(self, data: Instances) -> WordRows:
         """Return the texts as sequences of word numbers."""
@@ -88,13 +95,15 @@ class WordModel(NeuralModel):
         )
 
     def token_texts(self, data: Instances) -> TokenTexts:
-        """Return the words of every row's premise and hypothesis, unknown ones too."""
-        found: list[list[list[str]]] = []
-        for text in visible(data, self.condition_):
-            tokens = None if text is None else tokenise(text, self.vocabulary.tokeniser)
-            rows = range(len(data))
-            found.append([[] if tokens is None else tokens.words(i)[: self.most_words] for i in rows])
-        return found[0], found[1]
+        """Return the words of every row's premise and hypothesis that are read, unknown ones too."""
+        premise, hypothesis = visible(data, self.condition_)
+        return self._words(premise, keep_end=data.grouped, n=len(data)), self._words(hypothesis, n=len(data))
+
+    def _words(self, texts: pl.Series | None, *, n: int, keep_end: bool = False) -> list[list[str]]:
+        if texts is None:
+            return [[] for _ in range(n)]
+        tokens = cut(tokenise(texts, self.vocabulary.tokeniser), self.most_words, keep_end=keep_end)
+        return [tokens.words(i) for i in range(n)]
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
         """Begin with word vectors learned from the weighted texts."""

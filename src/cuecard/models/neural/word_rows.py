@@ -23,6 +23,16 @@ NEITHER, PREMISE, HYPOTHESIS = 0, 1, 2
 _SEGMENTS = 3
 
 
+def cut(tokens: Tokens, most_words: int, *, keep_end: bool) -> Tokens:
+    """Return texts cut to their first words, or their last."""
+    lengths = np.minimum(tokens.lengths, most_words)
+    place = np.arange(tokens.offsets[-1]) - np.repeat(tokens.offsets[:-1], tokens.lengths)
+    first = tokens.lengths - lengths if keep_end else np.zeros_like(lengths)
+    kept = np.repeat(first, tokens.lengths) <= place
+    kept &= place < np.repeat(first + lengths, tokens.lengths)
+    return Tokens(tokens.ids[kept], np.concatenate([[0], np.cumsum(lengths)]), tokens.vocabulary)
+
+
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """Ragged word numbers; the segment of each is kept in the same integer, so that one copy moves both."""
@@ -31,18 +41,13 @@ class Sequences:
     offsets: Ints
 
     @classmethod
-    def of(cls, tokens: Tokens, segment: int, most_words: int, *, keep_end: bool = False) -> Sequences:
-        """Return texts cut to their first or last words; one of no words is a mark, so that none is empty."""
-        lengths = np.minimum(tokens.lengths, most_words)
-        place = np.arange(tokens.offsets[-1]) - np.repeat(tokens.offsets[:-1], tokens.lengths)
-        first = tokens.lengths - lengths if keep_end else np.zeros_like(lengths)
-        kept = np.repeat(first, tokens.lengths) <= place
-        kept &= place < np.repeat(first + lengths, tokens.lengths)
-        ids = tokens.ids[kept]
+    def of(cls, tokens: Tokens, segment: int) -> Sequences:
+        """Return texts as they are, but one of no words is a mark, so that none is empty."""
+        lengths = tokens.lengths
         places = np.maximum(lengths, 1)
         offsets = np.concatenate([[0], np.cumsum(places)])
         codes = np.full(offsets[-1], MARK * _SEGMENTS + NEITHER, dtype=np.int32)
-        codes[np.repeat(lengths > 0, places)] = ids * _SEGMENTS + segment
+        codes[np.repeat(lengths > 0, places)] = tokens.ids * _SEGMENTS + segment
         return cls(codes, offsets)
 
     @classmethod
@@ -107,7 +112,7 @@ class WordRows:
         seen = [
             None
             if text is None
-            else Sequences.of(text, segment, most_words, keep_end=keep_end and segment == PREMISE)
+            else Sequences.of(cut(text, most_words, keep_end=keep_end and segment == PREMISE), segment)
             for text, segment in zip(tokens, (PREMISE, HYPOTHESIS), strict=True)
         ]
         texts = tuple(text for text in tokens if text is not None)

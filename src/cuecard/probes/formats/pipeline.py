@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import InputError, MissingExtraError, UsageError
+from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.probes.examples import TestExamples
 from cuecard.probes.settling import Given
 
@@ -32,10 +33,11 @@ def pipeline_predictions(folder: Path, examples: TestExamples) -> Given:
     except ImportError:
         raise MissingExtraError("transformers", "models", "Running a saved model") from None
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = AutoModelForSequenceClassification.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True
-        )
+        with loading(folder):
+            tokenizer = AutoTokenizer.from_pretrained(folder, **FROM_DISK)
+            model = AutoModelForSequenceClassification.from_pretrained(
+                folder, use_safetensors=True, **FROM_DISK
+            )
     except (OSError, ValueError) as error:
         raise InputError(
             f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}); "
