@@ -43,7 +43,8 @@ class FastText(NGramModel):
         learning_rate: of the first step; it falls to 0 linearly.
         patience: epochs in a row without a better validation accuracy (equal accuracy: lower loss) to stop after.
         held_out: share of the training examples kept apart to stop early on where no validation set is given.
-        weighting: whether weights multiply the "loss" or are chances of a "sampler" that draws with replacement.
+        weighting: whether weights multiply the "loss" (an example of more than four times the mean is visited several
+            times per epoch, each time with its share) or are chances of a "sampler" that draws with replacement.
     """
 
     name: ClassVar[str] = "fasttext"
