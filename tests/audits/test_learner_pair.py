@@ -41,6 +41,13 @@ def run(data, **options):
     return PartialInput(learner=("first-word",), **fast, **options).run(data)
 
 
+def test_a_seed_among_the_settings_wins():
+    [recipe] = PartialInput(learner=("first-word",), learner_settings=("seed=7",), seed=3)._recipes()
+    assert recipe.options["seed"] == 7
+    [recipe] = PartialInput(learner=("first-word",), seed=3)._recipes()
+    assert recipe.options["seed"] == 3
+
+
 def test_both_conditions_are_scored_on_test_with_their_agreement():
     data = leaking(600)
     result = run(data)

@@ -72,6 +72,21 @@ def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, fi
     assert "Reliance on words by weights" in page
 
 
+def test_seeds_count_from_the_given_one(cuecard, files, monkeypatch):
+    trained = []
+    original = FirstWord.fit
+
+    def counting(self, *args, **kwargs):
+        trained.append(self.seed)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(FirstWord, "fit", counting)
+    more = ("--per-label", 1, "--weights", "uniform", "--seed", 5, "--seeds", 2, "--json")
+    ran = cuecard(*reproduce(files, "stubborn", *more))
+    assert ran.code == 0, ran.err
+    assert trained == [5, 6]
+
+
 def test_an_interrupted_experiment_goes_on_where_it_was(cuecard, files, monkeypatch):
     fits = []
     original = FirstWord.fit
@@ -126,6 +141,7 @@ def test_selection_evaluates_both_trainings_as_they_stand_and_under_weights(cuec
     [
         ("stubborn", ("--weights", "uniform,wrods"), "Unknown weights 'wrods'"),
         ("stubborn", ("--model", "nothing"), "Unknown model 'nothing'"),
+        ("stubborn", ("--set", "seed=3"), "give the first with --seed"),
         ("selection", ("--match", "same"), "Unknown label (match) 'same'"),
         ("selection", ("--set", "first-word.epoch=1"), "parameter of the model 'first-word'"),
     ],

@@ -244,6 +244,17 @@ def test_bad_usage_is_one_sentence_and_leaves_nothing(cuecard, files, more, said
     assert not (files / "run").exists()
 
 
+def test_settings_name_seed_and_weighting_and_win(cuecard, files):
+    ran = cuecard(*arguments(files, "--set", "seed=7", "--seed", 3, "--json"))
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["parameters"]["seed"] == 7
+    more = ("--set", "weighting=sampler", "--set", "epochs=1", "--seed", 3, "--json")
+    ran = cuecard(*arguments(files, *more, out="sampled", model="fasttext"))
+    assert ran.code == 0, ran.err
+    parameters = json.loads(ran.out)["parameters"]
+    assert (parameters["weighting"], parameters["seed"]) == ("sampler", 3)
+
+
 def test_a_label_unseen_in_training_is_refused(cuecard, files):
     test = pl.read_parquet(files / "test.parquet")
     test.with_columns(

@@ -55,7 +55,7 @@ class PartialInput:
         learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
         learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
         alpha: a score differs from chance if its q-value over all baselines is at most this.
-        seed: of folds, samples and the learner.
+        seed: of folds, samples and the learners, unless `learner_settings` give one.
         weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
             it is scored; examples of weight 0 are left out.
     """
@@ -164,7 +164,7 @@ class PartialInput:
 
     def _recipes(self) -> list[Recipe]:
         return [
-            recipe.with_options(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
+            recipe.with_defaults(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
         ]
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:

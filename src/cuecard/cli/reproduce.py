@@ -54,7 +54,7 @@ def stubborn(
         str, typer.Option("--model", metavar="A,B", help="Models to train, such as fasttext,bilstm.")
     ] = "fasttext",
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="How often to train each, with seeds 0, 1, …")
+        int, typer.Option("--seeds", min=1, help="How often to train each: with --seed, --seed + 1, …")
     ] = 3,
     weights: Annotated[
         str,
@@ -93,6 +93,7 @@ def stubborn(
         weights=tuple(comma_list(weights)),
         min_count=min_count,
         per_label=per_label,
+        seed=seed,
     )
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=quiet or json)
     _conduct(experiment, data, out=out, json=json, quiet=quiet)
@@ -111,7 +112,9 @@ def selection(
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="The model to train.")
     ] = "siamese-lstm",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How often to train each.")] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="How often to train each: with --seed, --seed + 1, …")
+    ] = 1,
     match: Annotated[
         str | None,
         typer.Option("--match", metavar="LABEL", help="The label of two sentences that mean the same."),

@@ -13,11 +13,11 @@ from cuecard.audits.baselines import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import Floats, fitted_probabilities
-from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.recipe import Recipe
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeighting
-from cuecard.reproduce.runs import Tell, silently
+from cuecard.reproduce.runs import Tell, seedless_recipes, silently
 from cuecard.stats.paired import paired_comparison
 from cuecard.wording import percent
 
@@ -46,10 +46,11 @@ class SelectionExperiment:
     Args:
         model: the registered model to train; the paper's is a siamese LSTM.
         settings: its parameters, such as "epochs=3".
-        seeds: how many seeds, from 0.
+        seeds: how many seeds, counted from `seed`.
         match: the label that a sentence paired with itself should get; recognised by name.
         max_weight: largest leakage-neutral weight, in units of the mean.
         identical: so many distinct sentences are paired with themselves, rare and frequent ones alike.
+        seed: the first seed to train with; also that of the weights and of the sentences drawn.
         also: other sets with the same labels, on which both models are scored.
     """
 
@@ -69,7 +70,7 @@ class SelectionExperiment:
 
     def __post_init__(self) -> None:
         """Check every name at once, so that a typo costs no hours."""
-        recipes([self.model], self.settings)
+        seedless_recipes([self.model], self.settings)
         if self.seeds < 1:
             raise UsageError(f"seeds is a number of at least 1, not {self.seeds}.")
 
@@ -85,7 +86,7 @@ class SelectionExperiment:
         train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
         themselves, frequency = self._identical(data, match)
         scored = [test, themselves, *(part.train for part in self.also)]
-        [recipe] = recipes([self.model], self.settings)
+        [recipe] = seedless_recipes([self.model], self.settings)
         answers: list[pl.DataFrame] = []
         boxes: list[pl.DataFrame] = []
         elsewhere: list[dict[str, Any]] = []

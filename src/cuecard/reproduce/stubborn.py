@@ -17,11 +17,11 @@ from cuecard.errors import UsageError
 from cuecard.models.answer_cache import content_key
 from cuecard.models.array_cache import cached_arrays
 from cuecard.models.fitted import Floats, fitted_probabilities
-from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.recipe import Recipe
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
-from cuecard.reproduce.runs import Tell, silently
+from cuecard.reproduce.runs import Tell, seedless_recipes, silently
 from cuecard.stats import format_p
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import count, listed, percent
@@ -47,12 +47,13 @@ class StubbornExperiment:
     Args:
         models: registered models to train.
         settings: their parameters, such as "epochs=3".
-        seeds: how many seeds, from 0.
+        seeds: how many seeds, counted from `seed`.
         weights: "uniform", "paper" (the paper's own objective), "words", "bigrams" and "trigrams" (entropy
             balancing of n-grams up to that length).
         min_count: words of so many train instances are balanced; longer n-grams of at most 50.
         per_label: words of highest z per label that the test looks at.
         alpha: level of the test.
+        seed: the first seed to train with.
     """
 
     name: ClassVar[str] = "stubborn"
@@ -66,11 +67,12 @@ class StubbornExperiment:
     min_count: int = 100
     per_label: int = 50
     alpha: float = 0.05
+    seed: int = 0
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check every name at once, so that a typo costs no hours."""
-        recipes(self.models, self.settings)
+        seedless_recipes(self.models, self.settings)
         for name in self.weights:
             if name not in WEIGHTS:
                 raise unknown_name("weights", name, list(WEIGHTS))
@@ -87,9 +89,9 @@ class StubbornExperiment:
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
         asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)
         rows: list[dict[str, Any]] = []
-        for recipe in recipes(self.models, self.settings):
+        for recipe in seedless_recipes(self.models, self.settings):
             for name, weights in found.items():
-                for seed in range(self.seeds):
+                for seed in range(self.seed, self.seed + self.seeds):
                     predictions = self._predicted(recipe.with_options(seed=seed), data, name, weights)
                     rows.append(
                         {
