@@ -19,6 +19,7 @@ from cuecard.models.examples import Examples, accuracy, answers, gold_probabilit
 from cuecard.models.linear import softmax_rows, softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
+from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Step, Watch
 
 Floats = npt.NDArray[np.float64]
@@ -220,12 +221,22 @@ class Descent:
         if found is None:
             return
         arrays, history = found
-        self.history = [Epoch(**epoch) for epoch in history]
-        self.now = arrays["now.0"], arrays["now.1"], arrays["now.2"]
-        self.best = arrays["best.0"], arrays["best.1"], arrays["best.2"]
-        if "dynamics.probability" in arrays:
-            self._gold = list(arrays["dynamics.probability"])
-            self._correct = list(arrays["dynamics.correct"])
+        try:
+            self.history = [Epoch(**epoch) for epoch in history]
+            self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")
+            if "dynamics.probability" in arrays:
+                shape = len(history), len(self.examples)
+                self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
+                self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))
+        except (KeyError, TypeError, ValueError) as error:
+            raise state.damaged(error) from None
+
+    def _like_now(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> Vectors:
+        """Return the vectors kept under a name; the loops trust that they have the shapes of this run's."""
+        first, second, third = (
+            expected(arrays, f"{name}.{i}", array.dtype, *array.shape) for i, array in enumerate(self.now)
+        )
+        return first, second, third
 
 
 def loop_arrays(features: sparse.csr_matrix) -> tuple[Longs, npt.NDArray[np.int32], Singles]:
