@@ -72,6 +72,42 @@ def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, fi
     assert "Reliance on words by weights" in page
 
 
+def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, n in (("train", 200), ("test", 80)):
+        rows = [
+            {
+                "question": f"what q{i}",
+                "choices": [f"{w} h{rng.integers(9)}" for w in ("rain", "sun")],
+                "answer": i % 2,
+            }
+            for i in range(n)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    more = (
+        "--model",
+        "first-word",
+        "--per-label",
+        1,
+        "--min-count",
+        20,
+        "--seeds",
+        1,
+        "--weights",
+        "uniform,paper,words",
+    )
+    ran = cuecard(
+        "reproduce", "stubborn", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", *more, "--out",
+        tmp_path / "out",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    said = "own weights were left out"
+    assert said in " ".join(ran.out.split())
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert said in card["sections"]["stubborn"]["summary"]["notes"][0]
+    assert said in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_seeds_count_from_the_given_one(cuecard, files, monkeypatch):
     trained = []
     original = FirstWord.fit

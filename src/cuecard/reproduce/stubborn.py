@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from cuecard._version import __version__
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
@@ -36,6 +37,9 @@ WEIGHTS: dict[str, LexicalWeights | None] = {
 }
 #: Longer n-grams are rarer: those of this many train instances are balanced.
 NGRAM_MIN_COUNT = 50
+NO_PAPER_WEIGHTS = (
+    "The paper's own weights were left out: they are not defined for examples of several choices."
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class StubbornExperiment:
         """Return a row per run: accuracy, accuracy with usual and unusual labels, and log10 of the p-value."""
         examples = check_test(data)
         found, weighing = self._weights(data)
+        notes = [NO_PAPER_WEIGHTS] if "paper" in self.weights and "paper" not in found else []
         encoded = LexicalWeights().encode(
             replace(data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"])))
         )
@@ -110,9 +115,10 @@ class StubbornExperiment:
             "words": rows[0]["words"],
             "groups": grouped.to_dicts(),
             "weighing": weighing.to_dicts(),
+            "notes": notes,
         }
         tables = {"stubborn": grouped, "stubborn_runs": table, "stubborn_weights": weighing}
-        return Result(summary, tables, _findings(grouped, self.alpha))
+        return Result(summary, tables, _findings(grouped, self.alpha, notes))
 
     def _predicted(
         self, recipe: Recipe, data: Instances, weights_name: str, weights: Floats | None
@@ -143,7 +149,7 @@ class StubbornExperiment:
             found[name] = weights[train.example_codes]
             rows.append((name, features, effective_sample_size(weights) / len(weights), float(weights.max())))
         if not found:
-            raise Skip("the paper's own weights do not know examples of several choices")
+            raise Skip("the paper's own weights are not defined for examples of several choices")
         columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
         return found, pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -181,7 +187,8 @@ def _tested(
 
 def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
     """Return how many features were balanced and the weight of every train example, kept by content."""
-    key = content_key({"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)})
+    made_from = {"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)}
+    key = content_key({**made_from, "version": __version__})
 
     def make() -> Sequence[Floats]:
         balanced = remedy.balance(train)
@@ -191,7 +198,7 @@ def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
     return int(features[0]), weights
 
 
-def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
+def _findings(groups: pl.DataFrame, alpha: float, notes: Sequence[str]) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
         said = listed([_said(row) for row in rows.iter_rows(named=True)])
@@ -206,7 +213,8 @@ def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
             f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
             f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
         )
-        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", text))
+        said_all = " ".join([text, *notes])
+        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", said_all))
     return findings
 
 
