@@ -20,6 +20,7 @@ from cuecard.data.weight_files import weights_from_file
 from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
 from cuecard.models import TextModel
+from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
@@ -216,8 +217,7 @@ def _subset(
 
 
 def _about_weights(train: Instances, weights: Floats) -> dict[str, float]:
-    first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
-    mine = weights[first]
+    mine = training_examples(train, weights).weights
     return {
         "effective_share": effective_sample_size(mine) / len(mine),
         "smallest": float(mine.min()),
