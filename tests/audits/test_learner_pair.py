@@ -41,6 +41,14 @@ def run(data, **options):
     return PartialInput(learner=("first-word",), **fast, **options).run(data)
 
 
+def test_without_the_cache_nothing_is_kept(tmp_path):
+    data = leaking(200)
+    first = run(data, cache=False)
+    assert not list(tmp_path.iterdir())
+    assert run(data).summary == first.summary
+    assert (tmp_path / "fitted").is_dir()
+
+
 def test_a_seed_among_the_settings_wins():
     [recipe] = PartialInput(learner=("first-word",), learner_settings=("seed=7",), seed=3)._recipes()
     assert recipe.options["seed"] == 7

@@ -108,6 +108,14 @@ def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_p
     assert said in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.parametrize("paper", ["stubborn", "selection"])
+def test_without_the_cache_nothing_is_kept(cuecard, files, paper):
+    more = STUBBORN if paper == "stubborn" else ("--max-weight", 20)
+    ran = cuecard(*reproduce(files, paper, "--seeds", 1, *more, "--no-cache", "--json"))
+    assert ran.code == 0, ran.err
+    assert not (files / "cache").exists()
+
+
 def test_seeds_count_from_the_given_one(cuecard, files, monkeypatch):
     trained = []
     original = FirstWord.fit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +54,7 @@ class PartialInput:
         shown_examples: how many of the most leaking examples to list.
         learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
         learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
+        cache: whether what learners gave before may come from the user's cache folder, and this go there.
         alpha: a score differs from chance if its q-value over all baselines is at most this.
         seed: of folds, samples and the learners, unless `learner_settings` give one.
         weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
@@ -76,6 +77,7 @@ class PartialInput:
     shown_examples: int = 50
     learner: tuple[str, ...] = ()
     learner_settings: tuple[str, ...] = ()
+    cache: bool = field(default=True, metadata={"parameter": False})
     alpha: float = 0.05
     seed: int = 0
     weights: str | None = None
@@ -151,7 +153,7 @@ class PartialInput:
         findings = partial_findings(summary, baselines, leaking, data.task)
         if self.learner:
             pairs, missing = learner_pairs(
-                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha
+                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha, cache=self.cache
             )
             summary |= pairs_summary(pairs, missing)
             findings += [pair_finding(pair) for pair in pairs]

@@ -33,6 +33,7 @@ from cuecard.cli.options import (
     LabelsOption,
     LanguageOption,
     MinCountOption,
+    NoCacheOption,
     OnErrorOption,
     OutOption,
     QuietOption,
@@ -126,9 +127,7 @@ def probe(
         Literal["union", "twice", "difference"],
         typer.Option("--reading", help="How the permutation test counts examples in both sets."),
     ] = "union",
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Train --model anew, and keep nothing for the next run.")
-    ] = False,
+    no_cache: NoCacheOption = False,
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these probes only.")] = None,
     skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these probes out.")] = None,
     out: OutOption = None,

@@ -14,6 +14,7 @@ from cuecard.cli.options import (
     HoldoutOption,
     JsonOption,
     LabelsOption,
+    NoCacheOption,
     OnErrorOption,
     OutOption,
     QuietOption,
@@ -71,6 +72,7 @@ def stubborn(
         int, typer.Option("--per-label", min=1, help="Words of highest z per label that the test looks at.")
     ] = 50,
     settings: SettingsOption = None,
+    no_cache: NoCacheOption = False,
     out: OutOption = None,
     columns: ColumnsOption = None,
     labels: LabelsOption = None,
@@ -82,7 +84,7 @@ def stubborn(
 ) -> None:
     """Train on equal and on balanced weights; test every model for its use of words.
 
-    Finished runs are kept: an experiment that was stopped goes on where it was.
+    Finished runs are kept, unless --no-cache is given: an experiment that was stopped goes on where it was.
     """
     from cuecard.reproduce import StubbornExperiment
 
@@ -94,6 +96,7 @@ def stubborn(
         min_count=min_count,
         per_label=per_label,
         seed=seed,
+        cache=not no_cache,
     )
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=quiet or json)
     _conduct(experiment, data, out=out, json=json, quiet=quiet)
@@ -123,6 +126,7 @@ def selection(
         float | None, typer.Option("--max-weight", help="No example weighs more; the mean is 1.")
     ] = None,
     settings: SettingsOption = None,
+    no_cache: NoCacheOption = False,
     out: OutOption = None,
     columns: ColumnsOption = None,
     labels: LabelsOption = None,
@@ -134,7 +138,7 @@ def selection(
 ) -> None:
     """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
 
-    Finished runs are kept: an experiment that was stopped goes on where it was.
+    Finished runs are kept, unless --no-cache is given: an experiment that was stopped goes on where it was.
     """
     from cuecard.reproduce import SelectionExperiment
 
@@ -145,6 +149,7 @@ def selection(
         match=match,
         max_weight=max_weight,
         seed=seed,
+        cache=not no_cache,
     )
     silent = quiet or json
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=silent)

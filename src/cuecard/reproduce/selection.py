@@ -41,7 +41,8 @@ BIASED, DEBIASED = "biased", "debiased"
 class SelectionExperiment:
     """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
 
-    Every run is kept by content: what was finished before an interruption is not trained again.
+    Every run is kept by content: what was finished before an interruption is not trained again. Without `cache`,
+    nothing is kept and nothing that was kept is read.
 
     Args:
         model: the registered model to train; the paper's is a siamese LSTM.
@@ -66,6 +67,7 @@ class SelectionExperiment:
     identical: int = 5_000
     seed: int = 0
     also: tuple[Instances, ...] = field(default=(), metadata={"parameter": False}, repr=False, compare=False)
+    cache: bool = field(default=True, metadata={"parameter": False}, repr=False, compare=False)
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +130,9 @@ class SelectionExperiment:
         self, recipe: Recipe, data: Instances, scored: list[Instances], training: str, weights: Floats | None
     ) -> list[Floats]:
         with self.tell(f"{recipe.model}, {training}, seed {recipe.options.get('seed', 0)}") as watch:
-            return fitted_probabilities(recipe, data.train, scored, weights=weights, watch=watch)
+            return fitted_probabilities(
+                recipe, data.train, scored, weights=weights, watch=watch, cache=self.cache
+            )
 
     def _match(self, data: Instances) -> int:
         """Return the number of the label that says two sentences mean the same."""

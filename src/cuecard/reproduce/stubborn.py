@@ -46,7 +46,8 @@ NO_PAPER_WEIGHTS = (
 class StubbornExperiment:
     """Train on equal and on balanced weights, several seeds each, and test every model for its use of words.
 
-    Every run is kept by content: what was finished before an interruption is not trained again.
+    Every run is kept by content: what was finished before an interruption is not trained again. Without `cache`,
+    nothing is kept and nothing that was kept is read.
 
     Args:
         models: registered models to train.
@@ -72,6 +73,7 @@ class StubbornExperiment:
     per_label: int = 50
     alpha: float = 0.05
     seed: int = 0
+    cache: bool = field(default=True, metadata={"parameter": False}, repr=False, compare=False)
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +129,9 @@ class StubbornExperiment:
         seed = recipe.options.get("seed", 0)
         title = f"{recipe.model}, {weights_name} weights, seed {seed}"
         with self.tell(title) as watch:
-            [probabilities] = fitted_probabilities(recipe, data.train, [test], weights=weights, watch=watch)
+            [probabilities] = fitted_probabilities(
+                recipe, data.train, [test], weights=weights, watch=watch, cache=self.cache
+            )
         return Predictions(title, probabilities.argmax(axis=1), probabilities)
 
     def _weights(self, data: Instances) -> tuple[dict[str, Floats | None], pl.DataFrame]:
@@ -145,7 +149,7 @@ class StubbornExperiment:
                 continue
             fewest = self.min_count if name in ("paper", "words") else min(self.min_count, NGRAM_MIN_COUNT)
             with self.tell(f"balancing for {name} weights"):
-                features, weights = _balanced(replace(remedy, min_count=fewest), train)
+                features, weights = _balanced(replace(remedy, min_count=fewest), train, cache=self.cache)
             found[name] = weights[train.example_codes]
             rows.append((name, features, effective_sample_size(weights) / len(weights), float(weights.max())))
         if not found:
@@ -185,7 +189,7 @@ def _tested(
     }
 
 
-def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
+def _balanced(remedy: LexicalWeights, train: Instances, *, cache: bool) -> tuple[int, Floats]:
     """Return how many features were balanced and the weight of every train example, kept by content."""
     made_from = {"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)}
     key = content_key({**made_from, "version": __version__})
@@ -194,7 +198,7 @@ def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
         balanced = remedy.balance(train)
         return [balanced.weights, np.array([float(balanced.problem.with_every_label().sum())])]
 
-    weights, features = cached_arrays("weights", key, [train.n_examples, 1], make)
+    weights, features = cached_arrays("weights", key, [train.n_examples, 1], make) if cache else list(make())
     return int(features[0]), weights
 
 
