@@ -43,6 +43,21 @@ def run(data, **options):
     return PartialInput(learner=("first-word",), **fast, **options).run(data)
 
 
+def test_without_the_cache_nothing_is_kept(tmp_path):
+    data = leaking(200)
+    first = run(data, cache=False)
+    assert not list(tmp_path.iterdir())
+    assert run(data).summary == first.summary
+    assert (tmp_path / "fitted").is_dir()
+
+
+def test_a_seed_among_the_settings_wins():
+    [recipe] = PartialInput(learner=("first-word",), learner_settings=("seed=7",), seed=3)._recipes()
+    assert recipe.options["seed"] == 7
+    [recipe] = PartialInput(learner=("first-word",), seed=3)._recipes()
+    assert recipe.options["seed"] == 3
+
+
 def test_both_conditions_are_scored_on_test_with_their_agreement():
     data = leaking(600)
     result = run(data)

@@ -72,6 +72,65 @@ def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, fi
     assert "Reliance on words by weights" in page
 
 
+def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, n in (("train", 200), ("test", 80)):
+        rows = [
+            {
+                "question": f"what q{i}",
+                "choices": [f"{w} h{rng.integers(9)}" for w in ("rain", "sun")],
+                "answer": i % 2,
+            }
+            for i in range(n)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    more = (
+        "--model",
+        "first-word",
+        "--per-label",
+        1,
+        "--min-count",
+        20,
+        "--seeds",
+        1,
+        "--weights",
+        "uniform,paper,words",
+    )
+    ran = cuecard(
+        "reproduce", "stubborn", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", *more, "--out",
+        tmp_path / "out",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    said = "own weights were left out"
+    assert said in " ".join(ran.out.split())
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert said in card["sections"]["stubborn"]["summary"]["notes"][0]
+    assert said in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("paper", ["stubborn", "selection"])
+def test_without_the_cache_nothing_is_kept(cuecard, files, paper):
+    more = STUBBORN if paper == "stubborn" else ("--max-weight", 20)
+    ran = cuecard(*reproduce(files, paper, "--seeds", 1, *more, "--no-cache", "--json"))
+    assert ran.code == 0, ran.err
+    assert not (files / "cache").exists()
+
+
+def test_seeds_count_from_the_given_one(cuecard, files, monkeypatch):
+    trained = []
+    original = FirstWord.fit
+
+    def counting(self, *args, **kwargs):
+        trained.append(self.seed)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(FirstWord, "fit", counting)
+    more = ("--per-label", 1, "--weights", "uniform", "--seed", 5, "--seeds", 2, "--json")
+    ran = cuecard(*reproduce(files, "stubborn", *more))
+    assert ran.code == 0, ran.err
+    assert trained == [5, 6]
+
+
 def test_an_interrupted_experiment_goes_on_where_it_was(cuecard, files, monkeypatch):
     fits = []
     original = FirstWord.fit
@@ -126,6 +185,7 @@ def test_selection_evaluates_both_trainings_as_they_stand_and_under_weights(cuec
     [
         ("stubborn", ("--weights", "uniform,wrods"), "Unknown weights 'wrods'"),
         ("stubborn", ("--model", "nothing"), "Unknown model 'nothing'"),
+        ("stubborn", ("--set", "seed=3"), "give the first with --seed"),
         ("selection", ("--match", "same"), "Unknown label (match) 'same'"),
         ("selection", ("--set", "first-word.epoch=1"), "parameter of the model 'first-word'"),
     ],

@@ -10,6 +10,7 @@ import pytest
 import cuecard as cc
 from cuecard.card.model_scores import calibration_error
 from first_word_model import FirstWord, registered
+from small_sets import choice_instances
 
 
 @pytest.fixture(autouse=True)
@@ -242,6 +243,28 @@ def test_bad_usage_is_one_sentence_and_leaves_nothing(cuecard, files, more, said
     assert ran.code == 2
     assert said in ran.err
     assert not (files / "run").exists()
+
+
+def test_weights_of_choices_are_described_as_they_are_trained_on():
+    questions = [("train", f"q{i}", ["rain a", "sun b"], i % 2) for i in range(40)]
+    data = choice_instances(questions)
+    right = np.where(np.arange(40) % 4 == 1, 3.0, 1.0)
+    weights = np.full(80, 1.0)
+    weights[data.label_codes == 0] = right  # the other rows of a question say nothing of how much it counts
+    found = cc.train(data, "first-word", weights=weights).metrics["weights"]
+    assert found["effective_share"] == pytest.approx(right.sum() ** 2 / (right**2).sum() / 40)
+    assert found["largest"] == pytest.approx(3 / right.mean())
+
+
+def test_settings_name_seed_and_weighting_and_win(cuecard, files):
+    ran = cuecard(*arguments(files, "--set", "seed=7", "--seed", 3, "--json"))
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["parameters"]["seed"] == 7
+    more = ("--set", "weighting=sampler", "--set", "epochs=1", "--seed", 3, "--json")
+    ran = cuecard(*arguments(files, *more, out="sampled", model="fasttext"))
+    assert ran.code == 0, ran.err
+    parameters = json.loads(ran.out)["parameters"]
+    assert (parameters["weighting"], parameters["seed"]) == ("sampler", 3)
 
 
 def test_a_label_unseen_in_training_is_refused(cuecard, files):

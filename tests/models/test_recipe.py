@@ -42,5 +42,10 @@ def test_options_that_a_model_lacks_are_left_out_of_shared_ones():
     assert Recipe("first-word").with_options(seed=4, weighting="sampler").options == {"seed": 4}
 
 
+def test_defaults_leave_alone_what_a_recipe_names():
+    recipe = Recipe("first-word", options={"seed": 7}).with_defaults(seed=4, epochs=5, weighting="sampler")
+    assert recipe.options == {"epochs": 5, "seed": 7}
+
+
 def test_what_fields_hold_after_fit_is_no_parameter():
     assert "labels_" not in Recipe("first-word").contents["parameters"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cuecard.errors import InputError, UsageError
-from cuecard.probes import trained_predictions
+from cuecard.probes import asked_recipes, trained_predictions
 from first_word_model import FirstWord, registered
 from small_sets import pair_instances
 
@@ -52,6 +52,35 @@ def test_an_unknown_model_lists_the_nearest(data):
 
 
 def test_settings_reach_the_model(data):
-    sharp = trained_predictions(data, "first-word-hypothesis", settings=["smoothing=0.01"])
-    flat = trained_predictions(data, "first-word-hypothesis", settings=["first-word.smoothing=100"])
+    sharp, flat = (
+        trained_predictions(data, *asked_recipes(["first-word-hypothesis"], [setting]))
+        for setting in ("smoothing=0.01", "first-word.smoothing=100")
+    )
     assert sharp.probabilities.max() > 0.9 > flat.probabilities.max()
+
+
+def test_a_setting_goes_to_every_model_that_has_it_and_one_that_none_has_is_an_error():
+    linear, fasttext = asked_recipes(["linear", "fasttext-hypothesis"], ["dimensions=8", "linear.strength=2"])
+    assert (dict(linear.options), dict(fasttext.options)) == ({"strength": 2.0}, {"dimensions": 8})
+    assert fasttext.name == "fasttext-hypothesis"
+    with pytest.raises(UsageError, match="Unknown parameter 'dimension'"):
+        asked_recipes(["linear", "fasttext"], ["dimension=8"])
+
+
+@pytest.mark.parametrize("name", ["linear", "fasttext"])
+@pytest.mark.parametrize("setting", ["epochs=2", "ngrams=2"])
+def test_tokens_reach_a_model_that_has_settings_unless_they_name_them(data, name, setting):
+    def probabilities(*settings, tokens=None):
+        [recipe] = asked_recipes([name], [setting, *settings])
+        return trained_predictions(data, recipe, tokens=tokens).probabilities.tolist()
+
+    assert probabilities(tokens="chars") != probabilities()
+    assert probabilities(tokens="chars") == probabilities("tokens=chars", tokens="treebank")
+
+
+def test_a_seed_among_the_settings_wins(data):
+    def probabilities(*settings, seed):
+        [recipe] = asked_recipes(["fasttext"], ["epochs=2", *settings])
+        return trained_predictions(data, recipe, seed=seed).probabilities.tolist()
+
+    assert probabilities("seed=7", seed=0) == probabilities(seed=7) != probabilities(seed=0)

@@ -96,12 +96,15 @@ def learner_pairs(
     weights: Floats | None = None,
     alpha: float = 0.05,
     tell: Tell = silently,
+    cache: bool = True,
 ) -> tuple[list[LearnerPair], list[str]]:
     """Return a pair per learner, and why others could not be asked: the rest of the audit is worth having anyway."""
     pairs, missing = [], []
     for recipe in recipes:
         try:
-            pairs.append(learner_pair(recipe, data, folds, weights=weights, alpha=alpha, tell=tell))
+            pairs.append(
+                learner_pair(recipe, data, folds, weights=weights, alpha=alpha, tell=tell, cache=cache)
+            )
         except (MissingExtraError, Skip) as reason:
             missing.append(f"The learner {recipe.model} was not trained: {reason}")
     return pairs, missing
@@ -123,12 +126,14 @@ def learner_pair(
     weights: Floats | None = None,
     alpha: float = 0.05,
     tell: Tell = silently,
+    cache: bool = True,
 ) -> LearnerPair:
     """Return how a learner does with everything and with too little, on examples it has not seen.
 
     It is trained on train and scored on test. Without a test split, it is trained on all folds but the first and
     scored on that: one held-out part that shares no sentence with the rest, because every fit is costly.
-    With `weights`, one per row, training and accuracies go by them; agreement counts examples.
+    With `weights`, one per row, training and accuracies go by them; agreement counts examples. `cache` says whether
+    what was trained before may come from the user's cache folder, and this go there.
     """
     learned_from, guessed, scheme = _parts(data, folds)
     train, held_out = (
@@ -147,7 +152,7 @@ def learner_pair(
     for kind, part in asked:
         one = replace(recipe, condition=part)
         with tell(f"{recipe.model}, {SEEN[part]}") as watch:
-            found = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped)
+            found = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped, cache=cache)
         guesses.append(guesses_from(held_out, found.probabilities[0]).weighted(examples.weight()))
         maps.append(found.maps)
         tokens.append(found.tokens)

@@ -55,8 +55,9 @@ class PartialInput:
         shown_examples: how many of the most leaking examples to list.
         learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
         learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
+        cache: whether what learners gave before may come from the user's cache folder, and this go there.
         alpha: a score differs from chance if its q-value over all baselines is at most this.
-        seed: of folds, samples and the learner.
+        seed: of folds, samples and the learners, unless `learner_settings` give one.
         weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
             it is scored; examples of weight 0 are left out.
     """
@@ -77,6 +78,7 @@ class PartialInput:
     shown_examples: int = 50
     learner: tuple[str, ...] = ()
     learner_settings: tuple[str, ...] = ()
+    cache: bool = field(default=True, metadata={"parameter": False})
     alpha: float = 0.05
     seed: int = 0
     weights: str | None = None
@@ -153,7 +155,13 @@ class PartialInput:
         findings = partial_findings(summary, baselines, leaking, data.task)
         if self.learner:
             pairs, missing = learner_pairs(
-                self._recipes(), data, folds, weights=row_weights, alpha=self.alpha, tell=self.tell
+                self._recipes(),
+                data,
+                folds,
+                weights=row_weights,
+                alpha=self.alpha,
+                tell=self.tell,
+                cache=self.cache,
             )
             summary |= pairs_summary(pairs, missing)
             findings += [pair_finding(pair) for pair in pairs]
@@ -166,7 +174,7 @@ class PartialInput:
 
     def _recipes(self) -> list[Recipe]:
         return [
-            recipe.with_options(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
+            recipe.with_defaults(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
         ]
 
     def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:

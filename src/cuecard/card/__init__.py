@@ -9,7 +9,7 @@ from cuecard.card.joining import join_cards
 from cuecard.card.probing import configured_probes, probe
 from cuecard.card.schema import card_schema, schema_text
 from cuecard.card.settings import Settings, parse_settings
-from cuecard.card.training import Trained, train
+from cuecard.card.training import Trained, train, train_recipe, training_recipe
 
 __all__ = [
     "Card",
@@ -41,4 +41,6 @@ __all__ = [
     "save_card",
     "schema_text",
     "train",
+    "train_recipe",
+    "training_recipe",
 ]

@@ -21,6 +21,7 @@ from cuecard.data.weight_files import weights_from_file
 from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
 from cuecard.models import TextModel
+from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
@@ -80,14 +81,35 @@ def train(
         watch: called with the progress while it trains.
         options: parameters of the model, such as ``epochs=3``.
     """
-    given = {"seed": seed, "weighting": weighting}
-    recipe = Recipe(model, condition, options).with_options(**given)
-    if weighting is not None and "weighting" not in parameter_names(model):
+    recipe = training_recipe(Recipe(model, condition, options), weighting=weighting, seed=seed)
+    return train_recipe(
+        data, recipe, weights=weights, subset=subset, dynamics=dynamics, out=out, seed=seed, watch=watch
+    )
+
+
+def training_recipe(recipe: Recipe, *, weighting: Weighting | None, seed: int) -> Recipe:
+    """Return the recipe with weighting and seed where it names none itself."""
+    if weighting is not None and "weighting" not in parameter_names(recipe.model):
         raise UsageError(
-            f"The model {model!r} has no parameter 'weighting': its weights are those of the loss."
+            f"The model {recipe.model!r} has no parameter 'weighting': its weights are those of the loss."
         )
+    return recipe.with_defaults(seed=seed, weighting=weighting)
+
+
+def train_recipe(
+    data: Instances,
+    recipe: Recipe,
+    *,
+    weights: npt.ArrayLike | str | Path | None = None,
+    subset: int | None = None,
+    dynamics: bool = False,
+    out: str | Path | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Trained:
+    """Return the same as `train` for a model whose parameters are settled; `seed` is that of the subset."""
     check_labels(data)
-    check_condition(data.train, condition)
+    check_condition(data.train, recipe.condition)
     row_weights = _row_weights(data, weights)
     data, row_weights = _subset(data, row_weights, subset, seed)
     parts = {name: data.split(name) for name in data.splits}
@@ -195,8 +217,7 @@ def _subset(
 
 
 def _about_weights(train: Instances, weights: Floats) -> dict[str, float]:
-    first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
-    mine = weights[first]
+    mine = training_examples(train, weights).weights
     return {
         "effective_share": effective_sample_size(mine) / len(mine),
         "smallest": float(mine.min()),

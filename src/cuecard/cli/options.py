@@ -144,6 +144,9 @@ SettingsOption = Annotated[
     ),
 ]
 
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Train models anew, and keep nothing for the next run.")
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -33,6 +33,7 @@ from cuecard.cli.options import (
     LabelsOption,
     LanguageOption,
     MinCountOption,
+    NoCacheOption,
     OnErrorOption,
     OutOption,
     QuietOption,
@@ -126,9 +127,7 @@ def probe(
         Literal["union", "twice", "difference"],
         typer.Option("--reading", help="How the permutation test counts examples in both sets."),
     ] = "union",
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Train --model anew, and keep nothing for the next run.")
-    ] = False,
+    no_cache: NoCacheOption = False,
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these probes only.")] = None,
     skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these probes out.")] = None,
     out: OutOption = None,
@@ -156,18 +155,18 @@ def probe(
     from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
-    from cuecard.probes import PROBES, asked_recipe, read_predictions, trained_predictions
+    from cuecard.probes import PROBES, asked_recipes, is_saved, read_predictions, trained_predictions
 
     if not predictions and not model and not endpoint and not identical_pairs:
         raise UsageError(
             "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
         )
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
-    of_sections, of_models = split_settings(set_, list(kinds), model or [])
+    to_train = [name for name in model or [] if not is_saved(name)]
+    of_sections, of_models = split_settings(set_, list(kinds), to_train)
     settings = parse_settings(of_sections, kinds)
-    for asked_for in model or []:
-        if not Path(asked_for).is_dir():
-            asked_recipe(asked_for, of_models)  # a typo is told before anything is read
+    # A typo is told before anything is read.
+    recipe_of = dict(zip(to_train, asked_recipes(to_train, of_models), strict=True))
     asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
     asked.check()
     options: dict[str, object] = {
@@ -218,8 +217,7 @@ def probe(
             models.append(
                 trained_predictions(
                     data,
-                    asked_for,
-                    settings=of_models,
+                    recipe_of.get(asked_for, asked_for),
                     tokens=tokens,
                     seed=seed,
                     watch=watch,

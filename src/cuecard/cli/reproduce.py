@@ -14,6 +14,7 @@ from cuecard.cli.options import (
     HoldoutOption,
     JsonOption,
     LabelsOption,
+    NoCacheOption,
     OnErrorOption,
     OutOption,
     QuietOption,
@@ -55,7 +56,7 @@ def stubborn(
         str, typer.Option("--model", metavar="A,B", help="Models to train, such as fasttext,bilstm.")
     ] = "fasttext",
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="How often to train each, with seeds 0, 1, …")
+        int, typer.Option("--seeds", min=1, help="How often to train each: with --seed, --seed + 1, …")
     ] = 3,
     weights: Annotated[
         str,
@@ -73,6 +74,7 @@ def stubborn(
     ] = 50,
     subset: SubsetOption = None,
     settings: SettingsOption = None,
+    no_cache: NoCacheOption = False,
     out: OutOption = None,
     columns: ColumnsOption = None,
     labels: LabelsOption = None,
@@ -84,7 +86,7 @@ def stubborn(
 ) -> None:
     """Train on equal and on balanced weights; test every model for its use of words.
 
-    Finished runs are kept: an experiment that was stopped goes on where it was.
+    Finished runs are kept, unless --no-cache is given: an experiment that was stopped goes on where it was.
     """
     from cuecard.reproduce import StubbornExperiment
 
@@ -95,6 +97,8 @@ def stubborn(
         weights=tuple(comma_list(weights)),
         min_count=min_count,
         per_label=per_label,
+        seed=seed,
+        cache=not no_cache,
     )
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=quiet or json)
     _conduct(experiment, data, subset=subset, seed=seed, out=out, json=json, quiet=quiet)
@@ -113,7 +117,9 @@ def selection(
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="The model to train.")
     ] = "siamese-lstm",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How often to train each.")] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="How often to train each: with --seed, --seed + 1, …")
+    ] = 1,
     match: Annotated[
         str | None,
         typer.Option("--match", metavar="LABEL", help="The label of two sentences that mean the same."),
@@ -123,6 +129,7 @@ def selection(
     ] = None,
     subset: SubsetOption = None,
     settings: SettingsOption = None,
+    no_cache: NoCacheOption = False,
     out: OutOption = None,
     columns: ColumnsOption = None,
     labels: LabelsOption = None,
@@ -134,7 +141,7 @@ def selection(
 ) -> None:
     """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
 
-    Finished runs are kept: an experiment that was stopped goes on where it was.
+    Finished runs are kept, unless --no-cache is given: an experiment that was stopped goes on where it was.
     """
     from cuecard.reproduce import SelectionExperiment
 
@@ -145,6 +152,7 @@ def selection(
         match=match,
         max_weight=max_weight,
         seed=seed,
+        cache=not no_cache,
     )
     silent = quiet or json
     data = _load(train, test, columns, labels, holdout, on_error, seed, silent=silent)

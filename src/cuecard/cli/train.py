@@ -96,7 +96,7 @@ def train(
     quiet: QuietOption = False,
 ) -> None:
     """Train a model and write its predictions, scores and training dynamics."""
-    from cuecard.card import train as run_training
+    from cuecard.card import train_recipe, training_recipe
     from cuecard.cli.progress import stage, training_bar
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.data.weight_files import weights_from_file
@@ -104,7 +104,8 @@ def train(
 
     explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     named = [f"{name}={value}" for name, value in explicit.items() if value is not None]
-    [recipe] = recipes([model], [*named, *(settings or [])], condition=condition)
+    [asked] = recipes([model], [*named, *(settings or [])], condition=condition)
+    recipe = training_recipe(asked, weighting=weighting, seed=seed)
     silent = quiet or json
     reading = {
         "task": task,
@@ -118,18 +119,15 @@ def train(
             weights_from_file(weights, data, column=weight_column, **reading) if weights is not None else None
         )
     with training_bar(f"Training {model}", silent=silent) as watch:
-        done = run_training(
+        done = train_recipe(
             data,
-            model,
-            condition=condition,
+            recipe,
             weights=row_weights,
-            weighting=weighting,
             subset=subset,
             dynamics=dynamics,
             out=out,
             seed=seed,
             watch=watch,
-            **recipe.options,
         )
     if done.dynamics is not None and not (out / "data_map.html").exists():
         from cuecard.report import write_data_map

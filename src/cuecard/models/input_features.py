@@ -13,6 +13,7 @@ from scipy import sparse
 
 from cuecard.data import GROUPED_TASKS, Instances, Task
 from cuecard.models.ngram_features import (
+    BITS,
     Columns,
     HashedRows,
     columns_of,
@@ -21,6 +22,7 @@ from cuecard.models.ngram_features import (
     word_keys,
     word_overlap,
 )
+from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition
 from cuecard.text import Encoded, Tokens
 
@@ -123,6 +125,10 @@ class Block(Protocol):
         """Return the features of every row."""
         ...
 
+    def width(self, state: State) -> int:
+        """Return how many features are made of a row; raise a ValueError or KeyError if nothing can learn that."""
+        ...
+
 
 @dataclass(frozen=True)
 class Words:
@@ -140,6 +146,16 @@ class Words:
         """Return each row's features."""
         return feature_rows(rows.hashed(self.side, self.ngrams), Columns(state["slots"], state["idf"]))
 
+    def width(self, state: State) -> int:
+        """Return the number of known n-grams; their hashes must be distinct and within the table of hashes."""
+        slots = expected(state, "slots", np.int32, None)
+        expected(state, "idf", np.float64, len(slots))
+        if len(slots) and not (slots.min() >= 0 and slots.max() < 1 << BITS):
+            raise ValueError(f"hashes of n-grams lie outside 0 to {(1 << BITS) - 1}")
+        if len(np.unique(slots)) != len(slots):
+            raise ValueError("two n-grams have the same hash")
+        return len(slots)
+
 
 @dataclass(frozen=True)
 class Binned:
@@ -155,6 +171,14 @@ class Binned:
         """Return for each figure which of its bins every row falls into."""
         figures = self._figures(rows)
         return joined(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
+
+    def width(self, state: State) -> int:
+        """Return the number of bins of all figures; their edges must ascend."""
+        n = {"overlap": 3, "share": 1, "relative length": 1}.get(self.what, 2)
+        edges = [expected(state, str(i), np.float64, None) for i in range(n)]
+        if not all((np.diff(part) > 0).all() for part in edges):
+            raise ValueError(f"the edges of the bins of {self.what} do not ascend")
+        return sum(len(part) + 1 for part in edges)
 
     def _figures(self, rows: InputRows) -> tuple[Floats, ...]:
         if self.what == "overlap":
@@ -186,6 +210,10 @@ class WithinExample:
             share, shared, new = rows.overlap
             columns = [share, rows.relative(shared), rows.relative(new), rows.extremes(share)]
         return sparse.csr_matrix(np.column_stack(columns))
+
+    def width(self, state: State) -> int:
+        """Return the number of figures."""
+        return 3 if self.what == "length" else 5
 
 
 #: Name → a block and the share it gets of a row's length.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -67,11 +67,12 @@ class Recipe:
     def with_options(self, **options: Any) -> Recipe:
         """Return the same recipe with other parameters; those that the model does not have are left out."""
         known = parameter_names(self.model)
-        return Recipe(
-            self.model,
-            self.condition,
-            {**self.options, **{k: v for k, v in options.items() if k in known and v is not None}},
-        )
+        given = {name: value for name, value in options.items() if name in known and value is not None}
+        return replace(self, options={**self.options, **given})
+
+    def with_defaults(self, **options: Any) -> Recipe:
+        """Return the same as `with_options`, but what the recipe itself says of a parameter stays."""
+        return self.with_options(**{k: v for k, v in options.items() if k not in self.options})
 
 
 def parameter_names(model: str) -> list[str]:

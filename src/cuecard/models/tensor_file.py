@@ -57,6 +57,19 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise InputError(f"{path} is not a whole safetensors file: train the model again.") from None
 
 
+def expected(arrays: Arrays, name: str, dtype: npt.DTypeLike, *shape: int | None) -> npt.NDArray[Any]:
+    """Return an array that has this type and shape (None: any length), or raise a ValueError that says what it has."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(dtype) or not fits:
+        wanted = "×".join("any" if length is None else str(length) for length in shape)
+        has = "×".join(map(str, array.shape))
+        raise ValueError(f"{name} is {has} of {array.dtype} instead of {wanted} of {np.dtype(dtype)}")
+    return array
+
+
 def _array(entry: Mapping[str, Any], data: bytes, begin: int) -> npt.NDArray[Any]:
     first, last = entry["data_offsets"]
     shape = entry["shape"]

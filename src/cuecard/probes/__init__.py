@@ -20,7 +20,7 @@ from cuecard.probes.prompts import PromptStudy, find_prompt, prompted_prediction
 from cuecard.probes.reliance import Reliance
 from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
-from cuecard.probes.trained import asked_recipe, trained_predictions
+from cuecard.probes.trained import asked_recipes, is_saved, trained_predictions
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Probe], ...] = (
@@ -52,7 +52,7 @@ __all__ = [
     "StressSet",
     "TestExamples",
     "TokenRelevance",
-    "asked_recipe",
+    "asked_recipes",
     "box_statistics",
     "check_test",
     "choose_cues",
@@ -61,6 +61,7 @@ __all__ = [
     "find_prompt",
     "identical_pairs",
     "identical_scores",
+    "is_saved",
     "linear_predictions",
     "matching_label",
     "option_order",

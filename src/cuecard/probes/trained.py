@@ -23,9 +23,8 @@ from cuecard.registry import unknown_name
 
 def trained_predictions(
     data: Instances,
-    name: str,
+    asked: str | Recipe,
     *,
-    settings: Sequence[str] = (),
     tokens: str | None = None,
     seed: int = 0,
     watch: Watch | None = None,
@@ -35,22 +34,27 @@ def trained_predictions(
 
     Args:
         data: what `cuecard.load` returned, with a test split.
-        name: a registered model ("fasttext"), one that reads less ("fasttext-hypothesis", "-premise", "-choices"),
-            which is trained on train; or a folder that `cuecard train` wrote.
-        settings: parameters of the model, such as "epochs=3" or "fasttext.epochs=3".
-        tokens: tokenisation of the linear model.
-        seed: of the model, where it has a parameter of that name.
+        asked: a registered model ("fasttext"), one that reads less ("fasttext-hypothesis", "-premise", "-choices"),
+            or a recipe of `asked_recipes`, which is trained on train; or a folder that `cuecard train` wrote.
+        tokens: tokenisation, where the model has a parameter of that name and the recipe does not set it.
+        seed: of the model, likewise.
         watch: called with the progress while it trains.
         cache: whether what was trained before may come from the user's cache folder, and this go there.
     """
-    if (Path(name) / DESCRIPTION).is_file():
-        return saved_predictions(data, Path(name))
-    if name in LINEAR_MODELS and not settings:
-        return linear_predictions(data, name, tokens=tokens, seed=seed, cache=cache)
+    if isinstance(asked, str) and is_saved(asked):
+        return saved_predictions(data, Path(asked))
+    recipe = asked_recipes([asked])[0] if isinstance(asked, str) else asked
+    recipe = recipe.with_defaults(tokens=tokens, seed=seed)
+    if recipe.name in LINEAR_MODELS and recipe.options.keys() <= {"strength", "tokens", "seed"}:
+        return linear_predictions(data, recipe.name, **recipe.options, cache=cache)
     test = check_test(data).instances
-    recipe = asked_recipe(name, settings).with_options(seed=seed)
     [probabilities] = fitted_probabilities(recipe, data.train, [test], watch=watch, cache=cache)
-    return _predictions(name, probabilities, "trained on train")
+    return _predictions(recipe.name, probabilities, "trained on train")
+
+
+def is_saved(name: str) -> bool:
+    """Return whether this is a folder that a model was saved to."""
+    return (Path(name) / DESCRIPTION).is_file()
 
 
 def saved_predictions(data: Instances, folder: Path) -> Predictions:
@@ -66,24 +70,27 @@ def saved_predictions(data: Instances, folder: Path) -> Predictions:
     return _predictions(folder.name, answer_probabilities(model, test), str(folder))
 
 
-def asked_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
-    """Return the recipe of "bilstm" or "bilstm-hypothesis": a registered name, and what it may read."""
+def asked_recipes(names: Sequence[str], settings: Sequence[str] = ()) -> list[Recipe]:
+    """Return the recipes of names such as "bilstm" or "bilstm-hypothesis": a registered name, and what it may read.
+
+    A setting such as "epochs=3" goes to every model that has the parameter, "bilstm.epochs=3" to all of that model.
+    """
+    asked = [_model_and_condition(name) for name in names]
+    made = {recipe.model: recipe for recipe in recipes([model for model, _ in asked], settings)}
+    return [replace(made[model], condition=condition) for model, condition in asked]
+
+
+def _model_and_condition(name: str) -> tuple[str, Condition]:
+    if name in MODELS.names():
+        return name, "full"
     for condition in CONDITIONS[1:]:
         model = name.removesuffix(f"-{condition}")
-        if model != name and model in MODELS.names() and name not in MODELS.names():
-            return _recipe(model, condition, settings)
-    if name not in MODELS.names():
-        suffixed = [f"{model}-{part}" for model in MODELS.names() for part in CONDITIONS[1:]]
-        known = dict.fromkeys([*MODELS.names(), *LINEAR_MODELS, *suffixed])
-        near = unknown_name("model", name, list(known))
-        raise type(near)(f"{near} A folder that `cuecard train` wrote is a model, too.")
-    return _recipe(name, "full", settings)
-
-
-def _recipe(model: str, condition: Condition, settings: Sequence[str]) -> Recipe:
-    # A setting for another of the models that are probed is not this one's business.
-    mine = [text for text in settings if "." not in text.partition("=")[0] or text.startswith(f"{model}.")]
-    return replace(recipes([model], mine)[0], condition=condition)
+        if model != name and model in MODELS.names():
+            return model, condition
+    suffixed = [f"{model}-{part}" for model in MODELS.names() for part in CONDITIONS[1:]]
+    known = dict.fromkeys([*MODELS.names(), *LINEAR_MODELS, *suffixed])
+    near = unknown_name("model", name, list(known))
+    raise type(near)(f"{near} A folder that `cuecard train` wrote is a model, too.")
 
 
 def _predictions(name: str, probabilities: Floats, source: str) -> Predictions:

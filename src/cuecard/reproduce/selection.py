@@ -13,8 +13,8 @@ from cuecard.audits.baselines import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import Floats, fitted_probabilities
-from cuecard.models.recipe import Recipe, recipes
-from cuecard.models.runs import Tell, silently
+from cuecard.models.recipe import Recipe
+from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeighting
@@ -41,15 +41,17 @@ BIASED, DEBIASED = "biased", "debiased"
 class SelectionExperiment:
     """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
 
-    Every run is kept by content: what was finished before an interruption is not trained again.
+    Every run is kept by content: what was finished before an interruption is not trained again. Without `cache`,
+    nothing is kept and nothing that was kept is read.
 
     Args:
         model: the registered model to train; the paper's is a siamese LSTM.
         settings: its parameters, such as "epochs=3".
-        seeds: how many seeds, from 0.
+        seeds: how many seeds, counted from `seed`.
         match: the label that a sentence paired with itself should get; recognised by name.
         max_weight: largest leakage-neutral weight, in units of the mean.
         identical: so many distinct sentences are paired with themselves, rare and frequent ones alike.
+        seed: the first seed to train with; also that of the weights and of the sentences drawn.
         also: other sets with the same labels, on which both models are scored.
     """
 
@@ -65,11 +67,12 @@ class SelectionExperiment:
     identical: int = 5_000
     seed: int = 0
     also: tuple[Instances, ...] = field(default=(), metadata={"parameter": False}, repr=False, compare=False)
+    cache: bool = field(default=True, metadata={"parameter": False}, repr=False, compare=False)
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check every name at once, so that a typo costs no hours."""
-        recipes([self.model], self.settings)
+        seedless_recipes([self.model], self.settings)
         if self.seeds < 1:
             raise UsageError(f"seeds is a number of at least 1, not {self.seeds}.")
 
@@ -85,7 +88,7 @@ class SelectionExperiment:
         train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
         themselves, frequency = self._identical(data, match)
         scored = [test, themselves, *(part.train for part in self.also)]
-        [recipe] = recipes([self.model], self.settings)
+        [recipe] = seedless_recipes([self.model], self.settings)
         answers: list[pl.DataFrame] = []
         boxes: list[pl.DataFrame] = []
         elsewhere: list[dict[str, Any]] = []
@@ -127,7 +130,9 @@ class SelectionExperiment:
         self, recipe: Recipe, data: Instances, scored: list[Instances], training: str, weights: Floats | None
     ) -> list[Floats]:
         with self.tell(f"{recipe.model}, {training}, seed {recipe.options.get('seed', 0)}") as watch:
-            return fitted_probabilities(recipe, data.train, scored, weights=weights, watch=watch)
+            return fitted_probabilities(
+                recipe, data.train, scored, weights=weights, watch=watch, cache=self.cache
+            )
 
     def _match(self, data: Instances) -> int:
         """Return the number of the label that says two sentences mean the same."""

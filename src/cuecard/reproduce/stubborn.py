@@ -12,14 +12,15 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from cuecard._version import __version__
 from cuecard.analysis import Finding, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.models.answer_cache import content_key
 from cuecard.models.array_cache import cached_arrays
 from cuecard.models.fitted import Floats, fitted_probabilities
-from cuecard.models.recipe import Recipe, recipes
-from cuecard.models.runs import Tell, silently
+from cuecard.models.recipe import Recipe
+from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
@@ -37,23 +38,28 @@ WEIGHTS: dict[str, LexicalWeights | None] = {
 }
 #: Longer n-grams are rarer: those of this many train instances are balanced.
 NGRAM_MIN_COUNT = 50
+NO_PAPER_WEIGHTS = (
+    "The paper's own weights were left out: they are not defined for examples of several choices."
+)
 
 
 @dataclass(frozen=True)
 class StubbornExperiment:
     """Train on equal and on balanced weights, several seeds each, and test every model for its use of words.
 
-    Every run is kept by content: what was finished before an interruption is not trained again.
+    Every run is kept by content: what was finished before an interruption is not trained again. Without `cache`,
+    nothing is kept and nothing that was kept is read.
 
     Args:
         models: registered models to train.
         settings: their parameters, such as "epochs=3".
-        seeds: how many seeds, from 0.
+        seeds: how many seeds, counted from `seed`.
         weights: "uniform", "paper" (the paper's own objective), "words", "bigrams" and "trigrams" (entropy
             balancing of n-grams up to that length).
         min_count: words of so many train instances are balanced; longer n-grams of at most 50.
         per_label: words of highest z per label that the test looks at.
         alpha: level of the test.
+        seed: the first seed to train with.
     """
 
     name: ClassVar[str] = "stubborn"
@@ -67,11 +73,13 @@ class StubbornExperiment:
     min_count: int = 100
     per_label: int = 50
     alpha: float = 0.05
+    seed: int = 0
+    cache: bool = field(default=True, metadata={"parameter": False}, repr=False, compare=False)
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check every name at once, so that a typo costs no hours."""
-        recipes(self.models, self.settings)
+        seedless_recipes(self.models, self.settings)
         for name in self.weights:
             if name not in WEIGHTS:
                 raise unknown_name("weights", name, list(WEIGHTS))
@@ -82,15 +90,16 @@ class StubbornExperiment:
         """Return a row per run: accuracy, accuracy with usual and unusual labels, and log10 of the p-value."""
         examples = check_test(data)
         found, weighing = self._weights(data)
+        notes = [NO_PAPER_WEIGHTS] if "paper" in self.weights and "paper" not in found else []
         encoded = LexicalWeights().encode(
             replace(data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"])))
         )
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
         asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)
         rows: list[dict[str, Any]] = []
-        for recipe in recipes(self.models, self.settings):
+        for recipe in seedless_recipes(self.models, self.settings):
             for name, weights in found.items():
-                for seed in range(self.seeds):
+                for seed in range(self.seed, self.seed + self.seeds):
                     predictions = self._predicted(recipe.with_options(seed=seed), data, name, weights)
                     rows.append(
                         {
@@ -111,9 +120,10 @@ class StubbornExperiment:
             "chance": chance,
             "groups": grouped.to_dicts(),
             "weighing": weighing.to_dicts(),
+            "notes": notes,
         }
         tables = {"stubborn": grouped, "stubborn_runs": table, "stubborn_weights": weighing}
-        return Result(summary, tables, _findings(grouped, self.alpha, chance))
+        return Result(summary, tables, _findings(grouped, self.alpha, chance, notes))
 
     def _predicted(
         self, recipe: Recipe, data: Instances, weights_name: str, weights: Floats | None
@@ -122,7 +132,9 @@ class StubbornExperiment:
         seed = recipe.options.get("seed", 0)
         title = f"{recipe.model}, {weights_name} weights, seed {seed}"
         with self.tell(title) as watch:
-            [probabilities] = fitted_probabilities(recipe, data.train, [test], weights=weights, watch=watch)
+            [probabilities] = fitted_probabilities(
+                recipe, data.train, [test], weights=weights, watch=watch, cache=self.cache
+            )
         return Predictions(title, probabilities.argmax(axis=1), probabilities)
 
     def _weights(self, data: Instances) -> tuple[dict[str, Floats | None], pl.DataFrame]:
@@ -140,11 +152,11 @@ class StubbornExperiment:
                 continue
             fewest = self.min_count if name in ("paper", "words") else min(self.min_count, NGRAM_MIN_COUNT)
             with self.tell(f"balancing for {name} weights"):
-                features, weights = _balanced(replace(remedy, min_count=fewest), train)
+                features, weights = _balanced(replace(remedy, min_count=fewest), train, cache=self.cache)
             found[name] = weights[train.example_codes]
             rows.append((name, features, effective_sample_size(weights) / len(weights), float(weights.max())))
         if not found:
-            raise Skip("the paper's own weights do not know examples of several choices")
+            raise Skip("the paper's own weights are not defined for examples of several choices")
         columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
         return found, pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -180,15 +192,16 @@ def _tested(
     }
 
 
-def _balanced(remedy: LexicalWeights, train: Instances) -> tuple[int, Floats]:
+def _balanced(remedy: LexicalWeights, train: Instances, *, cache: bool) -> tuple[int, Floats]:
     """Return how many features were balanced and the weight of every train example, kept by content."""
-    key = content_key({"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)})
+    made_from = {"remedy": repr(remedy), "train": train.fingerprint, "labels": list(train.labels)}
+    key = content_key({**made_from, "version": __version__})
 
     def make() -> Sequence[Floats]:
         balanced = remedy.balance(train)
         return [balanced.weights, np.array([float(balanced.problem.with_every_label().sum())])]
 
-    weights, features = cached_arrays("weights", key, [train.n_examples, 1], make)
+    weights, features = cached_arrays("weights", key, [train.n_examples, 1], make) if cache else list(make())
     return int(features[0]), weights
 
 
@@ -197,7 +210,7 @@ def _chance(gold: npt.NDArray[np.int64]) -> float:
     return float(np.bincount(gold).max() / len(gold))
 
 
-def _findings(groups: pl.DataFrame, alpha: float, chance: float) -> list[Finding]:
+def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence[str]) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
         said = listed([_said(row) for row in rows.iter_rows(named=True)])
@@ -219,7 +232,8 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float) -> list[Finding
             f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
             f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
         )
-        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", text))
+        said_all = " ".join([text, *notes])
+        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", said_all))
     return findings
 
 

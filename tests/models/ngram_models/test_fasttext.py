@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
 from told_sets import told_by_both, told_by_word, told_choices
 
 from cuecard.errors import UsageError
 from cuecard.models import FastText
+from cuecard.models.examples import accuracy, examples_of, training_examples
 from cuecard.models.linear import softmax_rows, softmax_within
 from cuecard.models.ngram_models import _kernels
-from cuecard.models.ngram_models.descent import loop_arrays
+from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
 
 
 def numeric_gradient(loss: Any, array: Any, step: float = 1e-5) -> Any:
@@ -124,6 +126,36 @@ def test_a_set_in_which_one_example_counts_is_trained_on(weighting: Any) -> None
     for row in (0, 7):
         model = FastText(weighting=weighting, epochs=2).fit(data, weights=np.eye(60)[row])
         assert np.isfinite(model.predict_proba(data)).all()
+
+
+def test_heavy_weights_of_the_loss_do_as_well_as_the_sampler() -> None:
+    told, fresh, draw = told_by_word(3000), told_by_word(600, seed=1), np.random.default_rng(0)
+    noisy = [
+        str(draw.choice(told.labels)) if draw.random() < 0.4 else label
+        for label in told.table["label"].to_list()
+    ]
+    data = told.with_columns(label=pl.Series(noisy).cast(told.table["label"].dtype))
+    weights = draw.lognormal(0, 2.5, 3000)
+    assert weights.max() > 100 * weights.mean()
+
+    def right(weighting: Any) -> float:
+        model = FastText(weighting=weighting, epochs=8, held_out=0).fit(data, weights=weights)
+        return accuracy(model.predict_proba(fresh), examples_of(fresh, model.labels_))
+
+    assert right("loss") > max(right("sampler") - 0.02, 0.75)
+
+
+def test_no_step_counts_more_than_four_times_the_mean_and_all_steps_count_the_weight() -> None:
+    data = told_by_word(300)
+    weights = np.where(np.arange(300) == 7, 900.0, 1.0)
+    weights[:5] = 0
+    run = Descent(
+        Bags(sparse.csr_matrix((300, 2)), training_examples(data, weights)), np.arange(300), outputs=3,
+        dimensions=2, epochs=1, learning_rate=0.1, patience=1, sampled=False, seed=0,
+    )  # fmt: skip
+    assert run._factors.max() <= 4
+    counted = np.bincount(run._order(), weights=run._factors[run._order()], minlength=300)
+    np.testing.assert_allclose(counted, weights / weights.mean(), rtol=1e-6)
 
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from cuecard.models.examples import Examples, accuracy, answers, gold_probabilit
 from cuecard.models.linear import softmax_rows, softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
+from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Step, Watch
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +29,10 @@ Vectors = tuple[Singles, Singles, Singles]
 
 #: Progress is reported so many times per epoch.
 REPORTS = 20
+
+#: A visit counts at most so many times the mean; a heavier example is visited more often instead. One step with a
+#: weight in the hundreds would throw away what was learned before it.
+HEAVIEST = 4.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,10 @@ class Descent:
         given = self.examples.weights
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = given / given[learned].mean() if given[learned].any() else np.ones(len(given))
-        self._factors = np.ones(len(given), np.float32) if sampled else self._weights.astype(np.float32)
+        loads = np.ones(len(given)) if sampled else self._weights
+        visits = np.ceil(loads / HEAVIEST).astype(np.int64)
+        self._factors = (loads / np.maximum(visits, 1)).astype(np.float32)
+        self._visited = np.repeat(learned, visits[learned])
 
     def run(self, judged: Bags | None, *, record: bool, state: RunState | None, watch: Watch | None) -> None:
         """Learn to the end, from where the state on disk is; `best` is then what to keep."""
@@ -118,7 +126,7 @@ class Descent:
                 self._keep(state)
         if watch is not None:
             self._report(
-                watch, len(self.history), len(self.history) * len(self.learned), self.history[-1].loss
+                watch, len(self.history), len(self.history) * len(self._visited), self.history[-1].loss
             )
 
     @property
@@ -143,16 +151,16 @@ class Descent:
         """Return the examples of the epoch under way, a function of seed and epoch alone."""
         generator = np.random.default_rng([self.seed, 2, len(self.history)])
         if not self.sampled:
-            return self.learned[generator.permutation(len(self.learned))]
+            return self._visited[generator.permutation(len(self._visited))]
         chances = self._weights[self.learned]
         drawn = generator.choice(len(self.learned), size=len(self.learned), p=chances / chances.sum())
         return self.learned[drawn]
 
     def _epoch(self, watch: Watch | None) -> float:
-        """Learn from every example once; return the mean loss."""
-        order, total = self._order(), self.epochs * len(self.learned)
-        decay, loss = self.learning_rate / total, 0.0
-        done = len(self.history) * len(self.learned)
+        """Learn from every example as much as it weighs; return the mean loss."""
+        order = self._order()
+        decay, loss = self.learning_rate / (self.epochs * len(order)), 0.0
+        before = done = len(self.history) * len(order)
         for part in _parts(order, REPORTS if watch is not None else 1):
             loss += self._learn(part, self.learning_rate - decay * done, decay)
             done += len(part)
@@ -162,9 +170,9 @@ class Descent:
                     f"try a smaller learning_rate than {self.learning_rate:g}."
                 )
             if watch is not None:
-                so_far = done - len(self.history) * len(self.learned)
+                so_far = (done - before) * len(self.learned) / len(order)
                 self._report(watch, len(self.history) + 1, done, loss / so_far)
-        return loss / len(order)
+        return loss / len(self.learned)
 
     def _learn(self, order: Longs, rate: float, decay: float) -> float:
         examples, (vectors, output, bias) = self.examples, self.now
@@ -195,7 +203,7 @@ class Descent:
 
     def _report(self, watch: Watch, epoch: int, done: int, loss: float) -> None:
         last = self.history[-1].validation_accuracy if self.history else None
-        watch(Step(epoch, self.epochs, done, self.epochs * len(self.learned), loss, last))
+        watch(Step(epoch, self.epochs, done, self.epochs * len(self._visited), loss, last))
 
     def _keep(self, state: RunState) -> None:
         arrays: dict[str, npt.NDArray[Any]] = {}
@@ -213,12 +221,22 @@ class Descent:
         if found is None:
             return
         arrays, history = found
-        self.history = [Epoch(**epoch) for epoch in history]
-        self.now = arrays["now.0"], arrays["now.1"], arrays["now.2"]
-        self.best = arrays["best.0"], arrays["best.1"], arrays["best.2"]
-        if "dynamics.probability" in arrays:
-            self._gold = list(arrays["dynamics.probability"])
-            self._correct = list(arrays["dynamics.correct"])
+        try:
+            self.history = [Epoch(**epoch) for epoch in history]
+            self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")
+            if "dynamics.probability" in arrays:
+                shape = len(history), len(self.examples)
+                self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
+                self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))
+        except (KeyError, TypeError, ValueError) as error:
+            raise state.damaged(error) from None
+
+    def _like_now(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> Vectors:
+        """Return the vectors kept under a name; the loops trust that they have the shapes of this run's."""
+        first, second, third = (
+            expected(arrays, f"{name}.{i}", array.dtype, *array.shape) for i, array in enumerate(self.now)
+        )
+        return first, second, third
 
 
 def loop_arrays(features: sparse.csr_matrix) -> tuple[Longs, npt.NDArray[np.int32], Singles]:

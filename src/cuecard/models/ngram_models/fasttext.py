@@ -20,6 +20,7 @@ from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Bags, Descent, Epoch, loop_arrays
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.ngram_models.run_state import RunState
+from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import MODELS, Condition, Watch, Weighting
 
 #: Where the number of epochs is not given, about so many examples are visited, within these bounds.
@@ -43,7 +44,8 @@ class FastText(NGramModel):
         learning_rate: of the first step; it falls to 0 linearly.
         patience: epochs in a row without a better validation accuracy (equal accuracy: lower loss) to stop after.
         held_out: share of the training examples kept apart to stop early on where no validation set is given.
-        weighting: whether weights multiply the "loss" or are chances of a "sampler" that draws with replacement.
+        weighting: whether weights multiply the "loss" (an example of more than four times the mean is visited several
+            times per epoch, each time with its share) or are chances of a "sampler" that draws with replacement.
     """
 
     name: ClassVar[str] = "fasttext"
@@ -126,7 +128,10 @@ class FastText(NGramModel):
 
     def take(self, arrays: State) -> None:
         """Take all vectors."""
-        self.vectors_, self.output_, self.bias_ = arrays["vectors"], arrays["output"], arrays["bias"]
+        # The loops trust these shapes.
+        self.vectors_ = expected(arrays, "vectors", np.float32, self.n_features, self.dimensions)
+        self.output_ = expected(arrays, "output", np.float32, self.n_outputs, self.dimensions)
+        self.bias_ = expected(arrays, "bias", np.float32, self.n_outputs)
 
     def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
         """Return every kind of features of the rows, words as shares of an average."""

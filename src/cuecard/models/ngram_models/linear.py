@@ -16,6 +16,7 @@ from cuecard.models.examples import answers, gold_probabilities, training_exampl
 from cuecard.models.input_features import State
 from cuecard.models.linear import LinearModel
 from cuecard.models.ngram_models.model import Floats, NGramModel
+from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import MODELS, Condition, Step, Watch
 
 
@@ -104,4 +105,6 @@ class LinearText(NGramModel):
     def take(self, arrays: State) -> None:
         """Take weights and intercept."""
         self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
-        self.linear_.coef_, self.linear_.intercept_ = arrays["coef"], arrays["intercept"]
+        per_feature = () if self.grouped else (self.n_outputs,)
+        self.linear_.coef_ = expected(arrays, "coef", np.float64, self.n_features, *per_feature)
+        self.linear_.intercept_ = expected(arrays, "intercept", np.float64, self.n_outputs)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.data import GROUPED_TASKS, Instances, Task
+from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
@@ -18,7 +18,7 @@ from cuecard.models.linear import first_rows, softmax_rows, softmax_within
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json
 from cuecard.models.tensor_file import read_arrays, write_arrays
-from cuecard.models.text_model import Condition, check_condition, visible
+from cuecard.models.text_model import CONDITIONS, Condition, check_condition, visible
 from cuecard.text import Encoded, encode
 
 Floats = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ class NGramModel:
         raise NotImplementedError
 
     def take(self, arrays: State) -> None:
-        """Take what `arrays` returned."""
+        """Take what `arrays` returned; raise a ValueError or KeyError if it does not fit what else is known."""
         raise NotImplementedError
 
     # What the contract of text models asks for.
@@ -132,6 +132,7 @@ class NGramModel:
             for key in [key for key in arrays if "/" in key]:
                 name, entry = key.split("/")
                 model.states_.setdefault(name, {})[entry] = arrays.pop(key)
+            model._check_description()
             model.take(arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"The model in {folder} is damaged or of another version ({error}).") from None
@@ -143,6 +144,16 @@ class NGramModel:
     def grouped(self) -> bool:
         """Whether the rows of an example compete."""
         return self.task_ in GROUPED_TASKS
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has; raises a ValueError or KeyError if what was learned of them is not whole."""
+        return sum(block.width(self.states_.get(name, {})) for name, (block, _) in self.recipe().items())
+
+    @property
+    def n_outputs(self) -> int:
+        """How many margins a row has."""
+        return 1 if self.grouped else len(self.labels_)
 
     def learn_reading(self, data: Instances, condition: Condition) -> InputRows:
         """Learn from train texts how texts are read; return the train rows."""
@@ -186,6 +197,11 @@ class NGramModel:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def _check_description(self) -> None:
+        known = self.task_ in TASKS and self.condition_ in CONDITIONS
+        if not known or len(self.labels_) < 2 or len(self.reading_) != 2:
+            raise ValueError("task, condition, labels or reading are not those of a model")
 
     def _check_fitted(self) -> None:
         if not self.labels_:

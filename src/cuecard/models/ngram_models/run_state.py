@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from cuecard.data import Instances
-from cuecard.errors import UsageError
+from cuecard.errors import InputError, UsageError
 from cuecard.models.examples import Examples
 from cuecard.models.saved import read_json, write_json
 from cuecard.models.tensor_file import read_arrays, write_arrays
@@ -73,7 +73,16 @@ class RunState:
                     f"The checkpoint in {self.folder} is of another run ({key} was {was}, now {ours}): "
                     "name another folder, or delete it to train anew."
                 )
-        return read_arrays(self.folder / str(found["state"])), found["history"]
+        name, history = found.get("state"), found.get("history")
+        if not isinstance(name, str) or not isinstance(history, list):
+            raise self.damaged(f"{index.name} names no state or no history")
+        return read_arrays(self.folder / name), history
+
+    def damaged(self, what: object) -> InputError:
+        """Return the error for a state that nothing can go on from."""
+        return InputError(
+            f"The checkpoint in {self.folder} is damaged ({what}): delete the folder to train anew."
+        )
 
     def write(self, arrays: Arrays, history: History) -> None:
         """Write a state, then drop the one before."""

@@ -28,6 +28,7 @@ def stubborn(card: Card, section: Section) -> SectionView:
         "p: correctness shuffled over the examples that have such a word (one-sided, exact). Within each label: the "
         "same, shuffled among examples of the same label, so that a model that is merely better at one label is not "
         "called biased. Words and labels are those of the unweighted train split under all weights.",
+        *summary.get("notes", []),
     ]
     chart = ChartView(
         "Reliance on words by weights",
