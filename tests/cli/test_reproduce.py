@@ -245,7 +245,7 @@ def test_a_model_no_better_than_the_commonest_answer_is_no_success_of_the_weight
         "log10_p_within_label": -0.1, "log10_p_within_label_lowest": -0.1,
     }  # fmt: skip
     said = "no better than always giving the commonest answer"
-    [idle] = _findings(pl.DataFrame([row]), 0.05, 0.57)
+    [idle] = _findings(pl.DataFrame([row]), 0.05, 0.57, [])
     assert f"Under words weights it is {said}" in idle.text
-    [able] = _findings(pl.DataFrame([{**row, "accuracy": 0.7}]), 0.05, 0.57)
+    [able] = _findings(pl.DataFrame([{**row, "accuracy": 0.7}]), 0.05, 0.57, [])
     assert said not in able.text
