@@ -131,8 +131,8 @@ def peco_null(
     hypergeometric draw per cell instead of one permutation per instance. With `groups` (the question each
     choice belongs to), labels are shuffled within groups only: one of the choices stays right.
 
-    With `weights`, one per instance, a label is shuffled together with its weight: the labels keep their shares of the
-    weight, and a cluster is given as uneven weights as the set has. The instances of a group weigh the same.
+    With `weights`, one per instance, labels count by weight and are shuffled among instances of about the same weight
+    (see `like_weights`), or within groups: every weight stays where it is.
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, got {permutations}.")
