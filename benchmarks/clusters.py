@@ -27,8 +27,8 @@ def sentence_like(rows: int, dimensions: int, seed: int = 0) -> npt.NDArray[np.f
 
 def speed() -> dict[str, Any]:
     """Return the seconds of our calibrated score and of scikit-learn's clustering alone."""
-    from cuecard.audits.cluster_scores import Labelled, over_starts
-    from cuecard.audits.clustering import clusterings, principal_components
+    from cuecard.audits.clusters.clustering import clusterings, principal_components
+    from cuecard.audits.clusters.scores import Labelled, over_starts
 
     vectors = sentence_like(POINTS, DIMENSIONS)
     weights = np.ones(POINTS, dtype=np.int64)
@@ -66,7 +66,7 @@ def _fastest_k_means(vectors: npt.NDArray[np.float32]) -> float:
 
 def calibration(repeats: int) -> list[dict[str, Any]]:
     """Return for each n and k what shuffled labels score, and how often they are called significant."""
-    from cuecard.audits.clustering import clusterings, principal_components
+    from cuecard.audits.clusters.clustering import clusterings, principal_components
     from cuecard.stats import peco_starts
 
     rows = []

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import seconds, write_json
-from cuecard.features.pair_graph import leakage_features, leakage_neutral_weights, pair_graph
-from cuecard.features.pair_graph.neutral_weights import with_products
+from cuecard.features.pair_graph import leakage_features, pair_graph
 from cuecard.stats.counted_forest import distinct_points
+from cuecard.stats.neutral_weights import leakage_neutral_weights, with_products
 
 Codes = npt.NDArray[np.int64]
 

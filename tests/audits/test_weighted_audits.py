@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 from cuecard.audits import AUDITS
-from cuecard.audits.baselines import measured
-from cuecard.audits.cluster_table import cluster_table
-from cuecard.audits.cross_fit import trainer
-from cuecard.audits.cue_redundancy import redundancy_table
-from cuecard.audits.guessing import Examples, guess_labels, guess_rows
-from cuecard.audits.input_conditions import conditions
+from cuecard.audits.clusters.table import cluster_table
+from cuecard.audits.cues.redundancy import redundancy_table
 from cuecard.audits.overview import Overview
-from cuecard.audits.pair_graph_scores import Score, trial
-from cuecard.audits.pair_graph_tables import frequency_grid, label_by_frequency, quantile_shares
+from cuecard.audits.pair_graph.scores import Score, trial
+from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
+from cuecard.audits.partial_input.baselines import measured
+from cuecard.audits.partial_input.conditions import conditions
+from cuecard.audits.partial_input.cross_fit import trainer
+from cuecard.audits.partial_input.guessing import Examples, guess_labels, guess_rows
 from cuecard.data import Instances
 from cuecard.data.weights import unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES

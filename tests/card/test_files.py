@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cuecard.card import Card, audit, load_card, save_card
+from cuecard.card import Card, load_card, save_card
 from cuecard.card.card import DatasetInfo, Section
 from cuecard.errors import InputError
+from cuecard.run import audit
 from small_sets import pair_instances
 
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import jsonschema
 
-from cuecard.card import audit, card_schema, schema_text
+from cuecard.card import card_schema, schema_text
+from cuecard.run import audit
 from small_sets import pair_instances
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.card.model_scores import calibration_error
+from cuecard.run.model_scores import calibration_error
 from first_word_model import FirstWord, registered
 from small_sets import choice_instances
 

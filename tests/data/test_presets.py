@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cuecard.data import get_preset, list_presets, load
-from cuecard.data.hub import hub_readings, preset_sources
+from cuecard.data.files.hub import hub_readings, preset_sources
 from cuecard.data.presets import split_preset
 from cuecard.errors import MissingExtraError, UsageError
 

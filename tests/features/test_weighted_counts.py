@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cuecard.audits import Cues
-from cuecard.audits.cue_statistics import cue_tables
+from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances
 from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.errors import CueCardError

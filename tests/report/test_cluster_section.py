@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.card import Card, audit
+from cuecard.card import Card
 from cuecard.report import write_report
 from cuecard.report.charts.cluster_map import map_layers
 from cuecard.report.charts.clusters import confidence
@@ -23,6 +23,7 @@ from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
 from cuecard.report.sections.cluster_sentences import verdict
 from cuecard.report.terminal import render_terminal
+from cuecard.run import audit
 from small_sets import pair_instances
 
 BROWSER = next(

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.card import Card, audit
+from cuecard.card import Card
 from cuecard.data.demo import demo_nli
 from cuecard.errors import InputError, UsageError
 from cuecard.report import write_comparison_charts
+from cuecard.run import audit
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 
 from cuecard.audits import Cues
-from cuecard.card import Card, audit
+from cuecard.card import Card
 from cuecard.data.demo import demo_nli
 from cuecard.report.charts.cue_confirmation import confirmed_cues
 from cuecard.report.sections import section_view
+from cuecard.run import audit
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.card import debias
 from cuecard.card.card import FindingModel, Section
 from cuecard.report.sections import section_view
 from cuecard.report.terminal import render_terminal
 from cuecard.report.verdict import key_figures, verdict
+from cuecard.run import debias
 from small_sets import pair_instances
 
 HOSTILE = "<b>model</b>"

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.card import Card, debias
+from cuecard.card import Card
 from cuecard.report.charts.drawing import specification
 from cuecard.report.html import render_html
 from cuecard.report.sections import section_view
 from cuecard.report.verdict import key_figures, verdict
+from cuecard.run import debias
 from small_sets import pair_instances
 
 ATTACK = "<script>alert(1)</script>"

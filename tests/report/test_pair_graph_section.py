@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cuecard.card import audit
 from cuecard.card.card import Card
 from cuecard.data import Instances
 from cuecard.report.sections import section_view
 from cuecard.report.terminal import render_terminal
+from cuecard.run import audit
 
 
 @pytest.fixture(scope="module", params=[2, 3])

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from cuecard.audits import PartialInput
-from cuecard.card import audit
 from cuecard.card.card import Card
 from cuecard.data.demo import Demo, demo_choice, demo_nli
 from cuecard.report.charts.drawing import specification
 from cuecard.report.html import render_html
 from cuecard.report.sections import section_view
+from cuecard.run import audit
 
 
 def card_of(demo: Demo) -> Card:

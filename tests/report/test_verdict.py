@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from cuecard.card import audit
 from cuecard.card.card import Card, FindingModel
 from cuecard.report.findings import facts, meter, ordered_findings
 from cuecard.report.verdict import key_figures, verdict
+from cuecard.run import audit
 from small_sets import pair_instances
 
 CardMaker = Callable[..., Card]

@@ -1,8 +1,7 @@
 """What in the data gives the answer away? One question per file."""
 
 from cuecard.audits.clusters import Clusters
-from cuecard.audits.cues import Cues
-from cuecard.audits.explain import Explanation, explain
+from cuecard.audits.cues import Cues, Explanation, explain
 from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph import PairGraphAudit
 from cuecard.audits.partial_input import PartialInput

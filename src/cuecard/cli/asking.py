@@ -87,7 +87,7 @@ def ask_endpoint(data: Instances, asked: Asked, *, silent: bool) -> list[Predict
     from cuecard.models.answer_cache import AnswerCache
     from cuecard.models.endpoint import Endpoint
     from cuecard.probes import find_prompt, prompted_predictions
-    from cuecard.probes.prompts import BUILT_IN
+    from cuecard.probes.prompts.study import BUILT_IN
 
     assert asked.url is not None
     assert asked.model is not None

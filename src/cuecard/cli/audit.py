@@ -100,12 +100,12 @@ def audit(
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
-    from cuecard.card import audit as run_audit
-    from cuecard.card import check_options, parse_settings
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage, training_bar
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
+    from cuecard.run import audit as run_audit
+    from cuecard.run import check_options, parse_settings
 
     kinds = {kind.name: kind for kind in AUDITS}
     of_sections, of_models = split_settings(set_, list(kinds), comma_list(learner))

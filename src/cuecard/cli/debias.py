@@ -148,13 +148,13 @@ def debias(
     Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
     a row without a label has the weight 0.
     """
-    from cuecard.card import configured_remedy, parse_settings
-    from cuecard.card import debias as run_debias
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
     from cuecard.remedies import REMEDIES
+    from cuecard.run import configured_remedy, parse_settings
+    from cuecard.run import debias as run_debias
 
     given: dict[str, object] = {
         "ngrams": ngrams,

@@ -44,11 +44,12 @@ def demo(
     quiet: QuietOption = False,
 ) -> None:
     """Generate a set with planted cues, audit it, probe two simulated models, debias it, and write one report."""
-    from cuecard.card import audit, debias, join_cards, probe
+    from cuecard.card import join_cards
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import write_card
     from cuecard.data.demo import write_demo
     from cuecard.remedies.lexical_weights import TRADE_OFF
+    from cuecard.run import audit, debias, probe
 
     with stage("Generating", silent=quiet):
         generated = _generate(kind, rows, clean=clean, seed=seed)

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
-    from cuecard.data.formats import Format
+    from cuecard.data.files.formats import Format
 
 TestWeightsOption = Annotated[
     str | None,

@@ -42,8 +42,8 @@ def peco(
     json: JsonOption = False,
 ) -> None:
     """Score clusters of your own: how far do their labels diverge from the whole, and from chance?"""
-    from cuecard.audits.cluster_files import read_table
-    from cuecard.audits.given_clusters import given_clusters
+    from cuecard.audits.clusters.files import read_table
+    from cuecard.audits.clusters.given import given_clusters
     from cuecard.data import parse_labels
 
     said = _roles(columns)

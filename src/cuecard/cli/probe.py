@@ -148,14 +148,14 @@ def probe(
 ) -> None:
     """Probe models: do they use the cues of the data?"""
     from cuecard.audits import Cues
-    from cuecard.card import configured_probes, parse_settings
-    from cuecard.card import probe as run_probe
     from cuecard.cli.progress import progress, stage, training_bar
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.errors import UsageError
     from cuecard.probes import PROBES, asked_recipes, is_saved, read_predictions, trained_predictions
+    from cuecard.run import configured_probes, parse_settings
+    from cuecard.run import probe as run_probe
 
     if not predictions and not model and not endpoint and not identical_pairs:
         raise UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from cuecard.card import Progress
+from cuecard.run import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

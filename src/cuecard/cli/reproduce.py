@@ -186,11 +186,11 @@ def _conduct(
     quiet: bool,
 ) -> None:
     """Run an experiment and show its card."""
-    from cuecard.card import assemble, check_labels
     from cuecard.cli.progress import training_bar
     from cuecard.cli.show import show_card
     from cuecard.data.subsets import train_subset
     from cuecard.errors import UsageError
+    from cuecard.run import assemble, check_labels
 
     silent = quiet or json
     of_all = data.train.n_examples

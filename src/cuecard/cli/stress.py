@@ -54,12 +54,12 @@ def stress(
     """Write the examples that no partial input solves, and the rest, as two sets; or identical pairs."""
     from json import dumps
 
-    from cuecard.card import audit
     from cuecard.cli.loading import load_from_options
     from cuecard.cli.progress import progress, stage
     from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies import stress_set, write_stress_set
+    from cuecard.run import audit
 
     if not identical_pairs and (sample is not None or match is not None):
         raise UsageError("--sample and --match are for --identical-pairs.")

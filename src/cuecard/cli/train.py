@@ -96,11 +96,11 @@ def train(
     quiet: QuietOption = False,
 ) -> None:
     """Train a model and write its predictions, scores and training dynamics."""
-    from cuecard.card import train_recipe, training_recipe
     from cuecard.cli.progress import stage, training_bar
     from cuecard.data import load, parse_columns, parse_labels
-    from cuecard.data.weight_files import weights_from_file
+    from cuecard.data.files.weight_files import weights_from_file
     from cuecard.models.recipe import recipes
+    from cuecard.run import train_recipe, training_recipe
 
     explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     named = [f"{name}={value}" for name, value in explicit.items() if value is not None]

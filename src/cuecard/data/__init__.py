@@ -1,7 +1,7 @@
 """Anything on disk becomes `Instances`."""
 
-from cuecard.data.columns import parse_columns, parse_labels
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
+from cuecard.data.layout.columns import parse_columns, parse_labels
 from cuecard.data.loading import load
 from cuecard.data.presets import Preset, get_preset, list_presets
 from cuecard.data.scanning import Scan, scan

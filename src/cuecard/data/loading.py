@@ -8,14 +8,14 @@ from pathlib import Path
 
 import polars as pl
 
-from cuecard.data.columns import Columns, ColumnsArgument
+from cuecard.data.files.raw import RawTable
+from cuecard.data.files.reading import OnError
+from cuecard.data.files.sources import SPLITS, Source, read_source, split_in_name, without_preset
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
+from cuecard.data.layout.columns import Columns, ColumnsArgument
+from cuecard.data.layout.scheme import Wishes, columns_of, learn
+from cuecard.data.layout.shaping import Shaped, shape
 from cuecard.data.presets import Preset
-from cuecard.data.raw import RawTable
-from cuecard.data.reading import OnError
-from cuecard.data.scheme import Wishes, columns_of, learn
-from cuecard.data.shaping import Shaped, shape
-from cuecard.data.sources import SPLITS, Source, read_source, split_in_name, without_preset
 from cuecard.errors import InputError, UsageError
 
 

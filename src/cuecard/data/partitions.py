@@ -11,10 +11,10 @@ from typing import IO, Any
 
 import polars as pl
 
-from cuecard.data.formats import Compression, Format, checked_format
-from cuecard.data.hub import arrow_reader, saved_class_names, saved_files
-from cuecard.data.raw import RawTable
-from cuecard.data.reading import CUT_SHORT, OnError, class_names, parse, quote_of, read_parquet
+from cuecard.data.files.formats import Compression, Format, checked_format
+from cuecard.data.files.hub import arrow_reader, saved_class_names, saved_files
+from cuecard.data.files.raw import RawTable
+from cuecard.data.files.reading import CUT_SHORT, OnError, class_names, parse, quote_of, read_parquet
 from cuecard.errors import InputError
 
 #: Bytes of text that are parsed at a time.

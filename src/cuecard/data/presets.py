@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from cuecard.data.instances import Task
-from cuecard.data.roles import Role
+from cuecard.data.layout.roles import Role
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import polars as pl
 
-from cuecard.data.columns import Columns, ColumnsArgument
+from cuecard.data.files.raw import RawTable
+from cuecard.data.files.reading import OnError
+from cuecard.data.files.sources import SPLITS, Source, paths_by_split, without_preset
 from cuecard.data.instances import Instances, LoadReport, Task
-from cuecard.data.labels import label_texts
+from cuecard.data.layout.columns import Columns, ColumnsArgument
+from cuecard.data.layout.labels import label_texts
+from cuecard.data.layout.scheme import Scheme, Wishes, columns_of, learn
+from cuecard.data.layout.shaping import shape
 from cuecard.data.loading import dataset_name, load_report
 from cuecard.data.partitions import parts_of
 from cuecard.data.presets import Preset
-from cuecard.data.raw import RawTable
-from cuecard.data.reading import OnError
-from cuecard.data.scheme import Scheme, Wishes, columns_of, learn
-from cuecard.data.shaping import shape
-from cuecard.data.sources import SPLITS, Source, paths_by_split, without_preset
 from cuecard.errors import InputError, UsageError
 
 

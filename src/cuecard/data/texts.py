@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from cuecard.data.raw import RawTable
+from cuecard.data.files.raw import RawTable
 from cuecard.errors import InputError
 
 #: A single text longer than this is taken for a broken file.

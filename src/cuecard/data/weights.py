@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.formats import Format, format_of
+from cuecard.data.files.formats import Format, format_of
+from cuecard.data.files.reading import OnError
+from cuecard.data.files.sources import Source, read_as_is, read_source, without_preset
 from cuecard.data.instances import Instances
-from cuecard.data.reading import OnError
-from cuecard.data.sources import Source, read_as_is, read_source, without_preset
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size

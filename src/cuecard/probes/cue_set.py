@@ -12,8 +12,8 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.audits import Cues
-from cuecard.audits.cue_statistics import cue_tables
-from cuecard.audits.explain import named_feature
+from cuecard.audits.cues.explain import named_feature
+from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard._version import __version__
-from cuecard.audits.guessing import Examples
-from cuecard.audits.input_conditions import conditions
+from cuecard.audits.partial_input.conditions import conditions
+from cuecard.audits.partial_input.guessing import Examples
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.models import LinearModel, _kernels, ngram_features

@@ -16,8 +16,8 @@ from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExample
 from cuecard.probes.formats.called import called_predictions
 from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
+from cuecard.probes.formats.settling import Given, settle
 from cuecard.probes.formats.table import read_table, table_predictions
-from cuecard.probes.settling import Given, settle
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]

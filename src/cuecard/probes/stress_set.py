@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits import Cues
-from cuecard.audits.explain import named_feature
+from cuecard.audits.cues.explain import named_feature
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import Ints, TestExamples, check_test

@@ -1,10 +1,10 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
-from cuecard.features.pair_graph import NeutralWeights, leakage_neutral_weights
 from cuecard.remedies.lexical_weights import LexicalWeights
 from cuecard.remedies.neutral_weights import NeutralWeighting
 from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
+from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
 
 #: The method's name on the command line and the remedy behind it.
 REMEDIES.add("lexical", LexicalWeights)

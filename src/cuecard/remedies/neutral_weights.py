@@ -11,10 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import Finding, Result, Skip
-from cuecard.audits.pair_graph_scores import trial
+from cuecard.audits.pair_graph.scores import trial
 from cuecard.data import TASKS, Instances, Task
-from cuecard.features.pair_graph import NeutralWeights, graph_of, leakage_features, leakage_neutral_weights
+from cuecard.errors import UsageError
+from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 
 #: Below this share of the examples as effective sample size, a limit on the weights is worth a try.
@@ -110,10 +112,13 @@ class NeutralWeighting:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # said in the summary and the finding instead
-                found[name] = leakage_neutral_weights(
-                    labels, features[rows], folds=min(self.folds, len(labels)), trees=self.trees, depth=self.depth,
-                    max_weight=self.max_weight, seed=self.seed,
-                )  # fmt: skip
+                try:
+                    found[name] = leakage_neutral_weights(
+                        labels, features[rows], folds=min(self.folds, len(labels)), trees=self.trees,
+                        depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                    )  # fmt: skip
+                except ValueError as error:
+                    raise UsageError(str(error)) from None
         if not found:
             raise Skip("no split has two labels")
         return found

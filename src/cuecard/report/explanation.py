@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuecard.audits.explain import Explanation
+from cuecard.audits.cues.explain import Explanation
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 from cuecard.stats import format_p

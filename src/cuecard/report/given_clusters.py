@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cuecard.audits.given_clusters import GivenClusters
+from cuecard.audits.clusters.given import GivenClusters
 from cuecard.errors import InputError
 from cuecard.report import numbers
 from cuecard.report.chart_page import check_chart_path, write_chart

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, Result
-from cuecard.audits.baselines import interval
+from cuecard.audits.partial_input.baselines import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.fitted import Floats, fitted_probabilities
@@ -18,7 +18,7 @@ from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeighting
-from cuecard.stats.paired import paired_comparison
+from cuecard.stats.models.paired import paired_comparison
 from cuecard.wording import percent
 
 #: Labels that say two sentences mean the same, the surest first.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
 from cuecard.stats._arrays import FloatArray, level_of, successes_of
-from cuecard.stats.association import share
+from cuecard.stats.cues.association import share
 
 DRAWN_AT_ONCE = 4_000_000  # resampled values held in memory, about 32 MB
 

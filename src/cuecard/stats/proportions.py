@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, probabilities, whole_counts
 from cuecard.stats._kernels import log_gamma_tails, poisson_binomial_log_tails_of
-from cuecard.stats.association import binomial_log_p
-from cuecard.stats.divergence import as_distributions
+from cuecard.stats.clusters.divergence import as_distributions
+from cuecard.stats.cues.association import binomial_log_p
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from cuecard.features.pair_graph import (
     pair_graph,
     unlexicalized_features,
 )
-from cuecard.features.pair_graph.word_classes import WORD_CLASSES, word_classes
 from cuecard.text import tokenise
+from cuecard.text.annotate.word_classes import WORD_CLASSES, word_classes
 
 
 def two_communities(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -226,7 +226,7 @@ def test_other_weights_under_the_same_path_are_another_model(tmp_path: Path) -> 
 
 
 def test_a_folder_trained_from_a_checkpoint_that_has_changed_says_so(tmp_path: Path) -> None:
-    from cuecard.card import train
+    from cuecard.run import train
 
     place = tiny_checkpoint(tmp_path / "checkpoint")
     asked = {"out": tmp_path / "run", "pretrained": str(place), "epochs": 1, "learning_rate": 1e-3}

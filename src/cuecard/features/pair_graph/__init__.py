@@ -2,7 +2,6 @@
 
 from cuecard.features.pair_graph.deepwalk import advanced_features, deepwalk, embedding_features
 from cuecard.features.pair_graph.graph import PairGraph, graph_of, pair_graph, sentence_codes
-from cuecard.features.pair_graph.neutral_weights import NeutralWeights, leakage_neutral_weights
 from cuecard.features.pair_graph.unlexicalized import (
     UNLEXICALIZED_FEATURES,
     bleu_scores,
@@ -22,7 +21,6 @@ __all__ = [
     "PROXIMITY_FEATURES",
     "UNLEXICALIZED_FEATURES",
     "WALK_FEATURES",
-    "NeutralWeights",
     "PairGraph",
     "advanced_features",
     "bleu_scores",
@@ -30,7 +28,6 @@ __all__ = [
     "embedding_features",
     "graph_of",
     "leakage_features",
-    "leakage_neutral_weights",
     "pair_graph",
     "proximity_features",
     "sentence_codes",

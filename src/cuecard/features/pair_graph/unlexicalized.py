@@ -8,8 +8,8 @@ import numpy.typing as npt
 from cuecard.data import Instances
 from cuecard.features.pair_graph import _kernels
 from cuecard.features.pair_graph.graph import FloatArray
-from cuecard.features.pair_graph.word_classes import WORD_CLASSES, word_classes
 from cuecard.text import Encoded, Tokens, encode, presence
+from cuecard.text.annotate.word_classes import WORD_CLASSES, word_classes
 
 UNLEXICALIZED_FEATURES = (
     "bleu_1", "bleu_2", "bleu_3", "bleu_4", "length_difference",

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.errors import InputError
 from cuecard.probes.examples import TestExamples
-from cuecard.probes.settling import Given
+from cuecard.probes.formats.settling import Given
 
 
 def called_predictions(function: Callable[..., Any], examples: TestExamples) -> Given:

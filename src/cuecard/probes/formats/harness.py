@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.formats import content, format_of
+from cuecard.data.files.formats import content, format_of
 from cuecard.errors import InputError
-from cuecard.probes.settling import Given
+from cuecard.probes.formats.settling import Given
 
 _MARKS = ("doc_id", "filtered_resps")
 #: How a file of samples is called: samples_<task>_<time>.

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.errors import InputError
-from cuecard.probes.settling import Given
+from cuecard.probes.formats.settling import Given
 
 
 def read_inspect_log(path: Path) -> Given:

@@ -10,7 +10,7 @@ import polars as pl
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.probes.examples import TestExamples
-from cuecard.probes.settling import Given
+from cuecard.probes.formats.settling import Given
 
 BATCH = 32
 

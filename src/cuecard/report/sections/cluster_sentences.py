@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.audits.cluster_confidence import BIASED
-from cuecard.audits.cluster_findings import clusterings_agree, disagreement, giant_cluster
+from cuecard.audits.clusters.confidence import BIASED
+from cuecard.audits.clusters.findings import clusterings_agree, disagreement, giant_cluster
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.wording import listed

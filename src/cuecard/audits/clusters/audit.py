@@ -1,0 +1,300 @@
+"""Where in meaning space does the label leak? (PECO: progressive evaluation of cluster outliers)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import Result, Skip
+from cuecard.audits.clusters.clustering import (
+    LEAST_SENTENCES,
+    Clustering,
+    FloatMatrix,
+    clusterings,
+    default_k,
+    principal_components,
+)
+from cuecard.audits.clusters.confidence import confidence_histogram, read_dynamics
+from cuecard.audits.clusters.findings import cluster_findings, notable
+from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points
+from cuecard.audits.clusters.scores import (
+    SWEEP_COMPONENTS,
+    SWEEP_K,
+    Labelled,
+    curve_table,
+    over_starts,
+    score_table,
+    start_summary,
+    start_table,
+    sweep_row,
+    sweep_table,
+)
+from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
+from cuecard.audits.clusters.texts import as_read, clusters_of_examples, scoped_texts
+from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import unequal_weights
+from cuecard.errors import UsageError
+from cuecard.models import check_embedding, embed
+from cuecard.registry import unknown_name
+from cuecard.stats.clusters.peco_starts import PecoStarts
+from cuecard.text import TOKENISERS, Scope, guess_language, suggested_tokeniser, tokenise
+from cuecard.text.transformations import check_transformation, transformed
+
+#: With fewer distinct texts there is nothing to cluster.
+LEAST_TEXTS = 20
+MAP_TEXT_LENGTH = 160
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Cluster the sentences by what they say and compare the labels of each cluster with the whole.
+
+    Only the text that was written for a label is looked at: the hypothesis of a pair, the choices, the text. The
+    test split is analysed where there is one, else train.
+
+    Args:
+        embed: "tfidf" (needs nothing), "minilm", or the folder of a trained model or a transformer checkpoint.
+        k: number of clusters; by default 50, fewer for sets below 5,000 sentences.
+        components: principal components kept before clustering; 0 keeps all.
+        restarts: k-means starts. The score is the mean over all of them; the tightest one is shown.
+        permutations: shuffles of the labels that make the null distribution.
+        transformations: ways to change the texts before embedding whose scores are compared with the original's:
+            "shuffled_words", "masked_nouns", "masked_function_words".
+        map: "tsne", "opentsne", "umap", "pca" or "none".
+        map_size: sentences on the map; more are sampled.
+        sweep: whether to repeat the score for other numbers of clusters and components.
+        dynamics: a file with the columns example_id and confidence, from training a model on the pairs.
+        split: the split to analyse; test where there is one, else train.
+        tokens: tokenisation for "tfidf" and for the words that name a cluster; what suits the language by default.
+        language: ISO code of the texts' language; guessed by default.
+        scope: which text is clustered.
+        alpha: a cluster is significant if its q-value is at most this.
+        weights: extra column that holds every instance's weight, by which labels count; the clusters are those of the
+            sentences as they stand, without any of weight 0.
+    """
+
+    name: ClassVar[str] = "clusters"
+    title: ClassVar[str] = "Clusters of meaning"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    embed: str = "tfidf"
+    k: int | None = None
+    components: int = 50
+    restarts: int = 10
+    permutations: int = 200
+    transformations: tuple[str, ...] = ()
+    map: MapMethod = "tsne"
+    map_size: int = 3_000
+    sweep: bool = True
+    dynamics: str | None = None
+    split: str | None = None
+    tokens: str | None = None
+    language: str | None = None
+    scope: Scope = "hypothesis"
+    alpha: float = 0.05
+    seed: int = 0
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        check_embedding(self.embed)
+        if self.tokens is not None:
+            TOKENISERS.get(self.tokens)
+        for name in self.transformations:
+            check_transformation(name)
+        if self.map not in MAP_METHODS:
+            raise unknown_name("map", self.map, list(MAP_METHODS))
+        for name, value, least in (
+            ("k", self.k, 2),
+            ("components", self.components, 0),
+            ("restarts", self.restarts, 1),
+            ("permutations", self.permutations, 1),
+            ("map_size", self.map_size, 10),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be at least {least}, not {value}.")
+
+    def run(self, data: Instances) -> Result:
+        """Return calibrated scores, the curve, the clusters with their words and examples, and the map."""
+        part, row_weights = self._part(data)
+        dynamics = read_dynamics(self.dynamics, part.splits[0]) if self.dynamics else None
+        texts = scoped_texts(part, self.scope)
+        language = self.language or guess_language(texts)
+        tokens = self.tokens or suggested_tokeniser(language)
+        vectors, codes = embed(
+            texts, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope)
+        )
+        weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
+        asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
+        points = principal_components(vectors, weights, self.components)
+        found = self._clusterings(points, weights, codes, asked)
+        clusters, distances = found[0].clusters, found[0].distances
+        k = int(clusters.max()) + 1
+        if k < asked:
+            why_k += f"; {asked - k} with fewer than {LEAST_SENTENCES} sentences were merged"
+        labelled = Labelled(
+            part.label_codes,
+            part.example_codes if part.grouped else None,
+            self.permutations,
+            self.seed,
+            row_weights,
+        )
+        words = characteristic_words(tokenise(texts, tokens), clusters, k, language=language)
+        table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
+        examples = example_table(part, texts, clusters, distances, seed=self.seed)
+        scores = over_starts(labelled, found)
+        starts = start_table(found, scores[0])
+        summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
+        summary |= {"k": k, "k_asked": asked, **start_summary(starts, self.alpha)}
+        tables = {
+            "clusters": table,
+            "cluster_examples": examples,
+            "cluster_scores": score_table(scores),
+            "cluster_starts": starts,
+            "cluster_curve": curve_table(labelled, clusters),
+        }
+        if self.sweep:
+            tables["cluster_sweep"] = sweep_table(
+                labelled,
+                vectors,
+                weights,
+                codes,
+                k=(*SWEEP_K, asked),
+                components=(*SWEEP_COMPONENTS, self.components),
+                headline=sweep_row(asked, min(self.components, vectors.shape[1]), found, scores[0]),
+            )
+        if self.map != "none":
+            tables["cluster_map"] = self._map(part, texts, points, codes, clusters)
+        if self.transformations:
+            tables["cluster_transformations"] = self._transformed(
+                part, texts, labelled, scores[0], asked, tokens, language
+            )
+        about = clusters_of_examples(part, clusters)
+        if dynamics is not None:
+            diverging = about.join(table.select("cluster", "divergence_l2"), on="cluster")
+            tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
+        findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
+        return Result(summary, tables, findings, about)
+
+    def _part(self, data: Instances) -> tuple[Instances, npt.NDArray[np.float64] | None]:
+        name = self.split or ("test" if "test" in data.splits else "train")
+        if name not in data.splits:
+            raise Skip(f"there is no {name} split; the splits are {', '.join(data.splits)}")
+        weights = unequal_weights(data, self.weights)
+        part = data.split(name)
+        if weights is not None:
+            weights = weights[(data.table["split"].cast(pl.String) == name).to_numpy()]
+            part = replace(part, table=part.table.filter(pl.Series(weights > 0)))
+            weights = weights[weights > 0]
+            weights = None if (weights == weights[0]).all() else weights
+        present = np.unique(part.label_codes)
+        if len(present) < 2:
+            raise Skip(f"all {name} instances have the same label, so no cluster can differ from the whole")
+        return part, weights
+
+    def _k(self, n: int, distinct: int) -> tuple[int, str]:
+        if distinct < LEAST_TEXTS:
+            raise Skip(f"clusters need at least {LEAST_TEXTS} texts that differ, and there are {distinct}")
+        if self.k is None:
+            k, why = default_k(n)
+            return (
+                (k, why)
+                if k <= distinct // 2
+                else (distinct // 2, f"{distinct // 2}: half the distinct texts")
+            )
+        if self.k > distinct:
+            raise Skip(f"k = {self.k} clusters were asked for, and there are {distinct} texts that differ")
+        return self.k, f"{self.k}, as asked for"
+
+    def _summary(
+        self,
+        part: Instances,
+        table: pl.DataFrame,
+        scores: list[PecoStarts],
+        why_k: str,
+        components: int,
+        distinct: int,
+        tokens: str,
+    ) -> dict[str, Any]:
+        exact = scores[0]
+        leaning = notable(table)
+        return {
+            "components": components,
+            **{f"peco_{row.mode}_{row.divergence}": row.score for row in scores},
+            "null_mean": exact.null_mean,
+            "null_low": exact.null_low,
+            "null_high": exact.null_high,
+            "excess": exact.excess,
+            "excess_low": exact.low,
+            "excess_high": exact.high,
+            "p_value": exact.p_value,
+            "why_k": why_k,
+            "embedding": self.embed,
+            "tokens": tokens,
+            "scope": self.scope,
+            "split": part.splits[0],
+            "instances": len(part),
+            "distinct_texts": distinct,
+            "significant_clusters": int(table["significant"].sum()),
+            "leaning_clusters": leaning.height,
+            "leaning_share": int(leaning["size"].sum()) / len(part),
+            "null": "within-example" if part.grouped else "shuffled",
+            "alpha": self.alpha,
+        }
+
+    def _map(
+        self,
+        part: Instances,
+        texts: pl.Series,
+        points: FloatMatrix,
+        codes: npt.NDArray[np.int64],
+        clusters: npt.NDArray[np.int64],
+    ) -> pl.DataFrame:
+        rows = np.arange(len(part))
+        if len(rows) > self.map_size:
+            rows = np.sort(np.random.default_rng(self.seed).choice(rows, self.map_size, replace=False))
+        places = map_points(points[codes[rows]], self.map, seed=self.seed)
+        return part.table[rows].select(
+            pl.col("example_id").cast(pl.String),
+            pl.Series("x", places[:, 0]),
+            pl.Series("y", places[:, 1]),
+            pl.Series("cluster", clusters[rows]),
+            pl.col("label").cast(pl.String),
+            pl.Series("text", texts.gather(rows)).str.slice(0, MAP_TEXT_LENGTH),
+        )
+
+    def _transformed(
+        self,
+        part: Instances,
+        texts: pl.Series,
+        labelled: Labelled,
+        original: PecoStarts,
+        k: int,
+        tokens: str,
+        language: str,
+    ) -> pl.DataFrame:
+        scores = [original]
+        for name in self.transformations:
+            changed = transformed(texts, name, language=language, seed=self.seed)
+            vectors, codes = embed(
+                changed, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope, changed)
+            )
+            weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
+            points = principal_components(vectors, weights, self.components)
+            few = min(k, len(np.unique(points, axis=0)))
+            found = self._clusterings(points, weights, codes, few)
+            scores += over_starts(labelled, found, all_scores=False)
+        names = pl.Series("transformation", ["original", *self.transformations])
+        table = score_table(scores).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
+        return table.insert_column(0, names)
+
+    def _clusterings(
+        self, points: FloatMatrix, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
+    ) -> list[Clustering]:
+        """Return the clusterings of all instances, the tightest first: that is the one shown."""
+        found = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
+        return [clustering.of_instances(codes) for clustering in found]

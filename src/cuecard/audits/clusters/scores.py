@@ -1,0 +1,173 @@
+"""PECO of a clustering, calibrated: scores, the curve with what shuffled labels give, and the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.audits.clusters.clustering import Clustering, FloatMatrix, clusterings, principal_components
+from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, shuffled_divergences
+from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
+
+SCORES: tuple[tuple[Divergence, Mode], ...] = (
+    ("l2", "exact"),
+    ("l2", "released"),
+    ("kl", "exact"),
+    ("kl", "released"),
+)
+CURVE_POINTS = 101
+#: Starts of k-means per setting of the sweep, which has up to twenty of them.
+SWEEP_STARTS = 2
+SWEEP_K = (10, 25, 50, 100)
+SWEEP_COMPONENTS = (0, 10, 50, 100)
+#: Beyond it a clustering of the sweep is left out: its clusters would hold too few sentences to say anything.
+LEAST_PER_CLUSTER = 10
+SWEEP_SCHEMA: dict[str, Any] = {
+    "k": pl.Int64,
+    "clusters": pl.Int64,
+    "components": pl.Int64,
+    "starts": pl.Int64,
+    "peco_exact_l2": pl.Float64,
+    "null_mean": pl.Float64,
+    "excess": pl.Float64,
+    "p_value": pl.Float64,
+    "headline": pl.Boolean,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The labels of the sentences, which of them may change places when labels are shuffled, and what each weighs."""
+
+    labels: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int64] | None
+    permutations: int
+    seed: int
+    weights: npt.NDArray[np.float64] | None = None
+
+
+def over_starts(data: Labelled, found: Sequence[Clustering], *, all_scores: bool = True) -> list[PecoStarts]:
+    """Return the scores as means over clusterings, the exact L2 score first, with one null for all of them."""
+    return peco_starts(
+        data.labels,
+        [clustering.clusters for clustering in found],
+        wanted=SCORES if all_scores else SCORES[:1],
+        groups=data.groups,
+        weights=data.weights,
+        permutations=data.permutations,
+        seed=data.seed,
+    )
+
+
+def score_table(scores: Iterable[PecoStarts]) -> pl.DataFrame:
+    """Return every score with its null mean, excess, p-value and the interval of the excess."""
+    columns = (
+        "divergence", "mode", "score", "null_mean", "null_low", "null_high", "excess", "low", "high", "p_value",
+    )  # fmt: skip
+    return pl.DataFrame([{name: getattr(score, name) for name in columns} for score in scores])
+
+
+def start_table(found: Sequence[Clustering], exact: PecoStarts) -> pl.DataFrame:
+    """Return what each clustering gives by itself, the one that is shown first."""
+    sizes = [np.bincount(clustering.clusters) for clustering in found]
+    return pl.DataFrame(
+        {
+            "start": np.arange(1, len(found) + 1),
+            "clusters": [len(size) for size in sizes],
+            "largest_share": [size.max() / size.sum() for size in sizes],
+            "spread": [clustering.spread for clustering in found],
+            "peco_exact_l2": exact.scores,
+            "null_mean": exact.scores - exact.excesses,
+            "excess": exact.excesses,
+            "p_value": exact.p_values,
+        }
+    )
+
+
+def start_summary(starts: pl.DataFrame, alpha: float) -> dict[str, Any]:
+    """Return how far the clusterings agree, and how much of the set the largest cluster holds."""
+    return {
+        "starts": starts.height,
+        "starts_significant": int((starts["p_value"] <= alpha).sum()),
+        "excess_by_start": starts["excess"].to_list(),
+        "largest_cluster": float(starts["largest_share"][0]),
+    }
+
+
+def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """Return the share of clusters above each divergence, with the mean and 95 % band of shuffled labels."""
+    seen = cluster_divergence(data.labels, clusters, weights=data.weights).divergence
+    null = shuffled_divergences(
+        data.labels,
+        clusters,
+        groups=data.groups,
+        weights=data.weights,
+        permutations=data.permutations,
+        seed=data.seed,
+    )
+    top = max(float(seen.max()), float(null.max()), 1e-9)
+    thresholds = np.linspace(0, 1.05 * top, CURVE_POINTS)
+    share = (seen[:, None] > thresholds).mean(axis=0)
+    shuffled = (null[:, :, None] > thresholds).mean(axis=1)
+    low, high = np.quantile(shuffled, [0.025, 0.975], axis=0)
+    return pl.DataFrame(
+        {
+            "threshold": thresholds,
+            "share_above": share,
+            "null_mean": shuffled.mean(axis=0),
+            "null_low": low,
+            "null_high": high,
+        }
+    )
+
+
+def sweep_table(
+    data: Labelled,
+    vectors: FloatMatrix,
+    weights: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64],
+    *,
+    k: Iterable[int],
+    components: Iterable[int],
+    headline: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Return scores for other numbers of clusters and components, each the mean of a few k-means starts.
+
+    `k` is what was asked for and `clusters` what is left of it after small clusters were merged, over all starts the
+    fewest. More components than the embedding has are as many as it has. `headline` is the row of the audit itself,
+    which stands in place of its setting, so that one setting never has two numbers.
+    """
+    rows = []
+    wanted = [n for n in sorted(set(k)) if n <= min(len(vectors), len(codes) // LEAST_PER_CLUSTER)]
+    for dimensions in sorted({min(c, vectors.shape[1]) for c in components}):
+        points = principal_components(vectors, weights, dimensions)
+        for n in wanted:
+            if headline and (n, dimensions) == (headline["k"], headline["components"]):
+                rows.append({**headline, "headline": True})
+                continue
+            found = [
+                clustering.of_instances(codes)
+                for clustering in clusterings(points, weights, n, starts=SWEEP_STARTS, seed=data.seed)
+            ]
+            rows.append(sweep_row(n, dimensions, found, over_starts(data, found, all_scores=False)[0]))
+    return pl.DataFrame(rows, schema=SWEEP_SCHEMA)
+
+
+def sweep_row(k: int, components: int, found: Sequence[Clustering], exact: PecoStarts) -> dict[str, Any]:
+    """Return one setting's score as a row of the sweep."""
+    return {
+        "k": k,
+        "clusters": min(int(clustering.clusters.max()) + 1 for clustering in found),
+        "components": components,
+        "starts": len(found),
+        "peco_exact_l2": exact.score,
+        "null_mean": exact.null_mean,
+        "excess": exact.excess,
+        "p_value": exact.p_value,
+        "headline": False,
+    }

@@ -1,0 +1,233 @@
+"""Which words and other surface features go together with a label? (ICQ; Gardner et al. 2021)"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from cuecard.analysis import Result
+from cuecard.audits.cues.findings import cue_findings
+from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
+from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
+from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import unequal_weights
+from cuecard.engines import map_reduce
+from cuecard.errors import UsageError
+from cuecard.features import (
+    COUNTED_SPLITS,
+    FAMILIES,
+    ON_REQUEST,
+    CueCounts,
+    Family,
+    Regexes,
+    count_cues,
+    learned,
+)
+from cuecard.registry import unknown_name
+from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
+from cuecard.text.annotate import Backend
+
+
+@dataclass(frozen=True)
+class Cues:
+    """Test every feature of the chosen families against every label.
+
+    Args:
+        features: feature families to look at, by name or as objects of the user's own; all by default.
+        regex: features of the user's own, as (name, regular expression).
+        tokens: tokenisation, such as "default", "stubborn" or "treebank"; what suits the language by default.
+        language: ISO code of the texts' language; guessed by default.
+        stop_words: whether function words count as words; Stubborn's lists leave them out.
+        scope: which text a feature is looked for in.
+        annotator: what tells tense, negation and entities: "builtin", "spacy", or "auto" for what is there.
+        min_count: a feature is tested if at least this many train instances have it, and listed as a cue if as
+            many test instances do too.
+        per_label: ask for `min_count` instances of every label instead.
+        alpha: a cue is significant if its q-value is at most this.
+        correction: "bh" (Benjamini–Hochberg) or "by" (Benjamini–Yekutieli, for any dependence).
+        prior: chance level of a label: its share of train, or 1/number of labels.
+        weights: extra column that holds every instance's weight; all count the same by default.
+    """
+
+    name: ClassVar[str] = "cues"
+    title: ClassVar[str] = "Cues"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    features: tuple[str | Family, ...] | None = None
+    regex: tuple[tuple[str, str], ...] = ()
+    tokens: str | None = None
+    scope: Scope = "hypothesis"
+    stop_words: bool = True
+    annotator: Backend = "auto"
+    language: str | None = None
+    min_count: int = 5
+    per_label: bool = False
+    alpha: float = 0.05
+    correction: Correction = "bh"
+    prior: Prior = "train"
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the names at once, so that a typo costs no time."""
+        names = [family.name for family in self.families()]
+        for kind, given in (
+            ("feature family", names),
+            ("regular expression", [name for name, _ in self.regex]),
+        ):
+            if repeated := [name for name, n in Counter(given).items() if n > 1]:
+                raise UsageError(f"The {kind} {repeated[0]!r} is given twice.")
+        if self.tokens is not None:
+            TOKENISERS.get(self.tokens)
+        for option, value, known in (
+            ("scope", self.scope, SCOPES),
+            ("correction", self.correction, get_args(Correction)),
+            ("prior", self.prior, get_args(Prior)),
+        ):
+            if value not in known:
+                raise unknown_name(option, str(value), list(known))
+        if self.min_count < 1 or not 0 < self.alpha < 1:
+            raise UsageError("min_count is at least 1, and alpha lies between 0 and 1.")
+
+    def run(self, data: Instances) -> Result:
+        """Return the tables of cues and associations with the findings worth reading."""
+        encoded, families = self.prepared(data)
+        weights = unequal_weights(encoded.instances, self.weights)
+        counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
+        return self.result(counts, encoded, families, weights)
+
+    def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
+        """Return the tokens of the data and the families, after they have seen what they must."""
+        encoded = self.encode(data)
+        if not self.stop_words:
+            stop_words(encoded.language)  # raises where there is no list, before anything is counted
+        return encoded, [learned(family, [encoded]) for family in self.families()]
+
+    def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
+        """Return the tables of `run` for the parts together, holding only a few of them in memory.
+
+        `parts` are gone through more than once, so they must not be an iterator. The language is guessed, groups of
+        redundant cues are formed and examples are taken from the first part that has rows.
+        """
+        if self.weights:
+            raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
+        first = self.encode(next(part for part in parts if len(part)))
+        settled = replace(self, tokens=first.tokeniser, language=first.language)
+        families = [learned(family, map(settled.encode, parts)) for family in self.families()]
+        counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
+        return self.result(counts, first, families)
+
+    def families(self) -> list[Family]:
+        """Return the chosen feature families."""
+        names = self.features or [name for name in FAMILIES.names() if name not in ON_REQUEST]
+        own: list[Family] = [Regexes(self.regex)] if self.regex else []
+        return [*(FAMILIES.get(name)() if isinstance(name, str) else name for name in names), *own]
+
+    def encode(self, data: Instances) -> Encoded:
+        """Return the integer tokens of the splits that are counted."""
+        if not set(data.splits) <= set(COUNTED_SPLITS):
+            counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
+            data = replace(data, table=counted)
+        encoded = encode(
+            data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
+        )
+        return encoded
+
+    def result(
+        self,
+        counts: CueCounts,
+        sample: Encoded,
+        families: Sequence[Family],
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> Result:
+        """Return the statistics of the counts, with examples for the findings from the sample.
+
+        `weights` are those of the sample's instances, where they do not all count the same.
+        """
+        if not self.stop_words:
+            stop = sorted(stop_words(sample.language))
+            is_stop_word = (pl.col("family") == "word") & pl.col("feature").is_in(stop)
+            counts = replace(counts, features=counts.features.filter(~is_stop_word))
+        tables = cue_tables(
+            counts,
+            min_count=self.min_count,
+            per_label=self.per_label,
+            alpha=self.alpha,
+            correction=self.correction,
+            prior=self.prior,
+        )
+        strongest = tables.cues.filter("significant").head(COMPARED)
+        matrix = cue_matrix(sample, families, strongest)
+        redundancy = _redundancy(strongest, matrix, sample.instances, weights)
+        group = redundancy.select("family", "feature", "group")
+        cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
+        findings = cue_findings(
+            tables.cues,
+            redundancy,
+            matrix,
+            sample.instances,
+            families,
+            total=int(counts.totals[0].sum()),
+            alpha=self.alpha,
+        )
+        return Result(
+            summary=self._summary(counts, tables, sample, families),
+            tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
+            findings=findings,
+        )
+
+    def _summary(
+        self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]
+    ) -> dict[str, Any]:
+        cues = tables.cues
+        by_family = Counter(cues["family"].to_list())
+        significant = Counter(cues.filter("significant")["family"].to_list())
+        listed = Counter(cues.filter(pl.col("significant") & pl.col("is_cue"))["family"].to_list())
+        return {
+            "features": cues.height,
+            "significant": int(cues["significant"].sum()),
+            "cues": sum(listed.values()),
+            "families": {
+                family.name: {
+                    "features": by_family[family.name],
+                    "significant": significant[family.name],
+                    "cues": listed[family.name],
+                    "skipped": counts.skipped.get(family.name),
+                }
+                for family in families
+            },
+            "prior": dict(zip(counts.labels, tables.prior.tolist(), strict=True)),
+            "alpha": self.alpha,
+            "null": "binomial" if counts.within is None else "within-example",
+            "tokens": sample.tokeniser,
+            "language": sample.language,
+            "scope": self.scope,
+            "min_count": self.min_count,
+        }
+
+
+def _redundancy(
+    cues: pl.DataFrame,
+    matrix: sparse.csc_matrix,
+    sample: Instances,
+    weights: npt.NDArray[np.float64] | None,
+) -> pl.DataFrame:
+    n_train = len(sample.train)  # train rows stand first
+    table = redundancy_table(
+        cues,
+        matrix.tocsr()[:n_train].tocsc(),
+        sample.labels,
+        sample.label_codes[:n_train],
+        None if weights is None else weights[:n_train],
+    )
+    if sample.grouped:  # the test takes instances as independent, which the choices of an example are not
+        table = table.with_columns(
+            pl.lit(None, pl.Float64).alias(name) for name in ("z_given", "log10_p_given")
+        )
+    return table

@@ -1,0 +1,197 @@
+"""One cue in depth: counts, interval, examples per label, the words it travels with, what it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import Evidence
+from cuecard.audits.cues.audit import Cues
+from cuecard.audits.cues.statistics import cue_tables
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.features import FAMILIES, CueCounts, Family, Presence, Regexes, count_cues
+from cuecard.registry import unknown_name
+from cuecard.stats import lmi, wilson
+from cuecard.text import Encoded, presence_counts, tokenise
+from cuecard.wording import listed
+
+FAMILY_OF_LENGTH = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
+COMPANIONS = 10
+MIN_TOGETHER = 5
+FEW = 50
+#: Similar names are looked for among this many of the most frequent ones of about the same length.
+COMPARED_NAMES = 5_000
+LENGTH_WINDOW = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Everything the data says about one feature.
+
+    `shares` has a row per split and label: how many instances with the feature have the label, their share with
+    a Wilson interval, and the label's prior. `association` is the feature's row of the table of cues, without
+    q-value: it was asked for by name, so there is one test; it is None for a feature that no train instance
+    has. `companions` are words that occur with the feature more often than elsewhere.
+    """
+
+    family: str
+    feature: str
+    shares: pl.DataFrame
+    association: dict[str, object] | None
+    touched: dict[str, float]
+    companions: pl.DataFrame
+    examples: dict[str, tuple[Evidence, ...]]
+
+
+def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None = None) -> Explanation:
+    """Return all there is to know of a cue, named as in the tables: "sleeping", "is sleeping", "length:longest".
+
+    Args:
+        data: what `cuecard.load` returned.
+        cue: a word, several words, or `family:feature`.
+        examples: how many examples to show per label.
+        audit: the cue audit whose tokens, scope and own features to use.
+    """
+    audit = audit or Cues()
+    encoded = audit.encode(data)
+    family, feature = named_feature(cue, encoded.tokeniser, audit.families())
+    counts = count_cues(encoded, [family])
+    if family.name in counts.skipped:
+        raise UsageError(f"{cue!r} cannot be looked for: {counts.skipped[family.name]}.")
+    presence_of = family.presence(encoded)
+    column = _column(presence_of, family, feature)
+    has = np.zeros(len(encoded.instances), dtype=np.bool_)
+    has[presence_of.rows()[presence_of.indices == column]] = True
+    if not has.any():
+        raise UsageError(f"No instance has the {family.name} {feature!r}.")
+    counts = _only(counts, feature)
+    return Explanation(
+        family=family.name,
+        feature=feature,
+        shares=_shares(counts),
+        association=_association(counts, audit),
+        touched=_touched(encoded.instances, has),
+        companions=_companions(encoded, has, feature),
+        examples=_examples(encoded.instances, has, feature, examples),
+    )
+
+
+def named_feature(cue: str, tokeniser: str, families: Sequence[Family]) -> tuple[Family, str]:
+    """Return the family, one of these if possible, and the feature that a user's name for a cue means."""
+    prefix, colon, rest = cue.partition(":")
+    if colon:
+        for family in families:
+            if family.name == prefix:
+                return family, rest.strip()
+        if prefix in FAMILIES.names() or prefix in FAMILIES.broken:
+            return FAMILIES.get(prefix)(), rest.strip()
+        if prefix == Regexes.name:
+            raise UsageError(f"{cue!r} needs its pattern: --regex {rest.strip() or 'NAME'}=PATTERN.")
+    tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
+    if len(tokens) not in FAMILY_OF_LENGTH:
+        raise UsageError(f"{cue!r} is not a cue: give one to four words, or family:feature.")
+    return FAMILIES.get(FAMILY_OF_LENGTH[len(tokens)])(), " ".join(tokens)
+
+
+def _column(presence_of: Presence, family: Family, feature: str) -> int:
+    found = presence_of.names.index_of(feature)
+    if found is None:
+        if len(presence_of.names) <= FEW:
+            raise unknown_name(f"feature of the family {family.name!r}", feature, presence_of.names.to_list())
+        near = get_close_matches(feature, _compared_names(presence_of, len(feature)), n=3)
+        hint = f" Similar ones are {listed([repr(name) for name in near])}." if near else ""
+        raise UsageError(f"No instance has the {family.name} {feature!r}.{hint}")
+    return int(found)
+
+
+def _compared_names(presence_of: Presence, length: int) -> list[str]:
+    """Return the frequent names of about this length: comparing with all bigrams would take seconds."""
+    counts = np.bincount(presence_of.indices, minlength=len(presence_of.names))
+    names = pl.DataFrame({"name": presence_of.names, "count": counts}).filter(
+        pl.col("name")
+        .str.len_chars()
+        .cast(pl.Int64)
+        .is_between(length - LENGTH_WINDOW, length + LENGTH_WINDOW)
+    )
+    return names.sort("count", descending=True, maintain_order=True)["name"].head(COMPARED_NAMES).to_list()
+
+
+def _association(counts: CueCounts, audit: Cues) -> dict[str, object] | None:
+    cues = cue_tables(counts, min_count=1, prior=audit.prior).cues
+    if cues.is_empty():
+        return None
+    return cues.select("label", "share", "lift", "z", "log10_p", "cueness").row(0, named=True)
+
+
+def _only(counts: CueCounts, feature: str) -> CueCounts:
+    within = counts.within
+    return CueCounts(
+        counts.labels,
+        counts.totals,
+        counts.examples,
+        counts.features.filter(pl.col("feature") == feature),
+        within.filter(pl.col("feature") == feature) if within is not None else None,
+    )
+
+
+def _shares(counts: CueCounts) -> pl.DataFrame:
+    rows = []
+    for s, split in enumerate(("train", "test")):
+        total = counts.totals[s].sum()
+        if total == 0:
+            continue
+        found = counts.features.select(f"{split}_{label}" for label in counts.labels).row(0)
+        n = sum(found)
+        for i, label in enumerate(counts.labels):
+            low, high = wilson(found[i], n) if n else (np.nan, np.nan)
+            share = found[i] / n if n else None
+            prior = counts.totals[s, i] / total
+            rows.append((split, label, found[i], n, share, float(low), float(high), float(prior)))
+    columns = ["split", "label", "count", "with_feature", "share", "share_low", "share_high", "prior"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _touched(instances: Instances, has: npt.NDArray[np.bool_]) -> dict[str, float]:
+    """Return the share of each split's examples in which some instance has the feature."""
+    table = pl.DataFrame(
+        {"split": instances.table["split"].cast(pl.String), "example": instances.example_codes, "has": has}
+    )
+    per_example = table.group_by("split", "example").agg(pl.col("has").any())
+    shares = per_example.group_by("split").agg(pl.col("has").mean())
+    return dict(shares.sort("split", descending=True).iter_rows())
+
+
+def _companions(encoded: Encoded, has: npt.NDArray[np.bool_], feature: str) -> pl.DataFrame:
+    """Return words that occur with the feature more often than elsewhere, by local mutual information."""
+    counts = presence_counts(encoded.scoped, has.astype(np.int32), 2)
+    together, everywhere = counts[:, 1], counts.sum(axis=1)
+    weight = lmi(together, everywhere, int(has.sum()), len(has))
+    words = pl.DataFrame(
+        {"word": encoded.vocabulary, "together": together, "everywhere": everywhere, "lmi": weight}
+    ).filter((pl.col("together") >= MIN_TOGETHER) & (pl.col("lmi") > 0))
+    own = feature.split()
+    words = words.filter(~pl.col("word").is_in(own)).sort("lmi", descending=True, maintain_order=True)
+    expected = pl.col("everywhere") / len(has)
+    return words.head(COMPANIONS).with_columns(
+        share=pl.col("together") / max(int(has.sum()), 1), lift=pl.col("together") / int(has.sum()) / expected
+    )
+
+
+def _examples(
+    instances: Instances, has: npt.NDArray[np.bool_], feature: str, wanted: int
+) -> dict[str, tuple[Evidence, ...]]:
+    in_train = (instances.table["split"].cast(pl.String) == "train").to_numpy()
+    found = {}
+    for code, label in enumerate(instances.labels):
+        rows = np.flatnonzero(has & in_train & (instances.label_codes == code))[:wanted]
+        found[label] = tuple(
+            Evidence(str(row["example_id"]), "train", label, row["hypothesis"], row["premise"], (feature,))
+            for row in instances.table[rows].iter_rows(named=True)
+        )
+    return found

@@ -1,0 +1,204 @@
+"""Does it give the label away how often a sentence occurs, and with what it is paired? (Selection)"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Result, Skip
+from cuecard.audits.pair_graph.findings import pair_graph_findings
+from cuecard.audits.pair_graph.scores import (
+    FOREST_NAMES,
+    SMALL_ROWS,
+    FloatArray,
+    ForestName,
+    Score,
+    Trial,
+    ablation_q_values,
+    ablations,
+    trial,
+)
+from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
+from cuecard.data import Instances, Task
+from cuecard.data.weights import unequal_weights
+from cuecard.errors import UsageError
+from cuecard.features.pair_graph import (
+    LEAKAGE_FEATURES,
+    PairGraph,
+    advanced_features,
+    graph_of,
+    leakage_features,
+    unlexicalized_features,
+)
+from cuecard.models.embeddings import check_embedding
+from cuecard.registry import unknown_name
+
+
+@dataclass(frozen=True)
+class PairGraphAudit:
+    """Predict the label from the graph of compared sentences alone.
+
+    Args:
+        forest: "fast" (100 compiled trees of depth 10), "paper-small" (500 trees of depth 5), "paper-large" (200 of
+            depth 30), or "paper": the paper's choice by the number of pairs.
+        advanced: also the 77 graph features with DeepWalk embeddings; None means with a forest of the paper and
+            at most 20,000 pairs.
+        unlexicalized: also the 15 features of length and word overlap, for comparison; None as above.
+        folds: without a test split, examples are scored by forests on the other folds.
+        embed: how texts become vectors for the similarity drawn beside the features: "tfidf", "minilm" or a folder.
+        seed: seed of forests, folds and walks.
+        weights: extra column that holds every example's weight, by which it counts where forests are fitted and where
+            they are scored; the graph itself is of the rows as they stand.
+    """
+
+    name: ClassVar[str] = "pair_graph"
+    title: ClassVar[str] = "Pair graph"
+    tasks: ClassVar[frozenset[Task]] = frozenset({"pair", "choice", "preference"})
+
+    forest: ForestName = "fast"
+    advanced: bool | None = None
+    unlexicalized: bool | None = None
+    folds: int = 5
+    embed: str = "tfidf"
+    seed: int = 0
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        if self.forest not in FOREST_NAMES:
+            raise unknown_name("forest", self.forest, list(FOREST_NAMES))
+        if self.folds < 2:
+            raise UsageError(f"pair_graph.folds must be at least 2, and is {self.folds}.")
+        check_embedding(self.embed)
+
+    def run(self, data: Instances) -> Result:
+        """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
+        if data.table["premise"].fill_null("").n_unique() < 2:
+            raise Skip("all premises are the same, so there are no pairs to build a graph from")
+        weights = unequal_weights(data, self.weights)
+        asked = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
+        graph = graph_of(data)
+        features = leakage_features(graph)
+        credits = ablations(features, asked)
+        left_out = self._larger_sets(data, graph, asked, credits)
+        scores = {name: asked.score(marks) for name, marks in credits.items()}
+        q_values = ablation_q_values(scores)
+        parts = _parts_of_the_leak(data, asked, credits["leakage"])
+        summary: dict[str, Any] = {
+            "accuracy": {
+                "majority": asked.chance,
+                **{name: score.accuracy for name, score in scores.items()},
+                **dict.fromkeys(left_out),
+            },
+            "intervals": {
+                name: _interval(score) | {"q_value": q_values.get(name)} for name, score in scores.items()
+            },
+            "left_out": left_out,
+            "n": scores["leakage"].n,
+            "evaluated": "test" if data.test is not None else f"{self.folds}-fold",
+            "forest": {"name": asked.forest, "trees": asked.trees, "depth": asked.depth},
+            "graph": _describe(graph),
+            "parts": parts,
+        }
+        by_frequency = label_by_frequency(data, features, weights)
+        tables = {
+            "pair_graph": _table(scores, q_values, asked.chance),
+            "pair_graph_grid": frequency_grid(data, features, weights),
+            "pair_graph_by_frequency": by_frequency,
+            "pair_graph_quantiles": quantile_shares(
+                data, features, embed=self.embed, seed=self.seed, weights=weights
+            ),
+        }
+        findings = pair_graph_findings(
+            data, features, scores, asked.chance, summary, by_frequency, weights=weights
+        )
+        return Result(summary, tables, findings, _examples(data, features))
+
+    def _larger_sets(
+        self, data: Instances, graph: PairGraph, asked: Trial, credits: dict[str, FloatArray]
+    ) -> dict[str, str]:
+        """Add the credits of the Advanced and Unlexicalized sets; return which were left out, and why."""
+        left_out = {}
+        for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
+            if wanted is False or (wanted is None and (len(data) > SMALL_ROWS or asked.forest == "fast")):
+                asked_off = "not asked for" if wanted is False else "it takes long"
+                left_out[name] = f"{asked_off}; --set pair_graph.{name}=true computes it"
+                continue
+            table = (
+                advanced_features(graph, seed=self.seed)
+                if name == "advanced"
+                else unlexicalized_features(data)
+            )
+            credits[name] = asked.credits(table, distinct=False)
+        return left_out
+
+
+def _parts_of_the_leak(data: Instances, asked: Trial, transductive: FloatArray) -> dict[str, Any] | None:
+    """Return how much of the leak remains when the graph is built from train alone, with and without shared sentences.
+
+    A test pair is then looked up in the graph of train and dev as if it alone were added.
+    """
+    if data.test is None:
+        return None
+    train = ~asked.scored
+    graph = graph_of(data, counted=train)
+    inductive = asked.credits(leakage_features(graph))
+    seen = graph.frequency > 0
+    shared_rows = (seen[graph.first] | seen[graph.second])[asked.scored]
+    examples = np.unique(data.example_codes[asked.scored], return_inverse=True)[1]
+    shared = np.bincount(examples, weights=shared_rows) > 0
+    gain, kept = asked.mean(transductive) - asked.chance, asked.mean(inductive) - asked.chance
+    return {
+        "train_only": _interval(asked.score(inductive)) | {"accuracy": asked.mean(inductive)},
+        "kept_share": float(kept / gain) if gain > 0 else None,
+        "shared": _group(asked, transductive, inductive, shared),
+        "unshared": _group(asked, transductive, inductive, ~shared),
+    }
+
+
+def _group(
+    asked: Trial, transductive: FloatArray, inductive: FloatArray, members: np.ndarray
+) -> dict[str, Any]:
+    n = int(members.sum())
+    return {
+        "n": n,
+        "accuracy": asked.mean(transductive, members) if n else None,
+        "train_only_accuracy": asked.mean(inductive, members) if n else None,
+    }
+
+
+def _interval(score: Score) -> dict[str, Any]:
+    described = asdict(score)
+    del described["accuracy"]
+    return described
+
+
+def _describe(graph: PairGraph) -> dict[str, Any]:
+    frequency = graph.frequency
+    return {
+        "sentences": graph.n_nodes,
+        "pairs": len(graph),
+        "distinct_pairs": graph.n_edges,
+        "self_pairs": int((graph.first == graph.second).sum()),
+        "sentences_repeated": int((frequency > 1).sum()),
+        "largest_frequency": int(frequency.max(initial=0)),
+    }
+
+
+def _table(scores: dict[str, Score], q_values: dict[str, float], chance: float) -> pl.DataFrame:
+    rows = [
+        {"features": name, **asdict(score), "q_value": q_values.get(name), "chance": chance}
+        for name, score in scores.items()
+    ]
+    return pl.DataFrame(rows, schema_overrides={"q_value": pl.Float64})
+
+
+def _examples(data: Instances, features: np.ndarray) -> pl.DataFrame:
+    """Return the three features of every example; of a choice, those of the right answer."""
+    frame = data.table.select("example_id", pl.col("split").cast(pl.String)).with_columns(
+        pl.Series(name, features[:, i]) for i, name in enumerate(LEAKAGE_FEATURES)
+    )
+    return frame.filter(pl.Series(data.label_codes == 0)) if data.grouped else frame

@@ -1,0 +1,127 @@
+"""The sentences of the pair-graph audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.audits.pair_graph.scores import Score
+from cuecard.data import Instances
+from cuecard.wording import count, percent
+
+#: A leak is worth acting on from this gain over the majority, by the lower end of its interval.
+LARGE_GAIN, SOME_GAIN = 0.10, 0.02
+ALPHA = 0.05
+EXAMPLES = 3
+_SINGLE = {
+    "s1_freq": "the frequency of the first sentence",
+    "s2_freq": "the frequency of the second sentence",
+    "s1s2_inter": "two-step walks between the two",
+}
+
+
+def pair_graph_findings(
+    data: Instances,
+    features: npt.NDArray[np.int64],
+    scores: dict[str, Score],
+    chance: float,
+    summary: dict[str, Any],
+    by_frequency: pl.DataFrame,
+    *,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> list[Finding]:
+    """Return whether the graph predicts the label, how much of it remains from train alone, and where it shows."""
+    leak = scores["leakage"]
+    level = "chance" if data.grouped else "the majority"
+    graph = summary["graph"]
+    if graph["sentences_repeated"] == 0:
+        text = "No sentence occurs twice, so how often it occurs and what it is paired with say nothing."
+        return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n)]
+    said = f"{percent(leak.accuracy)} (95 % interval {percent(leak.low)} to {percent(leak.high)})"
+    if leak.p_value > ALPHA or leak.low <= chance:
+        text = (
+            f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
+            f"beyond {level} of {percent(chance)} on {count(leak.n, 'example')}."
+        )
+        title = "The pair graph does not predict the label"
+        return [
+            Finding("pair_graph", "info", title, text, leak.accuracy, leak.low, leak.high, chance, leak.n)
+        ]
+    best = max(_SINGLE, key=lambda name: scores[name].accuracy)
+    text = (
+        f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
+        f"word of {count(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
+    )
+    severity: Severity = (
+        "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
+    )
+    where, evidence = _strongest_class(data, features, by_frequency, weights)
+    findings = [
+        Finding(
+            "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
+            leak.accuracy, leak.low, leak.high, chance, leak.n, evidence,
+        )
+    ]  # fmt: skip
+    if summary["parts"] is not None:
+        findings.append(_origin(summary["parts"], leak, chance, severity))
+    return findings
+
+
+def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severity) -> Finding:
+    """Say how much of the leak is there without sentences shared between train and test."""
+    train_only, shared = parts["train_only"], parts["shared"]
+    gain, kept = leak.accuracy - chance, train_only["accuracy"] - chance
+    text = (
+        f"Of the {100 * gain:.1f} points above {percent(chance)}, {100 * kept:.1f} remain when the graph is built from "
+        f"train alone ({percent(train_only['accuracy'])}"
+    )
+    remains = train_only["p_value"] <= ALPHA and train_only["low"] > chance
+    if not remains:
+        text += f", {percent(train_only['low'])} to {percent(train_only['high'])}, which may be chance"
+    text += f"); {shared['n']:,} of {leak.n:,} test examples share a sentence with train."
+    return Finding(
+        "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
+        "Where the pair-graph leak comes from", text,
+        train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n,
+    )  # fmt: skip
+
+
+def _strongest_class(
+    data: Instances,
+    features: npt.NDArray[np.int64],
+    by_frequency: pl.DataFrame,
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return a sentence about the frequency class that moves a label's share most, with examples of it."""
+    counts = np.bincount(data.label_codes, weights, minlength=len(data.labels))
+    prior = dict(zip(data.labels, (counts / counts.sum()).tolist(), strict=True))
+    expected = pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
+    gains = by_frequency.with_columns(gain=pl.col("share_low") - expected).sort("gain", descending=True)
+    row = gains.row(0, named=True)
+    if row["gain"] <= 0:
+        return "", ()
+    column = 0 if row["feature"] == "s1_freq" else 1
+    sentence = ("first sentence" if column == 0 else "second sentence") if data.task == "pair" else (
+        "question" if column == 0 else "answer"
+    )  # fmt: skip
+    often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
+    text = (
+        f" Where the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
+        f"{row['n']:,} are {row['label']} (overall {percent(prior[row['label']])})."
+    )
+    values = features[:, column]
+    here = (
+        (values >= row["from"])
+        & (values <= row["to"])
+        & (data.label_codes == data.labels.index(row["label"]))
+    )
+    shown = data.table[np.flatnonzero(here)[:EXAMPLES]]
+    evidence = tuple(
+        Evidence(str(r["example_id"]), str(r["split"]), str(r["label"]), r["hypothesis"], r["premise"])
+        for r in shown.iter_rows(named=True)
+    )
+    return text, evidence

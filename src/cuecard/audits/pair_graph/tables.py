@@ -1,0 +1,167 @@
+"""Tables behind the Selection paper's Figures 1, 2 and 4."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.audits.pair_graph.similarity import (
+    PAIRS_TO_MOVE,
+    cosine_similarity,
+    has_transport,
+    pairs_compared,
+    word_movers_distance,
+)
+from cuecard.data import Instances
+from cuecard.data.weights import weight_total
+from cuecard.features.pair_graph import LEAKAGE_FEATURES
+from cuecard.stats import wilson
+from cuecard.stats.weighted import effective_counts
+
+#: In the grid of Figure 2, sentences that occur at least this often share the last row or column.
+GRID_END = 12
+
+#: Lower ends of the frequency classes of Figure 4.
+FREQUENCY_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+FEWEST_IN_CLASS = 20
+
+QUANTILE_BINS = 20
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def frequency_grid(data: Instances, features: IntArray, weights: FloatArray | None = None) -> pl.DataFrame:
+    """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more".
+
+    With `weights`, one per row, `n` and `count` are sums of weights.
+    """
+    frame = pl.DataFrame(
+        {
+            "s1_freq": np.minimum(features[:, 0], GRID_END),
+            "s2_freq": np.minimum(features[:, 1], GRID_END),
+            "label": data.table["label"].cast(pl.String),
+            "weight": np.ones(len(data), np.uint32) if weights is None else weights,
+        }
+    )
+    keys = ["s1_freq", "s2_freq"]
+    mass = weight_total("weight", frame.schema["weight"])
+    cells = frame.group_by(keys).agg(n=mass)
+    counts = frame.group_by(*keys, "label").agg(count=mass)
+    return (
+        cells.join(pl.DataFrame({"label": list(data.labels)}), how="cross")
+        .join(counts, on=[*keys, "label"], how="left")
+        .with_columns(pl.col("count").fill_null(0))
+        .with_columns(share=(pl.col("count") / pl.col("n")).fill_nan(0.0))
+        .sort(*keys, pl.col("label").cast(pl.Enum(list(data.labels))))
+    )
+
+
+def label_by_frequency(
+    data: Instances, features: IntArray, weights: FloatArray | None = None
+) -> pl.DataFrame:
+    """Return the share of every label by how often a sentence occurs, with intervals (Figure 4).
+
+    With `weights`, one per row, `count` and `share` are of weight, and intervals of effective counts.
+    """
+    labels = data.label_codes
+    rows = []
+    for column, feature in enumerate(LEAKAGE_FEATURES[:2]):
+        ends = _classes(features[:, column])
+        place = np.searchsorted(ends, features[:, column], side="right") - 1
+        for i, start in enumerate(ends):
+            here = labels[place == i]
+            mass = None if weights is None else weights[place == i]
+            counts = np.bincount(here, mass, minlength=len(data.labels))
+            tested = counts if mass is None else effective_counts([counts], [(mass**2).sum()])[0]
+            low, high = wilson(tested, np.full(len(counts), max(int(tested.sum()), 1)))
+            last = int(features[place == i, column].max(initial=start))
+            for k, label in enumerate(data.labels):
+                share = counts[k] / (counts.sum() or 1)
+                rows.append(
+                    (
+                        feature,
+                        i,
+                        int(start),
+                        last,
+                        label,
+                        len(here),
+                        counts[k].item(),
+                        share,
+                        float(low[k]),
+                        float(high[k]),
+                    )
+                )
+    names = ["feature", "class", "from", "to", "label", "n", "count", "share", "share_low", "share_high"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def _classes(values: IntArray) -> IntArray:
+    """Return the lower ends of frequency classes, the upper ones merged until each has a few pairs."""
+    ends = [step for step in FREQUENCY_STEPS if step <= values.max(initial=1)]
+    while len(ends) > 1 and (values >= ends[-1]).sum() < FEWEST_IN_CLASS:
+        ends.pop()
+    return np.array(ends, dtype=np.int64)
+
+
+def quantile_shares(
+    data: Instances, features: IntArray, *, embed: str, seed: int, weights: FloatArray | None = None
+) -> pl.DataFrame:
+    """Return how every feature, as its quantile, is distributed within each label (Figure 1).
+
+    The cosine of the two texts' embeddings stands beside the three leakage features for comparison, and Word Mover's
+    Distance where POT is installed; both on a sample of the pairs.
+    """
+    mass = np.ones(len(data)) if weights is None else weights
+    columns = {
+        name: (features[:, i].astype(np.float64), data.label_codes, mass)
+        for i, name in enumerate(LEAKAGE_FEATURES)
+    }
+    columns |= _similarities(data, mass, embed, seed)
+    frames = []
+    bounds = np.linspace(0, 1, QUANTILE_BINS + 1)
+    for name, (values, labels, weight) in columns.items():
+        distinct, place = np.unique(values, return_inverse=True)
+        # Equal values share a stretch of quantiles evenly, so a feature that says nothing gives flat lines.
+        ends = np.concatenate([[0], np.cumsum(np.bincount(place, weight))]) / (weight.sum() or 1)
+        for code, label in enumerate(data.labels):
+            counts = np.bincount(place[labels == code], weight[labels == code], minlength=len(distinct))
+            reached = np.concatenate([[0], np.cumsum(counts)]) / (counts.sum() or 1)
+            frames.append(
+                pl.DataFrame(
+                    {
+                        "feature": [name] * QUANTILE_BINS,
+                        "label": [label] * QUANTILE_BINS,
+                        "quantile": (bounds[:-1] + bounds[1:]) / 2,
+                        "share": np.diff(np.interp(bounds, ends, reached)),
+                    }
+                )
+            )
+    return pl.concat(frames)
+
+
+def _similarities(
+    data: Instances, mass: FloatArray, embed: str, seed: int
+) -> dict[str, tuple[FloatArray, npt.NDArray[np.int32], FloatArray]]:
+    """Return how alike the texts of sampled pairs are, by name, beside the labels and weights of these pairs."""
+    order = np.random.default_rng(seed).permutation(len(data))
+
+    def sampled(size: int) -> tuple[pl.Series, pl.Series, npt.NDArray[np.int64]]:
+        rows = np.sort(order[:size])
+        premises, hypotheses = (
+            data.table[name].fill_null("").gather(rows) for name in ("premise", "hypothesis")
+        )
+        return premises, hypotheses, rows
+
+    first, second, rows = sampled(pairs_compared(embed))
+    alike = cosine_similarity(first, second, embed, seed=seed)
+    found = {"similarity": (alike, data.label_codes[rows], mass[rows])}
+    if has_transport():
+        first, second, rows = sampled(PAIRS_TO_MOVE)
+        distance = word_movers_distance(first, second, seed=seed)
+        known = np.isfinite(distance)
+        if known.any():
+            rows = rows[known]
+            found["word_movers_distance"] = (distance[known], data.label_codes[rows], mass[rows])
+    return found

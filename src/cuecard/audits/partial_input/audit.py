@@ -1,0 +1,327 @@
+"""Can the label be guessed without reading what matters? (SPEC section 3; Poliak et al. 2018, PECO)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Result, Skip
+from cuecard.audits.partial_input.baselines import Baseline, chance_of, interval, judged, measured
+from cuecard.audits.partial_input.conditions import Condition, conditions
+from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
+from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, trainer
+from cuecard.audits.partial_input.findings import partial_findings
+from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
+from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, Ints
+from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
+from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
+from cuecard.audits.partial_input.learning_curve import curve
+from cuecard.audits.partial_input.slices import slice_table
+from cuecard.data import TASKS, Instances, Task
+from cuecard.data.weights import unequal_weights
+from cuecard.models.recipe import Recipe, recipes
+from cuecard.models.runs import Tell, silently
+from cuecard.stats.weighted import effective_sample_size, weighted_quantiles
+from cuecard.text import encode
+
+#: Fewer examples than this say nothing about what can be guessed.
+FEWEST_EXAMPLES = 20
+#: Some dozens of bins are learned from as well as they can be with this many examples.
+BLIND_TRAIN = 20_000
+
+
+@dataclass(frozen=True)
+class PartialInput:
+    """Score every guess that should not be possible, beside the full input.
+
+    Trained on train and scored on test where both exist, else cross-fitted on train. Leak scores of train
+    examples are always cross-fitted.
+
+    Args:
+        tokens: tokenisation of the n-grams.
+        ngrams: longest n-gram of the learner, in words.
+        strength: inverse of the learner's penalty.
+        folds: folds of the cross-fit.
+        grouping: what stays on one side of a fold: examples that share a "sentence" (the default), their
+            "premise", or only each "example" with itself.
+        cross_fit: whether train examples get leak scores too where there is a test split.
+        inflation: also cross-fit with grouping "example", to show by how much shared sentences raise the score.
+        learning_curve: whether to learn from smaller samples as well.
+        max_train: examples to learn from at most, drawn by the seed.
+        shown_examples: how many of the most leaking examples to list.
+        learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
+        learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
+        cache: whether what learners gave before may come from the user's cache folder, and this go there.
+        alpha: a score differs from chance if its q-value over all baselines is at most this.
+        seed: of folds, samples and the learners, unless `learner_settings` give one.
+        weights: extra column that holds every example's weight, by which it counts where a learner is fitted and where
+            it is scored; examples of weight 0 are left out.
+    """
+
+    name: ClassVar[str] = "partial_input"
+    title: ClassVar[str] = "Partial input"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    tokens: str = "default"
+    ngrams: int = 2
+    strength: float = 1.0
+    folds: int = 5
+    grouping: Grouping = "sentence"
+    cross_fit: bool = True
+    inflation: bool = False
+    learning_curve: bool = True
+    max_train: int = 100_000
+    shown_examples: int = 50
+    learner: tuple[str, ...] = ()
+    learner_settings: tuple[str, ...] = ()
+    cache: bool = field(default=True, metadata={"parameter": False})
+    alpha: float = 0.05
+    seed: int = 0
+    weights: str | None = None
+    tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the names of learners and their parameters at once, so that a typo costs no time."""
+        self._recipes()
+
+    def run(self, data: Instances) -> Result:
+        """Return the battery of baselines, leak scores, slices and the learning curve."""
+        used = data.table["split"].cast(pl.String).is_in(["train", "test"])
+        row_weights = unequal_weights(data, self.weights)
+        if row_weights is not None:
+            used &= pl.Series(row_weights > 0)
+            row_weights = row_weights[used.to_numpy()]
+        data = data if used.all() else replace(data, table=data.table.filter(used))
+        examples = Examples(data, row_weights)
+        train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
+        if len(train) < FEWEST_EXAMPLES:
+            raise Skip(
+                f"it learns from train examples, and there are {len(train)}; {FEWEST_EXAMPLES} are needed"
+            )
+        encoded = encode(data, tokens=self.tokens)
+        inputs = conditions(encoded, examples, ngrams=self.ngrams)
+        primary = primary_input(data.task)
+        folds = self._folds(data, examples, train)
+        scored = test if len(test) else train
+        with trainer(examples, strength=self.strength, max_train=self.max_train, seed=self.seed) as fit:
+            promised = {c.name: _evaluation(fit, c, train, test, folds) for c in inputs}
+            on_train: dict[str, Callable[[], Evaluation]] = {}
+            if self.cross_fit and len(test):
+                on_train = {
+                    c.name: fit.cross_fit(c.matrix, train, folds.fold, forward=False)
+                    for c in inputs
+                    if c.kind == "partial" or c.name == primary
+                }
+            matrix = next(c.matrix for c in inputs if c.name == primary)
+            get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
+            loose = self._loose(fit, inputs, train) if self.inflation else {}
+            evaluations = {name: get().weighted(examples) for name, get in promised.items()}
+            cross_fitted = {name: get().weighted(examples).guesses for name, get in on_train.items()}
+            learning = get_curve() if get_curve else None
+            inflated = {name: _accuracy(get().weighted(examples).guesses) for name, get in loose.items()}
+        guesses = {name: evaluation.guesses for name, evaluation in evaluations.items()}
+        null = null_probability(examples, train, scored)
+        baselines = judged(self._baselines(examples, inputs, evaluations, train, scored, null), self.alpha)
+        about = {
+            name: [
+                Scored(scored, guesses[name], null),
+                *(
+                    [Scored(train, cross_fitted[name], null_probability(examples, train, train))]
+                    if name in cross_fitted
+                    else []
+                ),
+            ]
+            for name in [c.name for c in inputs if c.kind == "partial" or c.name == primary]
+        }
+        leaks = leak_table(examples, about, primary)
+        leaking = most_leaking(examples, leaks, self.shown_examples)
+        lengths = _lengths(examples, encoded.hypothesis.lengths)[scored]
+        tables = {
+            "baselines": pl.DataFrame([b.as_json() for b in baselines], infer_schema_length=None),
+            "partial_input_slices": slice_table(examples, scored, guesses[primary], lengths),
+            "leaking_examples": leaking,
+            "leak_histogram": leak_histogram(examples, _leak_array(examples, about[primary])),
+        }
+        if learning is not None:
+            tables["learning_curve"] = learning
+        evaluated = "test" if len(test) else "train"
+        strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in inflated}
+        leak = _leak(guesses[primary])
+        summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
+        findings = partial_findings(summary, baselines, leaking, data.task)
+        if self.learner:
+            pairs, missing = learner_pairs(
+                self._recipes(),
+                data,
+                folds,
+                weights=row_weights,
+                alpha=self.alpha,
+                tell=self.tell,
+                cache=self.cache,
+            )
+            summary |= pairs_summary(pairs, missing)
+            findings += [pair_finding(pair) for pair in pairs]
+            if pairs:
+                tables["learner_answers"] = pl.concat([pair.answers for pair in pairs])
+            shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
+            if shown:
+                tables["saliency_maps"] = pl.concat(shown)
+        return Result(summary, tables, findings, leaks)
+
+    def _recipes(self) -> list[Recipe]:
+        return [
+            recipe.with_defaults(seed=self.seed) for recipe in recipes(self.learner, self.learner_settings)
+        ]
+
+    def _folds(self, data: Instances, examples: Examples, train: Ints) -> Folds:
+        # Chance is 1/k per question, so the place of the right choice must stay free to vary between folds.
+        strata = np.zeros(len(train), np.int64) if data.grouped else examples.gold[train]
+        return make_folds(data.train, strata, folds=self.folds, grouping=self.grouping, seed=self.seed)
+
+    def _curve(
+        self, fit: Trainer, matrix: Any, train: Ints, test: Ints, folds: Folds
+    ) -> Callable[[], pl.DataFrame]:
+        learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
+        grouped = fit.examples.data.grouped
+        blank = (
+            by_length(fit.examples, guess, longest=True) if grouped else majority(fit.examples, learn, guess)
+        )
+        return curve(fit, matrix, learn, guess, chance_of(blank, fit.examples.gold[guess], grouped=grouped))
+
+    def _loose(
+        self, fit: Trainer, inputs: list[Condition], train: Ints
+    ) -> dict[str, Callable[[], Evaluation]]:
+        examples = fit.examples
+        loose = replace(self, grouping="example")._folds(examples.data, examples, train)
+        return {
+            c.name: fit.cross_fit(c.matrix, train, loose.fold, forward=False)
+            for c in inputs
+            if c.kind == "partial"
+        }
+
+    def _baselines(
+        self,
+        examples: Examples,
+        inputs: list[Condition],
+        evaluations: dict[str, Evaluation],
+        train: Ints,
+        scored: Ints,
+        null: Floats,
+    ) -> list[Baseline]:
+        grouped, gold = examples.data.grouped, examples.gold[scored]
+        found = []
+        if grouped:
+            for name in ("longest", "shortest"):
+                rule = by_length(examples, scored, longest=name == "longest")
+                found.append(measured(name, "content-blind", rule, gold, grouped=True))
+        else:
+            always = measured("majority", "reference", majority(examples, train, scored), gold, grouped=False)
+            found += [always, _prior(always, examples, train, scored)]
+        for c in inputs:
+            done = evaluations[c.name]
+            counted = (done.tested, examples.gold[done.tested_examples])
+            found.append(
+                measured(c.name, c.kind, done.guesses, gold, grouped=grouped, null=null, counted=counted)
+            )
+        return found
+
+    def _summary(
+        self,
+        baselines: list[Baseline],
+        primary: str,
+        folds: Folds,
+        evaluated: str,
+        leak: dict[str, Any],
+        inflated: dict[str, float],
+        strict: dict[str, float],
+    ) -> dict[str, Any]:
+        return {
+            "baselines": [b.as_json() for b in baselines],
+            "primary": primary,
+            "evaluated": evaluated,
+            "scheme": "train to test" if evaluated == "test" else f"{folds.count}-fold cross-fit",
+            "folds": {
+                "count": folds.count,
+                "grouping": folds.grouping,
+                "largest_group": folds.largest_group,
+                "note": folds.note,
+            },
+            "leak": leak,
+            "inflation": {
+                name: {folds.grouping: strict[name], "example": value, "difference": value - strict[name]}
+                for name, value in inflated.items()
+            },
+            "alpha": self.alpha,
+        }
+
+
+def primary_input(task: Task) -> str:
+    """Return the partial input whose probabilities are the leak scores of a task."""
+    return {"pair": "hypothesis_only", "text": "length"}.get(task, "choices_only")
+
+
+def _evaluation(
+    fit: Trainer, condition: Condition, train: Ints, test: Ints, folds: Folds
+) -> Callable[[], Evaluation]:
+    if condition.kind in ("content-blind", "relation"):
+        fit = fit.limited(BLIND_TRAIN)
+    if len(test):
+        return fit.held_out(condition.matrix, train, test)
+    return fit.cross_fit(condition.matrix, train, folds.fold)
+
+
+def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
+    """Return the line of guessing each label as often as train has it: right by luck alone."""
+    sums = examples.label_sums(train)
+    guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
+    accuracy = _accuracy(guesses)
+    # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.
+    weight = guesses.weight
+    score = guesses.score if weight is None else np.full(round(effective_sample_size(weight)), accuracy)
+    low, high = interval(score)
+    return replace(
+        always,
+        name="prior",
+        accuracy=accuracy,
+        low=low,
+        high=high,
+        luck=accuracy,
+        p_value=1.0,
+        log10_p=0.0,
+        delta_majority=accuracy - always.chance,
+    )
+
+
+def _accuracy(guesses: Guesses) -> float:
+    return guesses.mean(guesses.score)
+
+
+def _leak(guesses: Guesses) -> dict[str, Any]:
+    """Return how likely the right answers are from the primary partial input."""
+    scores = guesses.probability
+    assert scores is not None  # a learner gives probabilities
+    weight = guesses.weight
+    median = np.median(scores) if weight is None else weighted_quantiles(scores, weight, [0.5])[0]
+    return {
+        "mean": guesses.mean(scores),
+        "median": float(median),
+        "share_above_half": guesses.mean(scores > 0.5),
+        "examples": len(scores),
+    }
+
+
+def _lengths(examples: Examples, tokens: Ints) -> Floats:
+    """Return the length of every example in words; that of its rows on average, rounded."""
+    return np.asarray(np.rint(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row)))
+
+
+def _leak_array(examples: Examples, parts: list[Scored]) -> Floats:
+    leak = np.full(len(examples), np.nan)
+    for part in parts:
+        if part.guesses.probability is not None:
+            leak[part.examples] = part.guesses.probability
+    return leak

@@ -1,0 +1,1 @@
+"""Files become raw rows: formats, folders, Hugging Face datasets."""

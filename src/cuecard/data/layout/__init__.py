@@ -1,0 +1,1 @@
+"""Raw rows become instances: which column is what, labels, answers, choices."""

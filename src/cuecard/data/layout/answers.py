@@ -1,0 +1,155 @@
+"""Which choice is the right one: an answer given as key, letter, number or text becomes a position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data.layout.labels import MISSING
+
+AnswerRule = Literal["key", "letter", "from 0", "from 1", "text"]
+Positions = npt.NDArray[np.int64]
+
+_LETTERS = [chr(ord("A") + i) for i in range(26)]
+#: Below this many rows, answers 1…k are taken as counted from 1 only if the choices' columns are too.
+_ENOUGH_ROWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The choices of a table's rows and their answers as text, null where no answer is given.
+
+    A null among the choices holds a place that letters and numbers count, but is no choice.
+    """
+
+    answers: pl.Series
+    choices: pl.Series
+    keys: pl.Series | None = None
+    numbered_from_1: bool = False
+
+    def __post_init__(self) -> None:
+        missing = self.answers.str.strip_chars().is_in([*MISSING, "-1"]).fill_null(True)
+        if missing.any():
+            given = pl.select(pl.when(~missing).then(self.answers)).to_series()
+            object.__setattr__(self, "answers", given)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of choices of every row."""
+        return _sizes(self.present)
+
+    @cached_property
+    def present(self) -> pl.Series:
+        """The choices of every row without the places that hold none."""
+        return self.choices.list.drop_nulls()
+
+    def positions(self, rule: AnswerRule) -> Positions:
+        """Return where in `present` the right choice of every row stands; -1 where the rule finds none."""
+        places = _sizes(self.choices)
+        found = _RULES[rule](self)
+        found = np.where((found >= 0) & (found < places), found, -1)
+        if (places == self.counts).all():
+            return found
+        frame = pl.DataFrame({"choices": self.choices, "at": found})
+        before = pl.col("choices").list.head(pl.col("at").clip(0)).list.drop_nulls().list.len()
+        chosen = pl.col("choices").list.get(pl.col("at").clip(0), null_on_oob=True)
+        given = (pl.col("at") >= 0) & chosen.is_not_null()
+        return frame.select(pl.when(given).then(before.cast(pl.Int64)).otherwise(-1)).to_series().to_numpy()
+
+
+def _sizes(lists: pl.Series) -> Positions:
+    return lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+
+
+def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRule:
+    """Return how answers are to be read: the first rule that places every given answer, else the best one.
+
+    Rules in their order: the keys that came with the choices, letters, numbers from 0, numbers from 1, the
+    choice's own text. So numbers from 1 need evidence: no 0 anywhere and an answer as large as the number of
+    choices, and besides ten rows or choices in columns that are numbered from 1. `base` settles it.
+    """
+    given = sum(t.answers.len() - t.answers.null_count() for t in tables)
+    best: tuple[int, AnswerRule] = (-1, "from 0")
+    for rule in _allowed(tables, base, given):
+        placed = sum(
+            int(((t.positions(rule) >= 0) & t.answers.is_not_null().to_numpy()).sum()) for t in tables
+        )
+        if placed == given:
+            return rule
+        if placed > best[0] and (rule != "from 1" or base == 1):
+            best = (placed, rule)
+    return best[1]
+
+
+def _allowed(tables: Sequence[Answered], base: int | None, given: int) -> list[AnswerRule]:
+    rules: list[AnswerRule] = ["key"] if all(t.keys is not None for t in tables) else []
+    if base is not None:
+        return [*rules, "from 1" if base else "from 0"]
+    rules += ["letter", "from 0"]
+    if given >= _ENOUGH_ROWS or all(t.numbered_from_1 for t in tables):
+        rules.append("from 1")
+    return [*rules, "text"]
+
+
+def _numbers(table: Answered) -> Positions:
+    whole = table.answers.str.strip_chars().cast(pl.Float64, strict=False)
+    exact = pl.select(pl.when(whole == whole.floor()).then(whole)).to_series()
+    return exact.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+
+
+def _from_0(table: Answered) -> Positions:
+    return _numbers(table)
+
+
+def _from_1(table: Answered) -> Positions:
+    return _numbers(table) - 1
+
+
+def _letter(table: Answered) -> Positions:
+    letters = table.answers.str.strip_chars(" ().:").str.to_uppercase()
+    return (
+        letters.replace_strict(_LETTERS, list(range(26)), default=-1, return_dtype=pl.Int64)
+        .fill_null(-1)
+        .to_numpy()
+    )
+
+
+def _key(table: Answered) -> Positions:
+    return (
+        _first_match(table.keys, table.answers) if table.keys is not None else np.full(len(table.answers), -1)
+    )
+
+
+def _text(table: Answered) -> Positions:
+    return _first_match(table.choices, table.answers)
+
+
+def _first_match(lists: pl.Series, wanted: pl.Series) -> Positions:
+    """Return where in its row's list each wanted value first stands, -1 where it does not."""
+    hits = (
+        pl.DataFrame({"item": lists, "wanted": wanted})
+        .with_row_index("row")
+        .with_columns(at=pl.int_ranges(0, pl.col("item").list.len().fill_null(0)))
+        .filter(pl.col("item").list.len() > 0)
+        .explode("item", "at")
+        .filter(pl.col("item") == pl.col("wanted"))
+        .unique("row", keep="first", maintain_order=True)
+    )
+    positions = np.full(len(wanted), -1, dtype=np.int64)
+    positions[hits["row"].to_numpy()] = hits["at"].to_numpy()
+    return positions
+
+
+_RULES: dict[AnswerRule, Callable[[Answered], Positions]] = {
+    "key": _key,
+    "letter": _letter,
+    "from 0": _from_0,
+    "from 1": _from_1,
+    "text": _text,
+}

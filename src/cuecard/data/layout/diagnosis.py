@@ -1,0 +1,163 @@
+"""Finds the rows a fast parser stumbled over, to name the first or to leave them out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.files.raw import RawTable
+from cuecard.errors import InputError
+
+_REMEDY = "correct the row, or leave such rows out with --on-error skip"
+
+
+def mend_csv(
+    data: bytes, where: str, *, separator: str, quote: str | None, skip: bool, first_row: int = 0
+) -> RawTable:
+    """Return the good rows of a csv file a fast parser refused, or raise an error about the first bad one."""
+    text = data.decode("utf-8-sig", errors="surrogateescape")
+    previous = csv.field_size_limit(max(len(text), 1))
+    try:
+        return _mend_csv(text, where, separator, quote, skip, first_row)
+    finally:
+        csv.field_size_limit(previous)
+
+
+def _mend_csv(
+    text: str, where: str, separator: str, quote: str | None, skip: bool, first_row: int
+) -> RawTable:
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=separator,
+        quotechar=quote,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        strict=True,
+    )
+    header = _header(reader, where)
+    good: list[list[str | None]] = []
+    rows: list[int] = []
+    reasons: Counter[str] = Counter()
+    for number, fields in enumerate(_records(reader), start=1):
+        problem = _csv_problem(fields, len(header))
+        if problem is None and isinstance(fields, list):
+            good.append([f or None for f in fields] + [None] * (len(header) - len(fields)))
+            rows.append(number)
+        elif problem is not None:
+            reason, detail = problem
+            if not skip:
+                raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
+            reasons[reason] += 1
+    frame = pl.DataFrame(
+        good, schema={_unique(header, i): pl.String for i in range(len(header))}, orient="row"
+    )
+    return replace(_mended(frame, where, rows, reasons), first_row=first_row, untyped=True)
+
+
+def _header(reader: Iterator[list[str]], where: str) -> list[str]:
+    try:
+        header = next(reader)
+    except (csv.Error, StopIteration):
+        header = ["\udc80"]
+    if any(_undecodable(name) for name in header):
+        raise InputError(f"The header of {where} is no line of UTF-8 text: save the file as UTF-8 csv.")
+    return header
+
+
+def _records(reader: Iterator[list[str]]) -> Iterator[list[str] | csv.Error]:
+    """Yield the records of a csv file, or the error in place of one that breaks the rules of quoting."""
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield error
+            continue
+        if fields:
+            yield fields
+
+
+def _csv_problem(fields: list[str] | csv.Error, width: int) -> tuple[str, str] | None:
+    if isinstance(fields, csv.Error):
+        return "broken quoting", f"breaks the rules of csv quoting ({fields})"
+    if len(fields) > width:
+        return (
+            "too many fields",
+            f"has {len(fields)} fields where the header has {width} (is a quote missing?)",
+        )
+    if any(_undecodable(field) for field in fields):
+        return "invalid UTF-8", "is not valid UTF-8 (save the file as UTF-8)"
+    return None
+
+
+def _unique(header: list[str], i: int) -> str:
+    earlier = header[:i].count(header[i])
+    return header[i] if not earlier else f"{header[i]}_duplicated_{earlier - 1}"
+
+
+def _undecodable(text: str) -> bool:
+    return not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text)
+
+
+def mend_jsonl(data: bytes, where: str, *, skip: bool, first_row: int = 0) -> RawTable:
+    """Return the good rows of a jsonl file a fast parser refused, or raise an error about the first bad one.
+
+    Columns whose values have no common type (a number here, an object there) become text.
+    """
+    good: list[dict[str, Any]] = []
+    rows: list[int] = []
+    reasons: Counter[str] = Counter()
+    for number, line in _lines(data):
+        try:
+            value = json.loads(line.decode())
+            reason, detail = "not a JSON object", "is not a JSON object in curly braces"
+        except UnicodeDecodeError:
+            value, reason, detail = None, "invalid UTF-8", "is not valid UTF-8 (save the file as UTF-8)"
+        except (json.JSONDecodeError, RecursionError) as error:
+            said = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            value, reason, detail = None, "broken JSON", f"is not valid JSON ({said})"
+        if isinstance(value, dict):
+            good.append(value)
+            rows.append(number)
+            continue
+        if not skip:
+            raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
+        reasons[reason] += 1
+    return replace(_mended(_frame_of(good), where, rows, reasons), first_row=first_row)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    filled = (line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip())
+    return enumerate(filled, start=1)
+
+
+def _frame_of(records: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return records as a table, writing out as text every column whose values have no common type."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {}
+    for name in names:
+        values = [record.get(name) for record in records]
+        try:
+            columns[name] = pl.Series(name, values, strict=True)
+        except (TypeError, pl.exceptions.PolarsError, OverflowError):
+            columns[name] = pl.Series(name, [_as_text(v) for v in values], dtype=pl.String)
+    return pl.DataFrame(columns)
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _mended(frame: pl.DataFrame, where: str, rows: list[int], reasons: Counter[str]) -> RawTable:
+    numbers = np.asarray(rows, dtype=np.int64)
+    return RawTable(frame, (where,), (frame.height,), numbers, dropped=dict(reasons))

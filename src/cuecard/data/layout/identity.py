@@ -1,0 +1,44 @@
+"""What an example is called: the user's id, or its row number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.files.raw import RawTable
+
+#: A recognised column repeats for at least this share of at least this many rows: then it names groups.
+GROUP_SHARE = 0.5
+GROUP_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """The ids of a table's rows; `repeated` marks those already used by an earlier row."""
+
+    values: pl.Series
+    repeated: pl.Series | None = None
+    #: Whether the id column turned out to name groups of rows, so that rows are numbered instead.
+    group: bool = False
+
+
+def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
+    """Return the rows' numbers, counted from 1 after the `start` rows of earlier files, as text."""
+    return pl.Series("example_id", raw.numbers_throughout + start).cast(pl.String)
+
+
+def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0) -> Ids:
+    """Return the ids of all rows; a row whose id is missing is called by its number."""
+    if column is None:
+        return Ids(row_numbers(raw, start))
+    values = raw.frame[column].cast(pl.String).alias("example_id")
+    if values.null_count():
+        values = pl.select(pl.coalesce(values, row_numbers(raw, start))).to_series().alias("example_id")
+    if values.n_unique() == len(values):
+        return Ids(values)
+    shared = np.asarray(values.is_duplicated())
+    if not explicit and len(values) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE:
+        return Ids(row_numbers(raw, start), group=True)
+    return Ids(values, repeated=~values.is_first_distinct())

@@ -1,0 +1,246 @@
+"""A raw table becomes rows of (premise, hypothesis, label), one way for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.files.raw import RawTable
+from cuecard.data.files.reading import OnError
+from cuecard.data.instances import COLUMNS, GROUPED_TASKS
+from cuecard.data.layout.answers import AnswerRule
+from cuecard.data.layout.choices import answered, message_text, shared_prompt
+from cuecard.data.layout.columns import Columns
+from cuecard.data.layout.identity import ids_of
+from cuecard.data.layout.labels import UNLABELLED, label_texts
+from cuecard.data.layout.roles import Role
+from cuecard.data.layout.scheme import Scheme
+from cuecard.data.texts import Problem, joined, text, text_problems
+from cuecard.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """Rows in the columns of `Instances`, with what was left out and what is worth knowing."""
+
+    table: pl.DataFrame
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    #: Whether examples are called by their row number.
+    numbered: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Premise and hypothesis (a text, or a list of texts) of every row, and the right one of a list."""
+
+    premise: pl.Series
+    hypothesis: pl.Series
+    right: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
+    """Return a raw table as rows of instances; `start` is how many rows of the split earlier files have."""
+    columns = scheme.columns
+    ids = ids_of(raw, _id_column(columns), explicit="id" in columns.explicit, start=start)
+    parts = _parts(raw, scheme)
+    problems = list(parts.problems)
+    if columns.task != "text":
+        problems += text_problems("premise", parts.premise)
+    problems += text_problems("hypothesis" if columns.task == "pair" else columns.task, parts.hypothesis)
+    if ids.repeated is not None:
+        problems.append(_repeated(columns, ids.values, ids.repeated))
+    if problems:
+        return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
+    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns)
+    if ids.group:
+        notes += (
+            f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
+            "column, and rows are numbered (name another with --columns id=OTHER).",
+        )
+    extras = _extras(raw, columns, keep_id=ids.group)
+    base = pl.DataFrame(
+        {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
+    ).with_columns(split=pl.lit(split, dtype=pl.String))
+    if columns.task in GROUPED_TASKS:
+        table, rows = _grouped(base, parts, scheme)
+        extras = extras.select(pl.all().gather(rows))
+    else:
+        raw_labels = label_texts(raw.frame[columns.one("label")])
+        table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
+    table = table.select(COLUMNS).hstack(extras)
+    table, dropped = _labelled(table, raw, scheme)
+    return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns)
+
+
+def _id_column(columns: Columns) -> str | None:
+    return columns.one("id") if "id" in columns else None
+
+
+def _parts(raw: RawTable, scheme: Scheme) -> _Parts:
+    columns = scheme.columns
+    if columns.task == "pair":
+        return _Parts(_role(raw, columns, "premise"), _role(raw, columns, "hypothesis"))
+    if columns.task == "text":
+        words = _role(raw, columns, "text")
+        return _Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
+    if columns.task == "preference":
+        return _preference(raw, columns)
+    return _choice(raw, scheme)
+
+
+def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
+    return joined([text(raw, name) for name in columns.roles[role]])
+
+
+def _preference(raw: RawTable, columns: Columns) -> _Parts:
+    chosen, rejected = (message_text(raw, columns.one(role)) for role in ("chosen", "rejected"))
+    if "prompt" in columns:
+        prompt = _role(raw, columns, "prompt")
+    elif columns.prompt_ends_with:
+        prompt, chosen, rejected = shared_prompt(chosen, rejected, columns.prompt_ends_with)
+    else:
+        prompt = pl.repeat("", len(chosen), eager=True, dtype=pl.String)
+    both = pl.select(pl.concat_list(pl.lit(chosen), pl.lit(rejected))).to_series()
+    return _Parts(prompt, both, np.zeros(len(chosen), dtype=np.int64))
+
+
+def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
+    columns = scheme.columns
+    table = answered(raw, columns)
+    premise = joined([_role(raw, columns, role) for role in ("context", "question") if role in columns])
+    assert scheme.rule is not None
+    right = table.positions(scheme.rule)
+    problems = []
+    few = pl.Series(table.counts < 2)
+    if few.any():
+        problems.append(Problem("fewer than two choices", "has fewer than two choices", few))
+    lost = pl.Series(right < 0) & table.answers.is_not_null()
+    if lost.any():
+        problems.append(
+            _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
+        )
+    return _Parts(premise, table.present, right, tuple(problems))
+
+
+def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
+    column = columns.one("answer")
+    value = raw.frame[column][int(lost.arg_max() or 0)]
+    how = {
+        "from 0": "a number counted from 0",
+        "from 1": "a number counted from 1",
+        "letter": "a letter",
+    }.get(rule, "the key of a choice" if rule == "key" else "the text of a choice")
+    return Problem(
+        "answer out of range",
+        f"has the answer {value!r} in column {column!r}, none of its {choices} choices (read as {how})",
+        lost,
+        f"correct the row, say where counting starts with --columns answer={column}:1 or {column}:0",
+    )
+
+
+def _repeated(columns: Columns, values: pl.Series, repeated: pl.Series) -> Problem:
+    example = values[int(repeated.arg_max() or 0)]
+    return Problem(
+        "duplicate id",
+        f"has the id {example!r} in column {columns.one('id')!r} that an earlier row has too",
+        repeated,
+        "name another column with --columns id=OTHER, number the rows with --columns id=none",
+    )
+
+
+def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTable:
+    """Return the table without the rows that have a problem, or raise an error about the first of them."""
+    if on_error == "stop":
+        first = min(problems, key=lambda p: int(p.rows.arg_max() or 0))
+        place = raw.place(int(first.rows.arg_max() or 0))
+        raise InputError(
+            f"R{place[1:]} {first.clause}: {first.remedy}, or leave such rows out with --on-error skip."
+        )
+    bad = problems[0].rows
+    dropped = {problems[0].reason: int(bad.sum())}
+    for problem in problems[1:]:
+        dropped[problem.reason] = dropped.get(problem.reason, 0) + int((problem.rows & ~bad).sum())
+        bad = bad | problem.rows
+    return raw.keep(~bad, dropped)
+
+
+def _grouped(base: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.DataFrame, pl.Series]:
+    """Return one row per choice, labelled by whether it is the right one, and the row of `base` it is from."""
+    names = scheme.labels.names
+    at = pl.int_ranges(0, pl.col("hypothesis").list.len(), dtype=pl.Int32)
+    label = (
+        pl.when(pl.col("right") < 0)
+        .then(None)
+        .when(pl.col("position") == pl.col("right"))
+        .then(pl.lit(names[0]))
+        .otherwise(pl.lit(names[1]))
+        .cast(scheme.labels.dtype)
+    )
+    long = (
+        base.with_row_index("row")
+        .with_columns(position=at, right=pl.Series(parts.right))
+        .explode("hypothesis", "position")
+        .with_columns(label=label)
+    )
+    return long, long["row"]
+
+
+def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the rows that have a label, or all with a class for those that have none, and how many went."""
+    missing = table["label"].null_count()
+    if not missing:
+        return table, {}
+    if scheme.keep_unlabelled:
+        return table.with_columns(pl.col("label").fill_null(UNLABELLED)), {}
+    kept = table.filter(pl.col("label").is_not_null())
+    if scheme.columns.task == "choice":
+        return kept, {"missing answer": table["example_id"].n_unique() - kept["example_id"].n_unique()}
+    if scheme.labels.unmapped:
+        values = label_texts(raw.frame[scheme.columns.one("label")])
+        unknown = int(values.is_in(list(scheme.labels.unmapped)).sum())
+        return kept, {
+            k: v for k, v in (("missing label", missing - unknown), ("unknown label", unknown)) if v
+        }
+    return kept, {"missing label": missing}
+
+
+def _extras(raw: RawTable, columns: Columns, *, keep_id: bool) -> pl.DataFrame:
+    """Return the user's other columns; one whose name instances need for themselves gets a prefix."""
+    used = columns.used - ({columns.one("id")} if keep_id else frozenset())
+    kept = [name for name in raw.frame.columns if name not in used]
+    names = {name: name for name in kept if name not in COLUMNS}
+    for name in kept:
+        if name in COLUMNS:
+            names[name] = f"original_{name}"
+            while list(names.values()).count(names[name]) > 1:
+                names[name] = f"original_{names[name]}"
+    return pl.DataFrame(
+        [(_typed(raw.frame[name]) if raw.untyped else raw.frame[name]).alias(names[name]) for name in kept]
+    )
+
+
+def _typed(values: pl.Series) -> pl.Series:
+    """Return text as numbers where all of it is numbers; codes such as 007 stay text."""
+    if values.dtype != pl.String or values.null_count() == len(values):
+        return values
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = values.cast(dtype, strict=False)
+        if numbers.null_count() == values.null_count():
+            return values if values.str.contains(r"^[+-]?0\d").any() else numbers
+    return values
+
+
+def _empty_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
+    roles: tuple[Role, ...] = ("premise", "hypothesis", "text", "prompt", "chosen", "rejected")
+    names = [name for role in roles for name in columns.roles.get(role, ())]
+    counts = {name: raw.frame[name].null_count() for name in names}
+    return tuple(
+        f"Column {name!r} of {raw.where} is empty in {n:,} rows; they are read as empty text."
+        for name, n in counts.items()
+        if n
+    )

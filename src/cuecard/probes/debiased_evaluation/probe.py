@@ -1,0 +1,228 @@
+"""How accurate would a model be if the pair graph said nothing about the label? (Selection, section 5)"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import InputError, UsageError
+from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
+from cuecard.probes.examples import Bools, Floats, TestExamples, check_test
+from cuecard.probes.predictions import Predictions
+from cuecard.registry import unknown_name
+from cuecard.stats.counted_forest import cross_fitted, fold_numbers
+from cuecard.stats.neutral_weights import leakage_neutral_weights
+from cuecard.stats.weighted import effective_sample_size
+from cuecard.wording import count, percent, points
+
+#: What the table calls a forest that sees the three leakage features and no word.
+GRAPH_ALONE = "pair graph alone"
+
+#: Folds of the forest that answers under the weights.
+AGAIN_FOLDS = 20
+#: A weighted accuracy from less than this many equally weighted examples' worth is rough.
+SMALL_ESS = 200
+#: How the label goes with the graph cannot be learnt well from fewer examples.
+FEW_EXAMPLES = 5000
+#: A loss is worth a sentence of its own from here, by the end of its interval that is nearer to zero.
+NOTABLE_LOSS, LARGE_LOSS = 0.01, 0.05
+
+
+@dataclass(frozen=True)
+class DebiasedEvaluation:
+    """Every model's accuracy on the test split unweighted, and under weights that take a leak out of it.
+
+    By default the weights are leakage-neutral: the graph is of all splits, and how it goes with the label is learnt
+    by cross-fitting within the test split.
+
+    Args:
+        test_weights: extra column of the test split with weights of your own, such as `cuecard debias` writes;
+            leakage-neutral ones by default.
+        folds, trees, depth: of the leakage-neutral weights, see `leakage_neutral_weights`.
+        max_weight: largest of these weights. In a test split a handful of examples that no forest expected would
+            otherwise carry most of the weight; how many were cut is reported.
+        seed: seed of folds and forests.
+    """
+
+    name: ClassVar[str] = "debiased_evaluation"
+    title: ClassVar[str] = "Debiased evaluation"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    test_weights: str | None = None
+    folds: int = 100
+    trees: int = 200
+    depth: int = 8
+    max_weight: float | None = 20.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers at once, so that a typo costs no time."""
+        if self.folds < 2 or self.trees < 1 or self.depth < 1:
+            raise UsageError("debiased_evaluation needs at least 2 folds, 1 tree and a depth of 1.")
+        if self.max_weight is not None and not self.max_weight > 1:
+            raise UsageError(
+                f"debiased_evaluation.max_weight must be above the mean of 1, not {self.max_weight}."
+            )
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return a row per model, beside the majority and what the pair graph alone gives."""
+        examples = check_test(data)
+        about: dict[str, Any] = {"infinite": 0, "clipped": 0}
+        rows = []
+        if self.test_weights is not None:
+            weights = _own_weights(examples, self.test_weights)
+        else:
+            weights, about, guessed, again = self._neutral(data, examples)
+            rows.append(accuracy_row(GRAPH_ALONE, guessed, weights, weighted_right=again))
+        names = pl.Series([examples.answer_names[i] for i in examples.gold], dtype=pl.String)
+        rows.insert(0, majority_row(names, weights))
+        baselines = len(rows)
+        rows += [accuracy_row(model.model, model.correct(examples), weights) for model in predictions]
+        table = pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
+        table = table.with_columns(baseline=pl.Series([i < baselines for i in range(len(rows))]))
+        size = effective_sample_size(weights)
+        summary = {
+            "weights": self.test_weights or "leakage-neutral",
+            "n": len(examples),
+            "effective_sample_size": size,
+            "effective_share": size / len(examples),
+            "smallest": float(weights.min()),
+            "largest": float(weights.max()),
+            "largest_share": float(weights.max() / weights.sum()),
+            **about,
+            "models": {row["model"]: _described(row) for row in table.iter_rows(named=True)},
+        }
+        summary["notes"] = _notes(summary, own=self.test_weights is not None)
+        return Result(summary, {"debiased_evaluation": table}, _findings(table, summary))
+
+    def _neutral(
+        self, data: Instances, examples: TestExamples
+    ) -> tuple[Floats, dict[str, Any], Bools, Bools]:
+        """Return leakage-neutral weights of the test pairs, what to say of them, and where forests are right.
+
+        The forest that made the weights gives its own errors the large ones, so under them another one answers, which
+        learnt from weighted examples in other folds.
+        """
+        if data.task != "pair":
+            raise Skip(
+                f"leakage-neutral weights are for pairs with a label each, and this is {data.task} data; "
+                "give weights of your own with --weights COLUMN"
+            )
+        graph = graph_of(data)
+        if not (graph.frequency > 1).any():
+            raise Skip("no sentence occurs twice, so the pair graph says nothing about the label")
+        labels = examples.gold
+        if len(np.unique(labels)) < 2:
+            raise Skip("all test examples have the same label")
+        in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said in the notes instead
+            features = leakage_features(graph)[in_test]
+            try:
+                found = leakage_neutral_weights(
+                    labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
+                    depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                )  # fmt: skip
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+        guessed = np.asarray(found.labels)[found.probabilities.argmax(axis=1)] == labels
+        about = {"infinite": found.infinite, "clipped": found.clipped}
+        folds = fold_numbers(len(labels), min(AGAIN_FOLDS, len(labels)), seed=self.seed + 1)
+        answers = cross_fitted(
+            features, labels, n_labels=int(labels.max()) + 1, folds=folds, trees=self.trees, depth=self.depth,
+            seed=self.seed + 1, weights=found.weights,
+        )  # fmt: skip
+        return found.weights, about, guessed, answers.argmax(axis=1) == labels
+
+
+def _own_weights(examples: TestExamples, column: str) -> Floats:
+    """Return the weight of every test example from an extra column, with mean one."""
+    table = examples.instances.table
+    if column not in table.columns:
+        raise unknown_name("column of weights", column, table.columns)
+    values = table[column].gather(examples.right_rows)
+    if not values.dtype.is_numeric():
+        raise InputError(f"Column {column!r} holds {values.dtype}, not weights: name a column of numbers.")
+    weights = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"Column {column!r} holds {values[row]!r} for the test example {examples.ids[row]!r}: a weight is a "
+            "number that is not negative; the test file needs one in every row."
+        )
+    if not weights.sum() > 0:
+        raise InputError(f"Column {column!r} gives no test example a weight above zero.")
+    return np.asarray(weights / weights.mean())
+
+
+def _described(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("model", "n")}
+
+
+def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
+    """Return what makes the weighted accuracies rough, in sentences."""
+    n, size = summary["n"], summary["effective_sample_size"]
+    notes = (
+        [] if own else ["The intervals take the weights as known, which are estimated from the test split."]
+    )
+    if size < SMALL_ESS or size < n / 5:
+        notes.append(
+            f"Rough: under the weights {count(n, 'test example')} are worth {size:,.0f} equally weighted ones, and the "
+            f"heaviest has {percent(summary['largest_share'])} of all weight."
+        )
+    if not own and n < FEW_EXAMPLES:
+        notes.append(
+            f"The weights rest on {count(n, 'test example')} only; from so few it is uncertain how the label goes with "
+            "the graph, which the intervals do not show."
+        )
+    if summary["infinite"]:
+        notes.append(
+            f"{count(summary['infinite'], 'weight')} would have been infinite, because no tree gave the example's "
+            "label any chance; the smallest chance a forest can express was taken instead."
+        )
+    if summary["clipped"]:
+        were = "was" if summary["clipped"] == 1 else "were"
+        notes.append(
+            f"{count(summary['clipped'], 'weight')} above {summary['largest']:,.0f} {were} cut to it "
+            "(--set debiased_evaluation.max_weight=none leaves them)."
+        )
+    return notes
+
+
+def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
+    """Return a sentence for every model, serious where it loses accuracy beyond chance."""
+    world = (
+        "where sentence frequencies say nothing about the label"
+        if summary["weights"] == "leakage-neutral"
+        else f"under the weights in the column {summary['weights']!r}"
+    )
+    findings = []
+    for row in table.filter(~pl.col("baseline")).iter_rows(named=True):
+        loss = -row["change_high"]
+        severity: Severity = "medium" if loss >= LARGE_LOSS else "low" if loss >= NOTABLE_LOSS else "info"
+        text = (
+            f"{row['model']} is right on {percent(row['accuracy'])} of {count(row['n'], 'test example')}, and on an "
+            f"estimated {percent(row['weighted_accuracy'])} (95 % interval {percent(row['weighted_low'])} to "
+            f"{percent(row['weighted_high'])}) {world}: a change of {points(row['change'])} points "
+            f"({points(row['change_low'])} to {points(row['change_high'])})."
+        )
+        title = f"{row['model']} loses accuracy without the leak" if severity != "info" else (
+            f"{row['model']} without the leak"
+        )  # fmt: skip
+        findings.append(
+            Finding(
+                "debiased_evaluation", severity, title, " ".join([text, *summary["notes"][:2]]),
+                row["weighted_accuracy"], row["weighted_low"], row["weighted_high"], None, row["n"],
+            )
+        )  # fmt: skip
+    return findings

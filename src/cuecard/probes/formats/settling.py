@@ -1,0 +1,229 @@
+"""Raw answers from any source matched to the test examples and checked: what is wrong is said in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.errors import InputError
+from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples
+from cuecard.probes.formats.decoding import decode
+from cuecard.wording import count
+
+#: How far probabilities may be from summing to one: those written with two digits are.
+SUM_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Raw answers as a source holds them.
+
+    `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`, as in logs,
+    where a text that names one possible answer stands for it.
+    Rows are matched by `ids`, else by `rows` (numbers of rows of the test file, from 0), else by order.
+    `gold` are the right answers as the source knows them: they check the match, and tell what codes mean.
+    """
+
+    model: str
+    source: str
+    answers: pl.Series | None
+    ids: pl.Series | None = None
+    rows: Ints | None = None
+    gold: pl.Series | None = None
+    probabilities: Floats | None = None
+    probability_kind: Literal["probability", "score"] = "probability"
+    may_be_unanswered: bool = False
+    notes: tuple[str, ...] = ()
+    read_as: str = ""
+    """Which column was taken for what, for the user to see."""
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        if self.answers is not None:
+            return len(self.answers)
+        assert self.probabilities is not None
+        return len(self.probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Answers in the order of the test examples."""
+
+    answers: Ints
+    probabilities: Floats | None
+    notes: tuple[str, ...]
+
+
+def settle(
+    given: Given, data: Instances, examples: TestExamples, labels: Mapping[str, str | None]
+) -> Settled:
+    """Return the answers to the test examples, or raise an error that says what does not fit."""
+    order = _order(given, data, examples)
+    notes = [*given.notes, *_left_over(given, examples)]
+    probabilities = None
+    if given.probabilities is not None:
+        probabilities = _checked_probabilities(given, given.probabilities, examples, order)
+    gold = given.gold.gather(order) if given.gold is not None else None
+    if given.answers is None:
+        assert probabilities is not None
+        answers = np.argmax(np.nan_to_num(probabilities, nan=-np.inf), axis=1).astype(np.int64)
+    else:
+        raw = given.answers.gather(order)
+        if not given.may_be_unanswered and raw.null_count():
+            row = int(order[int(raw.is_null().arg_max() or 0)])
+            raise InputError(
+                f"{given.source}: row {row + 1:,} has no prediction "
+                f"({raw.null_count():,} of {count(len(raw), 'row')} in all); give every example one."
+            )
+        answers = decode(raw, gold, examples, labels, where=given.source, free=given.may_be_unanswered)
+    if gold is not None:
+        _check_gold(given, decode(gold, gold, examples, labels, where=given.source), examples)
+    unread = int((answers == UNANSWERED).sum())
+    if unread:
+        notes.append(f"{count(unread, 'answer')} of {len(answers):,} could not be read and count as wrong.")
+    if given.probability_kind == "score":
+        probabilities = None
+    return Settled(answers, probabilities, tuple(notes))
+
+
+def _order(given: Given, data: Instances, examples: TestExamples) -> Ints:
+    """Return for every test example the row of the source that is about it."""
+    if given.ids is not None:
+        return _by_id(given, given.ids.cast(pl.String), data, examples)
+    if given.rows is not None:
+        numbered = pl.Series(given.rows + 1).cast(pl.String)
+        if _row_numbers(data, examples):
+            return _by_id(given, numbered, data, examples)
+        if len(given.rows) == len(examples) and sorted(given.rows.tolist()) == list(range(len(examples))):
+            return np.argsort(given.rows, kind="stable").astype(np.int64)
+        raise _wrong_length(given, examples)
+    if given.height == len(examples):
+        return np.arange(len(examples), dtype=np.int64)
+    if _row_numbers(data, examples) and given.height == len(examples) + _dropped(data):
+        # The file is about all rows of the test file, those without a label included.
+        numbered = pl.Series(np.arange(1, given.height + 1)).cast(pl.String)
+        return _by_id(given, numbered, data, examples)
+    raise _wrong_length(given, examples)
+
+
+def _by_id(given: Given, ids: pl.Series, data: Instances, examples: TestExamples) -> Ints:
+    if ids.null_count():
+        row = int(ids.is_null().arg_max() or 0)
+        raise InputError(f"{given.source}: row {row + 1:,} has no id; give every row one.")
+    if ids.n_unique() < len(ids):
+        twice = ids.filter(ids.is_duplicated())
+        raise InputError(
+            f"{given.source}: {count(twice.n_unique(), 'id')} stand in several rows (such as {_some(twice)}); "
+            "keep one prediction per example, or name the models in a column `model`."
+        )
+    wanted, known = examples.ids.cast(pl.String), set(ids.to_list())
+    missing = wanted.filter(~wanted.is_in(known))
+    unknown = ids.filter(~ids.is_in(wanted.implode()))
+    if len(unknown) > (_dropped(data) if not len(missing) else 0):
+        raise InputError(
+            f"{given.source}: {len(unknown):,} of {count(len(ids), 'id')} are not in the test split of "
+            f"{data.name} (such as {_some(unknown)}; the split has {_some(wanted)}); "
+            "give predictions for this split, or name the id column with --prediction-columns id=NAME."
+        )
+    if len(missing):
+        raise InputError(
+            f"{given.source}: no prediction for {len(missing):,} of {count(len(wanted), 'test example')} "
+            f"(such as {_some(missing)}); give every example one."
+        )
+    at = dict(zip(ids.to_list(), range(len(ids)), strict=True))
+    return np.fromiter((at[name] for name in wanted.to_list()), dtype=np.int64, count=len(wanted))
+
+
+def _row_numbers(data: Instances, examples: TestExamples) -> bool:
+    """Return whether examples are called by the number of their row, because no column has ids."""
+    if "id" in data.report.recognised:
+        return False
+    numbers = examples.ids.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.diff().drop_nulls() > 0).all():
+        return False
+    return bool(numbers[0] >= 1 and numbers[-1] <= len(examples) + _dropped(data))
+
+
+def _dropped(data: Instances) -> int:
+    return sum(data.report.dropped.values())
+
+
+def _left_over(given: Given, examples: TestExamples) -> list[str]:
+    extra = given.height - len(examples)
+    return [f"{count(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
+
+
+def _wrong_length(given: Given, examples: TestExamples) -> InputError:
+    return InputError(
+        f"{given.source}: {count(given.height, 'prediction')} for {count(len(examples), 'test example')}; without "
+        "ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
+    )
+
+
+def _checked_probabilities(given: Given, values: Floats, examples: TestExamples, order: Ints) -> Floats:
+    """Return the probabilities by test example: none is missing or negative, and every row sums to one."""
+    # How many answers are possible is known by example, so the rows are put in that order first.
+    values = values[order]
+    possible = np.ones_like(values, dtype=np.bool_)
+    if examples.instances.grouped:
+        possible = np.arange(values.shape[1])[None, :] < examples.sizes[:, None]
+    broken: Bools = np.any(~np.isfinite(values) & possible, axis=1)
+    if broken.any():
+        row = _first_row(broken, order)
+        raise InputError(
+            f"{given.source}: row {row + 1:,} has a {given.probability_kind} that is missing or not a number "
+            f"({count(int(broken.sum()), 'row')} in all); give every answer one."
+        )
+    if given.probability_kind == "score":
+        return np.where(possible, values, np.nan)
+    filled = np.where(possible, values, 0.0)
+    negative: Bools = np.any(filled < 0, axis=1)
+    if negative.any():
+        row = _first_row(negative, order)
+        lowest = filled[np.flatnonzero(order == row)[0]].min()
+        raise InputError(
+            f"{given.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
+            f"({count(int(negative.sum()), 'row')} in all); "
+            "give probabilities from 0 to 1, or call the columns score_… if they are not."
+        )
+    outside: Bools = np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE
+    if outside.any():
+        row = _first_row(outside, order)
+        total = filled[np.flatnonzero(order == row)[0]].sum()
+        raise InputError(
+            f"{given.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
+            f"({count(int(outside.sum()), 'row')} in all do not sum to 1); "
+            "give probabilities, or call the columns score_… if they are not."
+        )
+    return np.asarray(filled)
+
+
+def _first_row(faulty: Bools, order: Ints) -> int:
+    """Return the first row of the source that is at fault, given which test examples are."""
+    return int(order[faulty].min())
+
+
+def _check_gold(given: Given, gold: Ints, examples: TestExamples) -> None:
+    """Raise if the source's own right answers are not those of the examples they were matched to."""
+    differ = gold != examples.gold
+    if not differ.any():
+        return
+    where = int(differ.argmax())
+    names = examples.answer_names
+    raise InputError(
+        f"{given.source}: its right answers differ from the data for {int(differ.sum()):,} of "
+        f"{count(len(gold), 'test example')} (first example {examples.ids[where]!r}: {names[gold[where]]!r} there, "
+        f"{names[examples.gold[where]]!r} here), so its rows are in another order or about other data; "
+        "give ids, or predictions for this split."
+    )
+
+
+def _some(values: pl.Series) -> str:
+    shown = values.unique(maintain_order=True).head(3).to_list()
+    return ", ".join(repr(value) for value in shown)

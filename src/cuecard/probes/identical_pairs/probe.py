@@ -1,0 +1,162 @@
+"""Does a model's score of a sentence paired with itself rise with how often the sentence occurs? (Selection)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.data import Instances, Task
+from cuecard.errors import UsageError
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import Floats
+from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY, box_statistics
+from cuecard.probes.identical_pairs.scores import check_source, identical_scores
+from cuecard.probes.predictions import Predictions
+from cuecard.wording import count, percent
+
+ALPHA = 0.05
+#: Means of fewer sentences than this are not compared.
+FEWEST_COMPARED = 5
+#: Frequent sentences whose mean score is compared with that of the rarest.
+FEWEST_FREQUENT = 20
+#: How far the mean score must differ between the rarest sentences and the most frequent ones.
+NOTABLE_RISE, LARGE_RISE = 0.05, 0.2
+
+
+@dataclass(frozen=True)
+class IdenticalPairTest:
+    """Scores of sentences paired with themselves, as Tukey boxes by frequency, one series per model.
+
+    Every such pair matches, so a model that reads gives all of them a high score, frequent or not.
+
+    Args:
+        identical_pairs: `[NAME=]FILE` with the scores of a model, or the name of a built-in model to train; several.
+        match: the label that says that two sentences match; known by its name by default.
+        last: sentences that occur at least so often share the last box.
+        seed: seed of what is drawn at random.
+    """
+
+    name: ClassVar[str] = "identical_pairs"
+    title: ClassVar[str] = "Identical pairs"
+    tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+
+    identical_pairs: tuple[str, ...] = ()
+    match: str | None = None
+    last: int = LAST_FREQUENCY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check files and numbers at once, so that a typo costs no time."""
+        if self.last < 2:
+            raise UsageError(f"identical_pairs.last must be at least 2, and is {self.last}.")
+        for given in self.identical_pairs:
+            check_source(given)
+
+    def run(
+        self, data: Instances, predictions: Sequence[Predictions] = (), cues: CueSet | None = None
+    ) -> Result:
+        """Return the boxes, and how every model's score goes with frequency."""
+        if not self.identical_pairs:
+            raise Skip("no scores of identical pairs were given (--identical-pairs FILE)")
+        scores = pl.concat(
+            [
+                identical_scores(data, given, match=self.match, seed=self.seed)
+                for given in self.identical_pairs
+            ]
+        )
+        if scores.select("model", "example_id").is_duplicated().any():
+            raise UsageError(
+                "Two files of identical pairs have the same name: give --identical-pairs NAME=FILE."
+            )
+        boxes = box_statistics(scores, last=self.last)
+        models = {str(name): _trend(mine) for (name,), mine in scores.group_by("model", maintain_order=True)}
+        summary = {"models": models, "last": self.last, "pairs": scores["example_id"].n_unique()}
+        tables = {"identical_pairs": boxes, "identical_pair_scores": scores}
+        return Result(summary, tables, [_finding(name, found) for name, found in models.items()])
+
+
+def _trend(scores: pl.DataFrame) -> dict[str, Any]:
+    """Return how the score goes with frequency: Spearman's ρ, and the means of rare and of frequent sentences."""
+    from scipy.stats import spearmanr
+
+    frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
+    known: dict[str, Any] = {
+        "n": scores.height,
+        "mean": float(score.mean()),
+        "matched": float((score >= 0.5).mean()),
+        "rho": None,
+        "p_value": None,
+        "rise": None,
+    }
+    levels = np.unique(frequency)
+    if len(levels) < 2:
+        return known
+    if len(np.unique(score)) > 1:
+        found = spearmanr(frequency, score)
+        known |= {"rho": float(found.statistic), "p_value": float(found.pvalue)}
+    # The most frequent sentences are few: as many levels are joined as give a mean that can be relied on.
+    start = next((x for x in levels[:0:-1] if (frequency >= x).sum() >= FEWEST_FREQUENT), levels[1])
+    rare, frequent = score[frequency == levels[0]], score[frequency >= start]
+    if min(len(rare), len(frequent)) < FEWEST_COMPARED:
+        return known
+    rise = float(frequent.mean() - rare.mean())
+    half = _half_width(frequent, rare)
+    return known | {
+        "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
+        "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
+        "rise": rise,
+        "rise_low": rise - half,
+        "rise_high": rise + half,
+    }
+
+
+def _half_width(first: Floats, second: Floats) -> float:
+    """Return half of the 95 % interval of the difference of two means (Welch)."""
+    from scipy.special import stdtrit
+
+    parts = [(float(part.var(ddof=1)) / len(part), len(part) - 1) for part in (first, second)]
+    variance = sum(part for part, _ in parts)
+    if variance == 0:
+        return 0.0
+    freedom = variance**2 / sum(part**2 / terms for part, terms in parts)
+    return float(stdtrit(freedom, 0.975)) * float(np.sqrt(variance))
+
+
+def _finding(model: str, found: dict[str, Any]) -> Finding:
+    said = f"Of {count(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
+    if found["rise"] is None:
+        title = f"{model} on identical pairs"
+        text = (
+            f"{said}{percent(found['matched'])} at least one half; too few occur more often to compare them."
+        )
+        return Finding("identical_pairs", "info", title, text, n=found["n"])
+    rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
+    severity: Severity = "info"
+    goes_with = found["p_value"] is not None and found["p_value"] <= ALPHA
+    title = f"{model} scores identical pairs {'nearly ' if goes_with else ''}alike, rare or frequent"
+    least = max(found["rise_low"], -found["rise_high"])
+    if goes_with and least > 0 and abs(rise) >= NOTABLE_RISE:
+        severity = "medium" if abs(rise) >= LARGE_RISE else "low"
+        title = f"{model} is surer that a {'frequent' if rise > 0 else 'rare'} sentence matches itself"
+    trend = "" if found["rho"] is None else f"; Spearman's ρ {found['rho']:+.2f}"
+    text = (
+        f"{said}those that occur {_times(rare['frequency'])} {rare['mean']:.2f} on average and the "
+        f"{frequent['n']:,} that occur at least {_times(frequent['from'])} {frequent['mean']:.2f}: a difference of "
+        f"{_signed(rise)} (95 % interval {_signed(found['rise_low'])} to {_signed(found['rise_high'])}{trend})."
+    )
+    return Finding("identical_pairs", severity, title, text, n=found["n"])
+
+
+def _signed(difference: float) -> str:
+    """Return a difference with its sign; one that rounds to nothing has none."""
+    rounded = round(difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
+
+
+def _times(frequency: int) -> str:
+    return "once" if frequency == 1 else f"{frequency} times"

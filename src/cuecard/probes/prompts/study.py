@@ -1,0 +1,249 @@
+"""Prompt study: the same examples asked with several prompts; which one leans least on a cue? (ICQ 5)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import InputError, UsageError
+from cuecard.models.answer_cache import AnswerCache
+from cuecard.models.endpoint import Endpoint, Question, Reply
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
+from cuecard.probes.naming import cue_phrase
+from cuecard.probes.predictions import Predictions
+from cuecard.probes.tests.accuracy import accuracy_table
+from cuecard.probes.tests.distribution import DistributionTest
+from cuecard.registry import unknown_name
+from cuecard.wording import count, points
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+#: Built-in prompts: their template, and whether they ask to think step by step.
+BUILT_IN = {
+    "short": ("short.j2", False),
+    "alternative": ("alternative.j2", False),
+    "short-steps": ("short.j2", True),
+    "alternative-steps": ("alternative.j2", True),
+}
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SHORT_ANSWER, LONG_ANSWER = 16, 512
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A named template; a prompt with steps gets room to think and is read from its text."""
+
+    name: str
+    source: str
+    steps: bool = False
+
+    def render(self, examples: TestExamples, i: int) -> str:
+        """Return the prompt about one test example."""
+        choices = examples.choices[i].to_list()
+        values = {
+            "task": examples.instances.task,
+            "premise": examples.premises[i],
+            "hypothesis": choices[0],
+            "choices": choices,
+            "letters": LETTERS,
+            "labels": list(examples.instances.labels),
+            "answers": possible_answers(examples, i),
+            "steps": self.steps,
+        }
+        from jinja2 import TemplateError
+
+        try:
+            return _environment().from_string(self.source).render(values).strip()
+        except TemplateError as error:
+            raise InputError(f"The prompt {self.name!r} cannot be filled in: {error}.") from None
+
+
+def find_prompt(name: str) -> Prompt:
+    """Return a built-in prompt by its name, or the template in a file; steps if its name ends in `-steps`."""
+    if name in BUILT_IN:
+        file, steps = BUILT_IN[name]
+        source = (
+            resources.files("cuecard.probes.prompts").joinpath("templates", file).read_text(encoding="utf-8")
+        )
+        return Prompt(name, source, steps)
+    path = Path(name)
+    if path.suffix not in (".j2", ".jinja", ".txt"):
+        raise unknown_name("prompt", name, [*BUILT_IN, "a template file such as mine.j2"])
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the template cannot be read ({error}).") from None
+    from jinja2 import TemplateError
+
+    try:
+        _environment().parse(source)
+    except TemplateError as error:
+        raise InputError(f"{path}: the template is not valid Jinja ({error}).") from None
+    return Prompt(path.stem, source, path.stem.endswith("-steps"))
+
+
+def possible_answers(examples: TestExamples, i: int) -> list[str]:
+    """Return what may be answered: the labels, or a letter per choice."""
+    if examples.instances.grouped:
+        return list(LETTERS[: int(examples.sizes[i])])
+    return list(examples.instances.labels)
+
+
+def prompted_predictions(
+    data: Instances,
+    endpoint: Endpoint,
+    prompts: Sequence[Prompt],
+    *,
+    cache: AnswerCache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Predictions]:
+    """Return a model's answers to the test examples, one entry per prompt.
+
+    The log-probabilities of the first token decide where the endpoint gives them, no steps were asked for and
+    the answers hold at least half of the probability; else the text is read.
+    Answers that cannot be read are counted, never guessed.
+    """
+    examples = check_test(data)
+    most = int(examples.sizes.max(initial=0))
+    if data.grouped and most > len(LETTERS):
+        raise UsageError(
+            f"A test question has {most:,} choices, but prompts name choices by letter, {len(LETTERS)} at most: "
+            "leave out such questions, or give the model's answers with --predictions FILE."
+        )
+    questions = [
+        Question(
+            prompt.render(examples, i),
+            max_tokens=LONG_ANSWER if prompt.steps else SHORT_ANSWER,
+            logprobs=not prompt.steps,
+        )
+        for prompt in prompts
+        for i in range(len(examples))
+    ]
+    # Asked in one go, so that a budget is one for all prompts.
+    replies = endpoint.ask(questions, cache, progress=progress)
+    parts = [replies[k * len(examples) : (k + 1) * len(examples)] for k in range(len(prompts))]
+    return [_read(prompt, part, examples, endpoint) for prompt, part in zip(prompts, parts, strict=True)]
+
+
+def _read(
+    prompt: Prompt, replies: Sequence[Reply], examples: TestExamples, endpoint: Endpoint
+) -> Predictions:
+    """Return the answers that the replies to one prompt hold."""
+    answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
+    by_probability = 0
+    for i, reply in enumerate(replies):
+        possible = possible_answers(examples, i)
+        shares = {} if prompt.steps else likeliest_answer(reply.first_tokens, possible)
+        picked = max(shares, key=shares.__getitem__) if shares else None
+        by_probability += picked is not None
+        if picked is None:
+            texts = examples.choices[i].to_list() if examples.instances.grouped else ()
+            picked = parsed_answer(reply.text, possible, texts, cut=reply.cut)
+        if picked is not None:
+            answers[i] = possible.index(picked)
+    unread = int((answers == UNANSWERED).sum())
+    note = (
+        f"{by_probability:,} answers by log-probability, {len(answers) - by_probability - unread:,} by text, "
+        f"{unread:,} could not be read and count as wrong."
+    )
+    return Predictions(f"{endpoint.model} · {prompt.name}", answers, None, endpoint.url, (note,), prompt.name)
+
+
+@dataclass(frozen=True)
+class PromptStudy:
+    """Which of several prompts has the smallest accuracy gap, and how each leans on flattened examples.
+
+    Args:
+        alpha: level of the q-values over the cues.
+        draws: seeded samples of the distribution test.
+        seed: seed of the samples.
+    """
+
+    name: ClassVar[str] = "prompts"
+    title: ClassVar[str] = "Prompt study"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    alpha: float = 0.05
+    draws: int = 200
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return one row per prompt and cue, and the prompt with the smallest |ΔAcc| of every cue."""
+        prompted = [model for model in predictions if model.prompt]
+        if len(prompted) < 2:
+            raise Skip("no model was asked with several prompts")
+        if not len(cues):
+            raise Skip("there is no cue to compare prompts on")
+        table = pl.concat([self._of_prompt(model, cues) for model in prompted])
+        best = (
+            table.drop_nans("gap")
+            .with_columns(size=pl.col("gap").abs())
+            .sort("size", maintain_order=True)
+            .unique(["family", "feature"], keep="first", maintain_order=True)
+        )
+        summary: dict[str, Any] = {
+            "prompts": {
+                model.model: {
+                    "unanswered": model.unanswered,
+                    "accuracy": float(model.correct(cues.examples).mean()),
+                    "how": list(model.notes),
+                }
+                for model in prompted
+            },
+            "smallest_gap": {row["feature"]: row["model"] for row in best.iter_rows(named=True)},
+            "n": len(cues.examples),
+        }
+        return Result(
+            summary, {"prompts": table}, [_finding(row, table) for row in best.iter_rows(named=True)]
+        )
+
+    def _of_prompt(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
+        leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
+        gaps = accuracy_table(model, cues, alpha=self.alpha)
+        return pl.concat(
+            [
+                gaps.with_columns(prompt=pl.lit(model.prompt), unanswered=pl.lit(model.unanswered)),
+                leans.select("usual_share", "flat", "amplification", lean_q="q_value"),
+            ],
+            how="horizontal",
+        )
+
+
+def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
+    name = cue_phrase(best["feature"])
+    rows = table.filter((pl.col("family") == best["family"]) & (pl.col("feature") == best["feature"]))
+    said = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
+    text = (
+        f"With {name} against without, the accuracy gap in points is: {said}. The smallest is that of "
+        f"“{best['prompt']}” (95 % interval {points(best['gap_low'])} to {points(best['gap_high'])}; "
+        f"{count(best['with_cue'], 'test example')} with the cue); prompts whose intervals overlap cannot be ranked."
+    )
+    return Finding(
+        "prompts",
+        "info",
+        f"“{best['prompt']}” leans least on {name}",
+        text,
+        best["gap"],
+        best["gap_low"],
+        best["gap_high"],
+        0.0,
+        best["with_cue"],
+    )
+
+
+def _environment() -> SandboxedEnvironment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)

@@ -1,0 +1,1 @@
+"""Statistical tests of a model's answers, one per file."""

@@ -1,0 +1,141 @@
+"""Accuracy test: is a model more often right where a cue is? (ICQ 3.3.1)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity
+from cuecard.data import TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.naming import cue_phrase, for_model, q_of
+from cuecard.probes.predictions import Predictions
+from cuecard.stats import wilson
+from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
+from cuecard.wording import count, percent, points
+
+#: A gap is worth a sentence if its interval lies this far from zero.
+NOTABLE_GAP = 0.05
+FINDINGS_PER_MODEL = 3
+
+
+@dataclass(frozen=True)
+class AccuracyTest:
+    """ΔAcc(f) = acc(S_f) − acc(S_¬f) for every cue and model, and the model weakness Σ|Δ|.
+
+    Args:
+        alpha: a gap is significant if its q-value over the cues is at most this.
+        draws: resamples behind the interval of the weakness.
+        seed: seed of the resamples.
+    """
+
+    name: ClassVar[str] = "accuracy_test"
+    title: ClassVar[str] = "Accuracy test"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    alpha: float = 0.05
+    draws: int = 500
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return one row per model and cue, and the weakness of every model."""
+        tables = [accuracy_table(model, cues, alpha=self.alpha) for model in predictions]
+        summaries = {model.model: self._summary(model, cues) for model in predictions}
+        findings = [f for table in tables for f in _findings(table)]
+        if len(predictions) > 1 and len(cues):
+            findings.append(_ranking(summaries, len(cues)))
+        summary = {"models": summaries, "cues": len(cues), "alpha": self.alpha}
+        return Result(summary, {"accuracy_test": pl.concat(tables)}, findings)
+
+    def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
+        right = model.correct(cues.examples)
+        low, high = wilson(int(right.sum()), len(right))
+        known: dict[str, Any] = {
+            "accuracy": float(right.mean()),
+            "low": float(low),
+            "high": float(high),
+            "n": len(right),
+            "unanswered": model.unanswered,
+            "source": model.source,
+            "read_as": model.read_as,
+            "notes": list(model.notes),
+        }
+        if len(cues):
+            weak = model_weakness(right, cues.members.having, draws=self.draws, seed=self.seed)
+            known |= {
+                "weakness": weak.weakness,
+                "weakness_corrected": weak.corrected,
+                "weakness_low": weak.low,
+                "weakness_high": weak.high,
+            }
+        return known
+
+
+def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> pl.DataFrame:
+    """Return a model's accuracy with and without every cue, with interval, exact test and q-value."""
+    gaps = accuracy_gaps(model.correct(cues.examples), cues.members.having)
+    q = q_of(gaps.log10_p)
+    return for_model(cues.names, model.model).with_columns(
+        with_cue=gaps.with_cue,
+        without_cue=gaps.without_cue,
+        accuracy_with=gaps.accuracy_with,
+        accuracy_without=gaps.accuracy_without,
+        gap=gaps.gap,
+        gap_low=gaps.low,
+        gap_high=gaps.high,
+        log10_p=gaps.log10_p,
+        q_value=pl.Series(q, dtype=pl.Float64),
+        significant=pl.Series(q <= alpha, dtype=pl.Boolean),
+    )
+
+
+def _findings(table: pl.DataFrame) -> list[Finding]:
+    """Return a sentence for the largest gaps of a model that are significant and not small."""
+    notable = table.filter(
+        pl.col("significant") & (pl.max_horizontal("gap_low", -pl.col("gap_high")) >= NOTABLE_GAP)
+    ).sort(pl.col("gap").abs(), descending=True, maintain_order=True)
+    findings = []
+    for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
+        name = cue_phrase(row["feature"])
+        more = "more" if row["gap"] > 0 else "less"
+        nearest = row["gap_low"] if row["gap"] > 0 else -row["gap_high"]
+        severity: Severity = "medium" if nearest >= 2 * NOTABLE_GAP else "low"
+        text = (
+            f"{row['model']} is right on {percent(row['accuracy_with'])} of the "
+            f"{count(row['with_cue'], 'test example')} with {name} and on {percent(row['accuracy_without'])} of the "
+            f"others: a gap of {points(row['gap'])} points "
+            f"(95 % interval {points(row['gap_low'])} to {points(row['gap_high'])}). "
+            "A gap can also come from which labels the two groups hold; see the distribution test."
+        )
+        findings.append(
+            Finding(
+                "accuracy_test",
+                severity,
+                f"{row['model']} is {more} often right with {name}",
+                text,
+                row["gap"],
+                row["gap_low"],
+                row["gap_high"],
+                0.0,
+                row["with_cue"],
+            )
+        )
+    return findings
+
+
+def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
+    order = sorted(summaries, key=lambda name: summaries[name]["weakness_corrected"])
+    said = ", ".join(
+        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:.1f} without "
+        f"noise, 95 % interval {100 * summaries[name]['weakness_low']:.1f} to "
+        f"{100 * summaries[name]['weakness_high']:.1f})"
+        for name in order
+    )
+    text = (
+        f"Over {count(cues, 'cue')} the absolute accuracy gaps sum to {said} points, least first. "
+        "The sum of absolute values grows with noise, so compare the corrected ones and their intervals."
+    )
+    return Finding("accuracy_test", "info", "Model weakness", text, n=cues)

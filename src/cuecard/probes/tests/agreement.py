@@ -1,0 +1,93 @@
+"""Agreement of two models or conditions: does a partial-input model predict what a full one predicts? (PECO)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import UNANSWERED
+from cuecard.probes.predictions import Predictions
+from cuecard.stats import wilson
+from cuecard.stats.models.agreement import agreement
+from cuecard.wording import count, percent
+
+
+@dataclass(frozen=True)
+class AgreementOfModels:
+    """NBA, NBR and Cohen's κ of every two models; of the two the more accurate one is the normal model.
+
+    Examples that one of the two did not answer are left out and counted.
+    """
+
+    name: ClassVar[str] = "agreement"
+    title: ClassVar[str] = "Agreement"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return one row per two models."""
+        if len(predictions) < 2:
+            raise Skip("there is one model, and agreement needs two")
+        gold = cues.examples.gold
+        rows, findings = [], []
+        skipped: list[str] = []
+        for pair in combinations(predictions, 2):
+            first, second = sorted(pair, key=lambda m: -int(m.correct(cues.examples).sum()))
+            # No answer is not an answer that two models can share.
+            both = (first.answers != UNANSWERED) & (second.answers != UNANSWERED)
+            left_out = len(both) - int(both.sum())
+            if not both.any():
+                skipped.append(f"{first.model} and {second.model} have no example that both answered.")
+                continue
+            found = agreement(first.answers[both], second.answers[both], gold[both])
+            low, high = (float(end) for end in wilson(found.agreed, found.n))
+            rows.append(
+                {
+                    "normal": first.model,
+                    "biased": second.model,
+                    "n": found.n,
+                    "left_out": left_out,
+                    "agreed": found.agreed,
+                    "both_right": found.both_right,
+                    "nba": found.nba,
+                    "nba_low": low,
+                    "nba_high": high,
+                    "expected_nba": found.expected_nba,
+                    "kappa": found.kappa,
+                    "nbr": found.nbr,
+                    "nbr_released": found.nbr_released,
+                    "normal_accuracy": found.normal_right / found.n,
+                    "biased_accuracy": found.biased_right / found.n,
+                }
+            )
+            text = (
+                f"{first.model} and {second.model} give the same answer to {percent(found.nba)} of the test examples "
+                f"(95 % interval {percent(low)} to {percent(high)}; {percent(found.expected_nba)} would be expected "
+                f"from their label frequencies); {second.model} is also right on {percent(found.nbr_released)} of what "
+                f"{first.model} has right."
+            )
+            if left_out:
+                text += f" {count(left_out, 'example')} that one of them did not answer are left out."
+            title = f"{first.model} and {second.model} agree on {percent(found.nba)}"
+            findings.append(
+                Finding("agreement", "info", title, text, found.nba, low, high, found.expected_nba, found.n)
+            )
+        if not rows:
+            raise Skip(" ".join(skipped))
+        table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+        summary = {
+            "pairs": [{k: _plain(v) for k, v in row.items()} for row in table.iter_rows(named=True)],
+            "notes": skipped,
+        }
+        return Result(summary, {"agreement": table}, findings)
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,325 @@
+"""Distribution test: what does a model predict for examples with a cue once their labels are flat? (ICQ 3.3.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity
+from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import UNANSWERED, Bools
+from cuecard.probes.naming import cue_phrase, q_of
+from cuecard.probes.predictions import Predictions
+from cuecard.stats.models.distribution import flattened_distribution
+from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
+from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened_contrast
+from cuecard.wording import count, percent
+
+FINDINGS_PER_MODEL = 3
+#: A lean is worth a sentence if the interval of the usual label's share lies this far from flat.
+NOTABLE_LEAN = 0.05
+
+
+@dataclass(frozen=True)
+class DistributionTest:
+    """Predicted labels on S_f flattened to its rarest label, beside train's R_f and the flat gold.
+
+    A model that prefers a label everywhere leans to it where a cue is, too. So the share of the usual label is also
+    compared with that on examples without the cue, flattened alike (`contrast`); only a lean that is stronger
+    with the cue (`with_cue_only`) is a finding. Choices with and without a cue are compared within each example.
+
+    Args:
+        draws: seeded samples that flatten the test examples of a cue.
+        min_per_label: a cue is tested if at least this many test examples of every label have it.
+        alpha: a lean is significant if its q-value over the cues is at most this.
+        seed: seed of the samples.
+    """
+
+    name: ClassVar[str] = "distribution_test"
+    title: ClassVar[str] = "Distribution test"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    draws: int = 200
+    min_per_label: int = 5
+    alpha: float = 0.05
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return the predicted label shares per model and cue, and the test of each against flat."""
+        parts = [self.tested(model, cues) for model in predictions]
+        shares, tests = pl.concat([part[0] for part in parts]), pl.concat([part[1] for part in parts])
+        tested = tests.filter(pl.col("log10_p").is_not_null())
+        summary = {
+            "models": {
+                model: {
+                    "tested": int(part["log10_p"].is_not_null().sum()),
+                    "towards_usual": int(part["towards_usual"].sum()),
+                    "with_cue_only": int((part["towards_usual"] & part["with_cue_only"]).sum()),
+                    "away_from_usual": int(part["away_from_usual"].sum()),
+                }
+                for (model,), part in tests.group_by("model", maintain_order=True)
+            },
+            "cues": len(cues),
+            "untested": sorted(set(tests["feature"].to_list()) - set(tested["feature"].to_list())),
+            "min_per_label": self.min_per_label,
+            "draws": self.draws,
+            "alpha": self.alpha,
+        }
+        findings = [f for part in parts for f in _findings(part[1], data.task)]
+        return Result(summary, {"distribution_test": tests, "distribution_shares": shares}, findings)
+
+    def tested(self, model: Predictions, cues: CueSet) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the shares of a model, cue by cue and label by label, and one test per cue."""
+        flatten = self._choice if cues.examples.instances.grouped else self._labels
+        rows, tests = [], []
+        for i, cue in enumerate(cues.names.iter_rows(named=True)):
+            found = flatten(model, cues, i)
+            tests.append({"model": model.model, **cue, **found["test"]})
+            rows += [{"model": model.model, **cue, **row} for row in found["shares"]]
+        table = pl.DataFrame(tests, schema=_TEST_SCHEMA, orient="row")
+        log_p = table["log10_p"].fill_null(np.nan).to_numpy()
+        q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
+        significant = (q <= self.alpha).fill_null(False)
+        contrast_q = pl.Series(q_of(table["contrast_log10_p"].fill_null(np.nan).to_numpy()), dtype=pl.Float64)
+        # The test is about all labels; whether it is the usual one that is preferred, its interval says.
+        table = table.with_columns(
+            q_value=q,
+            significant=significant,
+            towards_usual=(significant & (pl.col("usual_low") > pl.col("flat"))).fill_null(False),
+            contrast_q=contrast_q.fill_nan(None),
+            with_cue_only=((contrast_q.fill_nan(None) <= self.alpha) & (pl.col("contrast") > 0)).fill_null(
+                False
+            ),
+            away_from_usual=(significant & (pl.col("usual_high") < pl.col("flat"))).fill_null(False),
+        )
+        return pl.DataFrame(rows, schema=_SHARE_SCHEMA, orient="row"), table
+
+    def _labels(self, model: Predictions, cues: CueSet, i: int) -> dict[str, Any]:
+        """Return the test of one cue for a task whose answers are labels."""
+        labels = cues.examples.instances.labels
+        usual = labels.index(cues.table["label"][i])
+        train = cues.train_shares[i]
+        here = _members(cues, i) & (model.answers != UNANSWERED)
+        gold, predicted = cues.examples.gold[here], model.answers[here]
+        counts = np.bincount(gold, minlength=len(labels))
+        flat = 1 / len(labels)
+        if counts.min() < self.min_per_label:
+            return _untested(int(counts.sum()), labels, train, np.full(len(labels), flat), counts, usual)
+        found = flattened_distribution(
+            predicted, gold, label_count=len(labels), draws=self.draws, seed=self.seed
+        )
+        contrast = self._contrast(model, cues, i, usual)
+        drawn_low, drawn_high = np.quantile(found.draws, [0.025, 0.975], axis=0)
+        shares = [
+            {
+                "answer": label,
+                "predicted_share": float(found.share[code]),
+                "low": float(found.low[code]),
+                "high": float(found.high[code]),
+                "drawn_low": float(drawn_low[code]),
+                "drawn_high": float(drawn_high[code]),
+                "train_share": float(train[code]),
+                "flat": flat,
+                "test_count": int(counts[code]),
+            }
+            for code, label in enumerate(labels)
+        ]
+        test = {
+            "n": int(counts.sum()),
+            "per_label": found.per_label,
+            "usual_share": float(found.share[usual]),
+            "usual_low": float(found.low[usual]),
+            "usual_high": float(found.high[usual]),
+            "train_share": float(train[usual]),
+            "flat": flat,
+            "lean": float(found.share[usual]) - flat,
+            "amplification": found.amplification,
+            "amplification_low": found.amplification_low,
+            "amplification_high": found.amplification_high,
+            "amplification_null": found.amplification_null,
+            "train_divergence": float(bits_from(train, np.full(len(labels), flat))),
+            "log10_p": found.log10_p,
+        }
+        if contrast is not None:
+            test |= {
+                "usual_share_without": contrast.share_without,
+                "contrast": contrast.difference,
+                "contrast_log10_p": contrast.log10_p,
+            }
+        return {"shares": shares, "test": test}
+
+    def _contrast(self, model: Predictions, cues: CueSet, i: int, usual: int) -> FlattenedContrast | None:
+        """Return the share of the usual label with and without a cue, if enough examples have it and have not."""
+        answered = model.answers != UNANSWERED
+        gold, having = cues.examples.gold[answered], _members(cues, i)[answered]
+        without = np.bincount(gold[~having], minlength=len(cues.examples.instances.labels))
+        if without.min() < self.min_per_label:
+            return None
+        return flattened_contrast(model.answers[answered] == usual, gold, having, seed=self.seed)
+
+    def _choice(self, model: Predictions, cues: CueSet, i: int) -> dict[str, Any]:
+        """Return the test of one cue for a task whose answers are choices."""
+        examples = cues.examples
+        labels, train = examples.instances.labels, cues.train_shares[i]
+        usual = labels.index(cues.table["label"][i])
+        here = np.flatnonzero(_members(cues, i) & (model.answers != UNANSWERED))
+        having = np.asarray(cues.instances_having[:, [i]].todense()).ravel() > 0
+        picked = having[examples.first_rows[here] + model.answers[here]]
+        right = having[examples.right_rows[here]]
+        counts = np.array([right.sum(), len(right) - right.sum()])
+        m = np.add.reduceat(having.astype(np.int64), examples.first_rows[:-1])[here]
+        sizes = examples.sizes[here]
+        found = None
+        if counts.min() >= self.min_per_label:
+            found = flattened_choice(picked, right, m, sizes, draws=self.draws, seed=self.seed)
+        if found is None:
+            flat = float((m / sizes).sum() / m.sum()) if len(m) else float("nan")
+            return _untested(len(right), labels, train, np.array([flat, 1 - flat]), counts, usual)
+        flats = np.array([found.flat, 1 - found.flat])
+        ends = {0: (found.share, found.low, found.high)}
+        ends[1] = (1 - found.share, 1 - found.high, 1 - found.low)
+        shares = [
+            {
+                "answer": label,
+                "predicted_share": ends[code][0],
+                "low": ends[code][1],
+                "high": ends[code][2],
+                "drawn_low": None,
+                "drawn_high": None,
+                "train_share": float(train[code]),
+                "flat": float(flats[code]),
+                "test_count": int(counts[code]),
+            }
+            for code, label in enumerate(labels)
+        ]
+        spread = [float(bits_from([x, 1 - x], flats)) for x in (found.low, found.high)]
+        inside = found.low <= found.flat <= found.high
+        test = {
+            "n": found.examples,
+            "per_label": int(counts.min()),
+            "usual_share": ends[usual][0],
+            "usual_low": ends[usual][1],
+            "usual_high": ends[usual][2],
+            "train_share": float(train[usual]),
+            "flat": float(flats[usual]),
+            "lean": ends[usual][0] - float(flats[usual]),
+            "amplification": float(bits_from([found.share, 1 - found.share], flats)),
+            "amplification_low": 0.0 if inside else min(spread),
+            "amplification_high": max(spread),
+            "train_divergence": float(bits_from(train, flats)),
+            "log10_p": found.log10_p,
+            # The other choices of an example are what its choices with the cue are compared with.
+            "usual_share_without": float(flats[usual]),
+            "contrast": ends[usual][0] - float(flats[usual]),
+            "contrast_log10_p": found.log10_p,
+        }
+        return {"shares": shares, "test": test}
+
+
+_NAMES = {"model": pl.String, "family": pl.String, "feature": pl.String, "label": pl.String}
+_SHARE_SCHEMA: dict[str, Any] = {
+    **_NAMES,
+    "answer": pl.String,
+    **dict.fromkeys(("predicted_share", "low", "high", "drawn_low", "drawn_high"), pl.Float64),
+    **dict.fromkeys(("train_share", "flat"), pl.Float64),
+    "test_count": pl.Int64,
+}
+_TEST_SCHEMA: dict[str, Any] = {
+    **_NAMES,
+    "n": pl.Int64,
+    "per_label": pl.Int64,
+    **dict.fromkeys(
+        (
+            *("usual_share", "usual_low", "usual_high", "train_share", "flat", "lean", "amplification"),
+            *("amplification_low", "amplification_high", "amplification_null", "train_divergence", "log10_p"),
+            *("usual_share_without", "contrast", "contrast_log10_p"),
+        ),
+        pl.Float64,
+    ),
+}
+
+
+def _members(cues: CueSet, i: int) -> Bools:
+    column: Bools = np.asarray(cues.members.having[:, [i]].todense()).ravel() > 0
+    return column
+
+
+def _untested(
+    n: int, labels: Sequence[str], train: Any, flat: Any, counts: Any, usual: int
+) -> dict[str, Any]:
+    """Return what is known of a cue that too few test examples of some label have."""
+    shares = [
+        {
+            "answer": label,
+            "train_share": float(train[code]),
+            "flat": float(flat[code]),
+            "test_count": int(counts[code]),
+        }
+        for code, label in enumerate(labels)
+    ]
+    known = {
+        "n": n,
+        "per_label": int(counts.min()),
+        "train_share": float(train[usual]),
+        "flat": float(flat[usual]),
+    }
+    return {"shares": shares, "test": known}
+
+
+def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
+    """Return a sentence for the strongest leans of a model towards a cue's usual label."""
+    notable = tests.filter(
+        pl.col("towards_usual")
+        & pl.col("with_cue_only")
+        & (pl.col("usual_low") - pl.col("flat") >= NOTABLE_LEAN)
+    ).sort("lean", descending=True, maintain_order=True)
+    findings = []
+    for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
+        name = cue_phrase(row["feature"])
+        severity: Severity = "high" if row["usual_low"] - row["flat"] >= 4 * NOTABLE_LEAN else "medium"
+        title, text = (_of_choices if task in GROUPED_TASKS else _of_labels)(row, name)
+        findings.append(
+            Finding(
+                "distribution_test",
+                severity,
+                title,
+                text,
+                row["usual_share"],
+                row["usual_low"],
+                row["usual_high"],
+                row["flat"],
+                row["n"],
+            )
+        )
+    return findings
+
+
+def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
+    text = (
+        f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
+        f"{_share(row)}, where {percent(row['flat'])} would be even-handed and "
+        f"{percent(row['usual_share_without'])} get it without the cue; in train {percent(row['train_share'])} of such "
+        f"instances are {row['label']} ({count(row['n'], 'test example')})."
+    )
+    return f"{row['model']} leans to {row['label']} where {name} is", text
+
+
+def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
+    verb = "picks" if row["label"] in ("right", "chosen") else "passes over"
+    noun = "choices" if row["label"] in ("right", "wrong") else "answers"
+    text = (
+        f"Where {noun} with {name} are right as often as chance has it, {row['model']} {verb} {_share(row)} of them; "
+        f"{percent(row['flat'])} would be even-handed. In train {percent(row['train_share'])} of such {noun} are "
+        f"{row['label']} ({count(row['n'], 'test example')})."
+    )
+    return f"{row['model']} {verb} {noun} with {name}", text
+
+
+def _share(row: dict[str, Any]) -> str:
+    low, high = percent(row["usual_low"]), percent(row["usual_high"])
+    return f"{percent(row['usual_share'])} (95 % interval {low} to {high})"

@@ -1,0 +1,106 @@
+"""Paired comparison: which of two models is better on the same test examples, in all and per cue?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.naming import LN10, q_of
+from cuecard.probes.predictions import Predictions
+from cuecard.stats import format_p
+from cuecard.stats.models.paired import paired_by_cue, paired_comparison
+from cuecard.wording import percent, points
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """Exact McNemar test and bootstrap interval of the accuracy difference of every two models.
+
+    Args:
+        draws: resamples behind the intervals.
+        alpha: a difference within a cue is significant if its q-value is at most this.
+        seed: seed of the resamples.
+    """
+
+    name: ClassVar[str] = "paired_comparison"
+    title: ClassVar[str] = "Paired comparison"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    draws: int = 2000
+    alpha: float = 0.05
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return one row per two models, and one per two models and cue."""
+        if len(predictions) < 2:
+            raise Skip("there is one model, and a comparison needs two")
+        rows: list[dict[str, Any]] = []
+        tables, findings = [], []
+        for a, b in combinations(predictions, 2):
+            right_a, right_b = a.correct(cues.examples), b.correct(cues.examples)
+            whole = paired_comparison(right_a, right_b, draws=self.draws, seed=self.seed)
+            rows.append(
+                {
+                    "model_a": a.model,
+                    "model_b": b.model,
+                    "n": whole.n,
+                    "accuracy_a": whole.accuracy_a,
+                    "accuracy_b": whole.accuracy_b,
+                    "difference": whole.difference,
+                    "low": whole.low,
+                    "high": whole.high,
+                    "only_a": whole.only_a,
+                    "only_b": whole.only_b,
+                    "log10_p": whole.log10_p,
+                }
+            )
+            findings.append(_finding(rows[-1]))
+            tables.append(self._by_cue(a, b, cues))
+        summary = {"pairs": rows}
+        frames = {"paired_comparison": pl.DataFrame(rows), "paired_by_cue": pl.concat(tables)}
+        return Result(summary, frames, findings)
+
+    def _by_cue(self, a: Predictions, b: Predictions, cues: CueSet) -> pl.DataFrame:
+        found = paired_by_cue(
+            a.correct(cues.examples),
+            b.correct(cues.examples),
+            cues.members.having,
+            draws=self.draws,
+            seed=self.seed,
+        )
+        q = q_of(found.log10_p)
+        return cues.names.select(
+            pl.lit(a.model).alias("model_a"), pl.lit(b.model).alias("model_b"), pl.all()
+        ).with_columns(
+            n=found.n,
+            only_a=found.only_a,
+            only_b=found.only_b,
+            difference=pl.Series(found.difference, dtype=pl.Float64).fill_nan(None),
+            low=pl.Series(found.low, dtype=pl.Float64).fill_nan(None),
+            high=pl.Series(found.high, dtype=pl.Float64).fill_nan(None),
+            log10_p=found.log10_p,
+            q_value=pl.Series(q, dtype=pl.Float64),
+            significant=pl.Series(q <= self.alpha, dtype=pl.Boolean),
+        )
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    a, b, difference = str(row["model_a"]), str(row["model_b"]), float(row["difference"])
+    low, high, log10_p = (float(row[key]) for key in ("low", "high", "log10_p"))
+    p = format_p(log10_p * LN10)
+    better, worse = (a, b) if difference >= 0 else (b, a)
+    clear = log10_p <= -1.30103
+    title = f"{better} is better than {worse}" if clear else f"{a} and {b} cannot be told apart"
+    text = (
+        f"{a} is right on {percent(float(row['accuracy_a']))} and {b} on {percent(float(row['accuracy_b']))} of the "
+        f"same {int(row['n']):,} test examples: a difference of {points(difference)} points (95 % interval "
+        f"{points(low)} to {points(high)}; exact McNemar p = {p})."
+    )
+    return Finding("paired_comparison", "info", title, text, difference, low, high, 0.0, int(row["n"]))

@@ -1,0 +1,189 @@
+"""Permutation test: is a model more often right where words have their usual label? (Stubborn 3.1, 3.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.data import TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.membership import Membership, membership
+from cuecard.probes.naming import for_model, q_of
+from cuecard.probes.predictions import Predictions
+from cuecard.stats import newcombe_difference
+from cuecard.stats.models.permutation import PermutationTest as Tested
+from cuecard.stats.models.permutation import permutation_test, permutation_tests_by_feature
+from cuecard.wording import count, percent, points
+
+Reading = Literal["union", "twice", "difference"]
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Exact test of whether correctness is exchangeable between usual (U) and unusual (N) examples.
+
+    Args:
+        per_label: words of highest z per label in train that are looked at; stop words are left out.
+        stratify: "label" shuffles within each right answer, so that a model that is merely better at one class
+            is not called biased. Words one by one are not stratified unless answers are choices: the examples in
+            which a word has its usual label all have that right answer.
+        reading: "union" (the paper's closed form over U ∪ N), "twice" (an example in both sets counts twice)
+            or "difference" (accuracy on U minus accuracy on N, by shuffling).
+        alpha: level of the test over all words, and of the q-values of words one by one.
+        draws: shuffles of the reading "difference".
+        seed: seed of the shuffles.
+    """
+
+    name: ClassVar[str] = "permutation_test"
+    title: ClassVar[str] = "Permutation test"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    per_label: int = 50
+    stratify: Literal["label"] | None = None
+    reading: Reading = "union"
+    alpha: float = 0.05
+    draws: int = 10_000
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return the test of every model over all words, and one test per word."""
+        words = cues.words.highest(self.per_label)
+        sets = membership(
+            cues.words.having(words["feature"].to_list()), cues.examples, words["label"].to_list()
+        )
+        usual, unusual = (np.asarray(part.sum(axis=1)).ravel() > 0 for part in (sets.usual, sets.unusual))
+        if not usual.any() or not unusual.any():
+            raise Skip("no test example has a word of highest z with its usual label, or none with another")
+        tests: dict[str, dict[str, Any]] = {}
+        findings, tables = [], []
+        for model in predictions:
+            tested = self._test(
+                model, cues, usual, unusual, None if self.stratify is None else cues.examples.gold
+            )
+            other = self._test(
+                model, cues, usual, unusual, cues.examples.gold if self.stratify is None else None
+            )
+            tests[model.model] = _numbers(tested) | {
+                "log10_p_unstratified" if self.stratify else "log10_p_stratified": other.log10_p
+            }
+            findings.append(
+                _finding(model.model, tested, other, stratified=self.stratify is not None, alpha=self.alpha)
+            )
+            tables.append(self._by_word(model, cues, words, sets))
+        present = np.asarray(sets.having.sum(axis=0)).ravel() > 0
+        summary = {
+            "models": tests,
+            "words": words.height,
+            "words_in_test": int(present.sum()),
+            "reading": self.reading,
+            "stratify": self.stratify,
+            "both_sets": int((usual & unusual).sum()),
+            "alpha": self.alpha,
+            "notes": [*cues.words.notes, *self._notes(cues)],
+        }
+        return Result(summary, {"permutation_words": pl.concat(tables)}, findings)
+
+    def _test(self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any) -> Tested:
+        return permutation_test(
+            model.correct(cues.examples),
+            usual,
+            unusual,
+            strata=strata,
+            reading=self.reading,
+            draws=self.draws,
+            seed=self.seed,
+        )
+
+    def _by_word(
+        self, model: Predictions, cues: CueSet, words: pl.DataFrame, sets: Membership
+    ) -> pl.DataFrame:
+        names = words.select(pl.lit("word").alias("family"), "feature", "label", "z")
+        # Unless answers are choices, the usual examples of a word are all of one right answer: nothing to shuffle.
+        stratified = self.stratify is not None and cues.examples.instances.grouped
+        strata = cues.examples.gold if stratified else None
+        return usual_table(model, names, sets, model.correct(cues.examples), alpha=self.alpha, strata=strata)
+
+    def _notes(self, cues: CueSet) -> list[str]:
+        if self.stratify is None or cues.examples.instances.grouped:
+            return []
+        return [
+            "All examples in which a word has its usual label have the same right answer, so words one by one are "
+            "tested without strata."
+        ]
+
+
+def usual_table(
+    model: Predictions,
+    names: pl.DataFrame,
+    sets: Membership,
+    correct: Any,
+    *,
+    alpha: float,
+    strata: Any = None,
+) -> pl.DataFrame:
+    """Return accuracy with the usual label and with another for every feature, tested one by one."""
+    tests = permutation_tests_by_feature(correct, sets.usual, sets.unusual, strata=strata)
+    tested = (tests.usual > 0) & (tests.unusual > 0)
+    log_p = np.where(tested, tests.log10_p, np.nan)
+    q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
+    low, high = newcombe_difference(
+        np.round(np.nan_to_num(tests.usual_accuracy) * tests.usual),
+        tests.usual,
+        np.round(np.nan_to_num(tests.unusual_accuracy) * tests.unusual),
+        tests.unusual,
+    )
+    return for_model(names, model.model).with_columns(
+        usual=tests.usual,
+        unusual=tests.unusual,
+        usual_accuracy=pl.Series(tests.usual_accuracy).fill_nan(None),
+        unusual_accuracy=pl.Series(tests.unusual_accuracy).fill_nan(None),
+        difference=pl.Series(tests.usual_accuracy - tests.unusual_accuracy).fill_nan(None),
+        difference_low=pl.Series(np.where(tested, low, np.nan)).fill_nan(None),
+        difference_high=pl.Series(np.where(tested, high, np.nan)).fill_nan(None),
+        log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
+        q_value=q,
+        significant=(q <= alpha).fill_null(False),
+    )
+
+
+def _numbers(tested: Tested) -> dict[str, Any]:
+    return {
+        "log10_p": tested.log10_p,
+        "p_value": tested.p_value,
+        "p": tested.p_text,
+        "usual": tested.usual,
+        "unusual": tested.unusual,
+        "pool": tested.pool,
+        "usual_accuracy": tested.usual_accuracy,
+        "unusual_accuracy": tested.unusual_accuracy,
+        "difference": tested.difference,
+        "low": tested.low,
+        "high": tested.high,
+    }
+
+
+def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alpha: float) -> Finding:
+    within = tested if stratified else other
+    severity: Severity = "info"
+    if tested.log10_p <= np.log10(alpha) and tested.difference > 0:
+        severity = "high" if tested.difference >= 0.10 else "medium" if tested.difference >= 0.03 else "low"
+        title = f"{model} does better where words have their usual label"
+    else:
+        title = f"No sign that {model} does better where words have their usual label"
+    text = (
+        f"{model} is right on {percent(tested.usual_accuracy)} of {count(tested.usual, 'test example')} that have a "
+        f"word of highest z with its usual label, and on {percent(tested.unusual_accuracy)} of {tested.unusual:,} that "
+        f"have one with another label, {points(tested.difference)} points (95 % interval {points(tested.low)} to "
+        f"{points(tested.high)}): p = {tested.p_text}"
+    )
+    if stratified:
+        text += f" (shuffled within each right answer; {other.p_text} without)."
+    else:
+        text += f" (within each right answer: {within.p_text})."
+    low, high, n = tested.low, tested.high, tested.pool
+    return Finding("permutation_test", severity, title, text, tested.difference, low, high, 0.0, n)

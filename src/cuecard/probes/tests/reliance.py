@@ -1,0 +1,179 @@
+"""The joined table: how strong a cue is in the data, how much each model relies on it, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.naming import cue_phrase, whose_choice
+from cuecard.probes.predictions import Predictions
+from cuecard.probes.tests.accuracy import accuracy_table
+from cuecard.probes.tests.distribution import DistributionTest
+from cuecard.probes.tests.permutation import usual_table
+from cuecard.wording import count, listed, percent
+
+Verdict = Literal["relies", "signs", "none", "unknown"]
+
+#: Fewer test examples than this that break a cue cannot tell whether a model relies on it.
+ENOUGH_UNUSUAL = 20
+
+
+@dataclass(frozen=True)
+class Reliance:
+    """One row per cue and model: data strength beside the evidence of three tests.
+
+    A model *relies* on a cue if it is more often right where the cue has its usual label than where it has
+    another, and leans to that label on flattened examples, and more so than on examples without the cue (all at
+    q ≤ alpha). One of the first two, or the last alone, is a *sign*, unless the last was tested and is not met:
+    then a preference for the label, cue or not, would explain it.
+
+    Args:
+        alpha: level of the q-values over the cues.
+        draws: seeded samples of the distribution test.
+        seed: seed of the samples.
+    """
+
+    name: ClassVar[str] = "reliance"
+    title: ClassVar[str] = "Cues and reliance"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+
+    alpha: float = 0.05
+    draws: int = 200
+    seed: int = 0
+
+    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+        """Return the joined table with what to do next about every cue."""
+        if not len(cues):
+            raise Skip("the data has no significant cue that occurs often enough in both splits")
+        table = pl.concat([self._of_model(model, cues) for model in predictions])
+        advice = _advice(table)
+        table = table.join(advice, on=["family", "feature"], how="left", maintain_order="left")
+        counted = {
+            model: {v: int((part["verdict"] == v).sum()) for v in ("relies", "signs", "none", "unknown")}
+            for (model,), part in table.group_by("model", maintain_order=True)
+        }
+        summary = {"models": counted, "cues": len(cues), "alpha": self.alpha}
+        findings = [_finding(str(model), table, len(cues), data.task) for model in counted]
+        return Result(summary, {"reliance": table}, findings)
+
+    def _of_model(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
+        strength = cues.table.select(
+            "family", "feature", "label", "train_count", "test_count", "share", "lift", "z", "cueness"
+        )
+        gaps = accuracy_table(model, cues, alpha=self.alpha).select(
+            "gap", "gap_low", "gap_high", gap_q="q_value"
+        )
+        right = model.correct(cues.examples)
+        breaks = usual_table(model, cues.names, cues.members, right, alpha=self.alpha)
+        leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
+        joined = pl.concat(
+            [
+                strength.select(pl.lit(model.model).alias("model"), pl.all()),
+                gaps,
+                breaks.select(
+                    "usual",
+                    "unusual",
+                    "usual_accuracy",
+                    "unusual_accuracy",
+                    "difference",
+                    "difference_low",
+                    "difference_high",
+                    breaks_q="q_value",
+                    breaks_significant="significant",
+                ),
+                leans.select(
+                    "usual_share",
+                    "flat",
+                    "lean",
+                    "amplification",
+                    "usual_share_without",
+                    "contrast",
+                    "contrast_q",
+                    "with_cue_only",
+                    lean_q="q_value",
+                    leaning="towards_usual",
+                ),
+            ],
+            how="horizontal",
+        )
+        better = pl.col("breaks_significant") & (pl.col("difference") > 0)
+        leaning, beyond = pl.col("leaning"), pl.col("with_cue_only")
+        # Whether the model prefers the label anyway is not known where too few examples could tell.
+        open_question = pl.col("contrast_q").is_null()
+        verdict = (
+            pl.when(better & leaning & beyond)
+            .then(pl.lit("relies"))
+            .when(beyond | (open_question & (better | leaning)))
+            .then(pl.lit("signs"))
+            .when(pl.col("unusual") < ENOUGH_UNUSUAL)
+            .then(pl.lit("unknown"))
+            .otherwise(pl.lit("none"))
+        )
+        return joined.with_columns(verdict=verdict).drop("breaks_significant", "leaning", "with_cue_only")
+
+
+def _advice(table: pl.DataFrame) -> pl.DataFrame:
+    """Return for every cue what to do next, given what all models do with it."""
+    rows = [
+        {"family": str(family), "feature": str(feature), "next": _next(part)}
+        for (family, feature), part in table.group_by("family", "feature", maintain_order=True)
+    ]
+    return pl.DataFrame(rows)
+
+
+def _next(part: pl.DataFrame) -> str:
+    unusual = int(part["unusual"][0])
+    relying = part.filter(pl.col("verdict") == "relies")["model"].to_list()
+    signs = part.filter(pl.col("verdict") == "signs")["model"].to_list()
+    if relying:
+        return (
+            f"Balance the cue before training (cuecard debias), and report {listed(relying)} on the "
+            f"{count(unusual, 'test example')} that break it."
+        )
+    if unusual < ENOUGH_UNUSUAL:
+        return f"Collect test examples that break it: {unusual} are too few to tell."
+    if signs:
+        return f"Look at the {count(unusual, 'test example')} that break it with {listed(signs)}."
+    return "Nothing for these models; a weaker model may still learn it."
+
+
+def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
+    part = table.filter(pl.col("model") == model)
+    relied = part.filter(pl.col("verdict") == "relies").sort("difference", descending=True)
+    if relied.is_empty():
+        signs = int((part["verdict"] == "signs").sum())
+        text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
+            f"; for {signs} some of them do." if signs else "."
+        )
+        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, n=cues)
+    worst: dict[str, Any] = relied.row(0, named=True)
+    names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
+    severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
+    such_as = f", such as {listed(names)}" if relied.height > len(names) else f", {listed(names)}"
+    usual, other = (
+        (f"that are {worst['label']}, the usual label,", "that are not")
+        if task not in GROUPED_TASKS
+        else (f"whose {whose_choice(task, worst['label'])}, as usual,", "where it is the other way round")
+    )
+    text = (
+        f"{model} relies on {relied.height} of {count(cues, 'cue')}{such_as}: with {names[0]} it is "
+        f"right on {percent(worst['usual_accuracy'])} of {count(worst['usual'], 'test example')} {usual} and on "
+        f"{percent(worst['unusual_accuracy'])} of the {worst['unusual']:,} {other}."
+    )
+    return Finding(
+        "reliance",
+        severity,
+        f"{model} relies on {count(relied.height, 'cue')}",
+        text,
+        worst["difference"],
+        worst["difference_low"],
+        worst["difference_high"],
+        0.0,
+        worst["usual"] + worst["unusual"],
+    )

@@ -1,0 +1,1 @@
+"""Clusters and labels: PECO, its null, divergences."""

@@ -1,0 +1,235 @@
+"""PECO over several clusterings of the same instances: one verdict that no single start of k-means decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from cuecard.stats.clusters.peco import (
+    Divergence,
+    FloatArray,
+    IntArray,
+    Mode,
+    check_weights,
+    divergences,
+    like_weights,
+    score_of,
+)
+
+__all__ = ["PecoStarts", "peco_starts"]
+
+EXACT_L2: tuple[tuple[Divergence, Mode], ...] = (("l2", "exact"),)
+
+
+@dataclass(frozen=True)
+class PecoStarts:
+    """The mean of a PECO score over clusterings, beside what shuffled labels give, and how the clusterings differ."""
+
+    divergence: Divergence
+    mode: Mode
+    score: float
+    null_mean: float
+    null_low: float
+    null_high: float
+    """5 % and 95 % of the mean score under shuffled labels."""
+    excess: float
+    low: float
+    high: float
+    """Confidence interval of the excess: for other labels of the same kind, and for other clusterings."""
+    p_value: float
+    """Share of shuffles whose mean score is at least as high, the observed order counted as one of them."""
+    scores: FloatArray
+    """The score of each clustering; the next two follow its order."""
+    excesses: FloatArray
+    p_values: FloatArray
+
+
+def peco_starts(
+    labels: npt.ArrayLike,
+    clusterings: Sequence[npt.ArrayLike],
+    *,
+    wanted: Sequence[tuple[Divergence, Mode]] = EXACT_L2,
+    groups: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    permutations: int = 200,
+    draws: int = 400,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[PecoStarts]:
+    """Return each wanted score as its mean over the clusterings, tested by one shuffle of the labels for all of them.
+
+    A shuffle moves the labels once and scores every clustering with them, so the mean score has an exact null
+    whatever the clusterings have in common: no correction for looking several times is needed, and none is lost.
+    With `groups` (the question each choice belongs to), labels are shuffled within groups only. With `weights`
+    labels count by weight and are shuffled among instances of about the same weight, so that every weight stays where
+    it is; the null is then as good as these bins are narrow (simulated levels of 5 %: 3 to 7 %).
+
+    The interval is that of the score, ± t · s, less the null mean. s² is the variance of the mean score when instances
+    (whole groups, where given) are drawn again, plus the variance of the clusterings over their number; t has the
+    degrees of freedom of both parts after Welch and Satterthwaite. The exact score is a sum of squares, so its interval
+    is made for its square root, whose spread does not grow with it. In simulations with 5 to 50 clusters of 100,
+    intervals of 95 % cover 92 to 100 %, most where there are few clusters; a released score at its floor moves in
+    steps too coarse for an interval.
+
+    Args:
+        labels: one label per instance.
+        clusterings: for each clustering, the cluster of every instance.
+        wanted: pairs of a divergence and a mode, as `peco` knows them.
+        groups: the group of every instance.
+        weights: how much every instance counts.
+        permutations: shuffles of the labels.
+        draws: times the instances are drawn again for the interval.
+        confidence: of the interval.
+        seed: seed of shuffles and draws.
+    """
+    if permutations < 1 or draws < 2:
+        raise ValueError(f"permutations and draws must be at least 1 and 2, got {permutations} and {draws}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+    tables = _Tables(labels, clusterings, weights)
+    codes = None if groups is None else _codes(groups)
+    if codes is not None and len(codes) != len(tables.labels):
+        raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
+    # Two streams, so that the number of shuffles does not change the interval.
+    mixing, drawing = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    seen = tables.scores(tables.count()[None], wanted)[:, 0]
+    among = codes
+    if codes is None and tables.weights is not None:
+        bins = like_weights(tables.weights)
+        among = bins if bins.min() < bins.max() else None
+    orders = _shuffles(len(tables.labels), among, permutations, mixing)
+    shuffled = np.stack([tables.count(order) for order in orders])
+    null = tables.scores(shuffled, wanted)
+    drawn = tables.scores(np.stack(list(_redrawn(tables, codes, draws, drawing))), wanted)
+    found = []
+    for (divergence, mode), scores, by_chance, again in zip(wanted, seen, null, drawn, strict=True):
+        mean, means = float(scores.mean()), by_chance.mean(axis=1)
+        excesses = scores - by_chance.mean(axis=0)
+        chance = float(means.mean())
+        low, high = _interval(scores, again.mean(axis=1), tables.fewest, confidence, rooted=mode == "exact")
+        null_low, null_high = (float(edge) for edge in np.quantile(means, [0.05, 0.95]))
+        found.append(
+            PecoStarts(
+                divergence=divergence,
+                mode=mode,
+                score=mean,
+                null_mean=chance,
+                null_low=null_low,
+                null_high=null_high,
+                excess=mean - chance,
+                low=low - chance,
+                high=high - chance,
+                p_value=float(_as_high(means, mean)),
+                scores=scores,
+                excesses=excesses,
+                p_values=_as_high(by_chance, scores),
+            )
+        )
+    return found
+
+
+class _Tables:
+    """Counts of clusters × labels of all clusterings, stacked into one table."""
+
+    def __init__(
+        self, labels: npt.ArrayLike, clusterings: Sequence[npt.ArrayLike], weights: npt.ArrayLike | None
+    ) -> None:
+        self.labels = _codes(labels)
+        self.weights = None if weights is None else check_weights(weights, len(self.labels))
+        each = [_codes(clusters) for clusters in clusterings]
+        if not each or not len(self.labels) or any(c.shape != self.labels.shape for c in each):
+            raise ValueError(
+                "clusterings must be one or more vectors as long as labels, got lengths "
+                f"{', '.join(str(len(c)) for c in each) or 'of none'} for {len(self.labels)} labels."
+            )
+        self.kinds = int(self.labels.max()) + 1
+        sizes = [int(c.max()) + 1 for c in each]
+        self.bounds = np.concatenate([[0], np.cumsum(sizes)])
+        self.fewest = min(sizes)
+        self._cells = np.stack(each) * self.kinds + (self.bounds[:-1] * self.kinds)[:, None]
+
+    def count(self, order: IntArray | None = None, times: IntArray | None = None) -> FloatArray:
+        """Return the table with labels in this order and weights in theirs, each instance counted so many times."""
+        labels = self.labels if order is None else self.labels[order]
+        weights = self.weights
+        if times is not None:
+            weights = times.astype(np.float64) if weights is None else weights * times
+        counted = np.bincount(
+            (self._cells + labels).ravel(),
+            weights=None if weights is None else np.tile(weights, len(self._cells)),
+            minlength=self.bounds[-1] * self.kinds,
+        )
+        return np.asarray(counted.reshape(self.bounds[-1], self.kinds), dtype=np.float64)
+
+    def scores(self, counts: FloatArray, wanted: Sequence[tuple[Divergence, Mode]]) -> FloatArray:
+        """Return the scores by wanted score, repeat and clustering."""
+        found = np.empty((len(wanted), len(counts), len(self.bounds) - 1))
+        for i in range(len(self.bounds) - 1):
+            part = counts[:, self.bounds[i] : self.bounds[i + 1]]
+            known = {name: divergences(part, name) for name in dict.fromkeys(d for d, _ in wanted)}
+            for j, (divergence, mode) in enumerate(wanted):
+                found[j, :, i] = score_of(known[divergence], divergence, mode)
+        return np.maximum(found, 0.0)  # a mean can round to a hair below the minimum
+
+
+def _codes(values: npt.ArrayLike) -> IntArray:
+    return np.unique(np.asarray(values), return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _shuffles(
+    n: int, groups: IntArray | None, permutations: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    """Yield orders of the instances."""
+    if groups is None:
+        for _ in range(permutations):
+            yield rng.permutation(n)
+        return
+    standing = np.argsort(groups, kind="stable")
+    ordered, order = groups[standing], np.empty(n, dtype=np.int64)
+    for _ in range(permutations):
+        # Sorting by group plus a random fraction keeps groups together and mixes within them.
+        order[standing] = standing[np.argsort(ordered + rng.random(n))]
+        yield order
+
+
+def _redrawn(
+    tables: _Tables, groups: IntArray | None, draws: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield tables of as many instances, or groups of instances, drawn with replacement."""
+    seen = tables.count()
+    n = len(tables.labels) if groups is None else int(groups.max()) + 1
+    for _ in range(draws):
+        times = np.bincount(rng.integers(0, n, n), minlength=n)
+        drawn = tables.count(times=times if groups is None else times[groups])
+        # A cluster that no draw hits has no labels to compare; it keeps those it has.
+        yield np.where(drawn.sum(axis=1, keepdims=True) > 0, drawn, seen)
+
+
+def _as_high(null: FloatArray, seen: float | FloatArray) -> npt.NDArray[np.float64]:
+    """Return the share of shuffles (rows) that score at least as high, the observed order counted as one of them."""
+    least = np.asarray(seen) - 1e-9 * np.maximum(1.0, np.abs(seen))
+    return np.asarray((1 + (null >= least).sum(axis=0)) / (1 + len(null)))
+
+
+def _interval(
+    scores: FloatArray, again: FloatArray, clusters: int, confidence: float, *, rooted: bool
+) -> tuple[float, float]:
+    """Return the interval of the mean score from every clustering's score and the mean scores of redrawn instances."""
+    centre, starts = float(scores.mean()), len(scores)
+    if rooted:
+        centre, scores, again = centre**0.5, np.sqrt(scores), np.sqrt(again)
+    parts = [(float(again.var(ddof=1)), max(1, clusters - 1))]
+    if starts > 1:
+        parts.append((float(scores.var(ddof=1)) / starts, starts - 1))
+    variance = sum(part for part, _ in parts)
+    if variance == 0:
+        half = 0.0
+    else:
+        freedom = variance**2 / sum(part**2 / terms for part, terms in parts)
+        half = float(stdtrit(freedom, (1 + confidence) / 2)) * variance**0.5
+    low, high = centre - half, centre + half
+    return (max(0.0, low) ** 2, high**2) if rooted else (low, high)

@@ -1,0 +1,1 @@
+"""Features and labels: cueness, association, redundancy, tests within examples."""

@@ -1,0 +1,49 @@
+"""Cueness: how unevenly a feature's labels are spread in train, damped where test disagrees."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats._arrays import FloatArray, whole_counts
+from cuecard.stats.clusters.divergence import as_distributions, jensen_shannon
+
+
+def cueness(train_counts: npt.ArrayLike, test_counts: npt.ArrayLike | None = None) -> FloatArray:
+    """Cueness in percent of each feature, from its counts per label (rows: features, columns: labels).
+
+    The "ICQ" paper's eq. 2, on proportions (as its Table 2 is, not on counts as printed):
+
+        cueness = 100 · mean_l (p_l − 1/|L|)² / exp(JSD(train, test))
+
+    p_l is the share of label l among the train instances that have the feature; JSD is the natural-log
+    Jensen–Shannon divergence of the feature's train and test label distributions. Where nothing is known
+    about test (no `test_counts`, or a feature with no test instance) JSD is 0. A feature with no train
+    instance has no cueness: nan.
+
+    A word seen 69 times with the right and 31 times with the wrong choice, in test just so and then reversed:
+
+    >>> cueness([[69, 31], [69, 31], [0, 0]], [[138, 62], [31, 69], [5, 5]]).round(2)
+    array([3.61, 3.35,  nan])
+    >>> cueness([[69, 31]]).round(2)
+    array([3.61])
+    """
+    train = _label_counts("train_counts", train_counts)
+    proportions = as_distributions("train_counts", train)
+    strength = 100 * np.mean((proportions - 1 / train.shape[1]) ** 2, axis=1)
+    if test_counts is None:
+        return np.asarray(strength)
+    test = _label_counts("test_counts", test_counts)
+    if test.shape != train.shape:
+        raise ValueError(f"train_counts {train.shape} and test_counts {test.shape} must have the same shape")
+    disagreement = np.where(test.sum(axis=1) > 0, jensen_shannon(train, test), 0.0)
+    return np.asarray(strength / np.exp(disagreement))
+
+
+def _label_counts(name: str, counts: npt.ArrayLike) -> FloatArray:
+    array = whole_counts(name, counts)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise ValueError(
+            f"{name} must be a table with a row per feature and a column for each of two or more labels"
+        )
+    return array

@@ -1,0 +1,1 @@
+"""What a model does with a cue: tests and sizes on arrays of answers."""

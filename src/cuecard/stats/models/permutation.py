@@ -1,0 +1,211 @@
+"""Test of whether a model is right more often where a feature has its usual label (Stubborn 3.1, 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.stats.hypergeometric import hypergeometric_log_tail
+from cuecard.stats.intervals import overlapping_difference
+from cuecard.stats.models.correctness import checked_members, checked_truths
+
+__all__ = ["FeaturePermutationTests", "PermutationTest", "permutation_test", "permutation_tests_by_feature"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Reading: TypeAlias = Literal["union", "twice", "difference"]
+
+_LN10 = float(np.log(10.0))
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Accuracy on instances with their usual label (U) and with another (N), and how surprising it is."""
+
+    reading: Reading
+    log10_p: float
+    """Base-10 log of the one-sided p-value, exact also where the p-value is below the smallest float."""
+    usual: int
+    """|U|."""
+    unusual: int
+    """|N|."""
+    pool: int
+    """Size of what is shuffled: |U ∪ N|, or |U| + |N| when instances in both count twice."""
+    usual_accuracy: float
+    unusual_accuracy: float
+    low: float
+    high: float
+    """95 % interval of the difference; instances in both sets are accounted for."""
+
+    @property
+    def p_value(self) -> float:
+        """The p-value as a float: 0.0 below about 1e-323."""
+        return float(10.0**self.log10_p)
+
+    @property
+    def difference(self) -> float:
+        """Accuracy on U minus accuracy on N."""
+        return self.usual_accuracy - self.unusual_accuracy
+
+    @property
+    def p_text(self) -> str:
+        """The p-value for people, such as 0.031 or 4.2e-762."""
+        if self.log10_p > -3:
+            return f"{self.p_value:.2g}"
+        exponent = int(np.floor(self.log10_p))
+        mantissa = round(10.0 ** (self.log10_p - exponent), 1)
+        if mantissa >= 10:
+            mantissa, exponent = 1.0, exponent + 1
+        return f"{mantissa:g}e{exponent}"
+
+
+@dataclass(frozen=True)
+class FeaturePermutationTests:
+    """One test per feature; all arrays follow the features."""
+
+    log10_p: FloatArray
+    usual: IntArray
+    unusual: IntArray
+    usual_accuracy: FloatArray
+    unusual_accuracy: FloatArray
+
+
+def permutation_test(
+    correct: npt.ArrayLike,
+    usual: npt.ArrayLike,
+    unusual: npt.ArrayLike,
+    *,
+    strata: npt.ArrayLike | None = None,
+    reading: Reading = "union",
+    draws: int = 10_000,
+    seed: int = 0,
+) -> PermutationTest:
+    """One-sided test that correctness is exchangeable between U (usual label) and the rest of U ∪ N.
+
+    ``correct``, ``usual`` and ``unusual`` are one truth value per test instance; an instance may be in both
+    sets. ``union`` shuffles correctness over U ∪ N: P(X ≥ k), X hypergeometric, in closed form. ``strata``
+    (the gold labels, say) shuffles inside each stratum only, so a model that is merely better at one class
+    is not called biased; the hypergeometric counts of the strata are convolved exactly. ``twice`` is the
+    same with an instance of both sets counted twice. ``difference`` compares accuracy on U minus accuracy
+    on N, which is not a function of the count in U once the sets overlap, by ``draws`` random shuffles.
+
+    >>> usual, unusual = [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> follows = permutation_test([1, 1, 1, 1, 0, 0, 0, 1], usual, unusual)
+    >>> follows.p_text, follows.difference
+    ('0.071', 0.75)
+    """
+    right, in_usual, in_unusual = (
+        checked_truths(values, name)
+        for values, name in ((correct, "correct"), (usual, "usual"), (unusual, "unusual"))
+    )
+    if not right.shape == in_usual.shape == in_unusual.shape:
+        raise ValueError(
+            f"correct, usual and unusual must have one length, got {len(right)}, {len(in_usual)} "
+            f"and {len(in_unusual)}."
+        )
+    if not in_usual.any() or not in_unusual.any():
+        raise ValueError("the test needs at least one usual and one unusual instance.")
+    layer = _layers(strata, len(right))
+    if reading == "union":
+        log_p = _closed_form(right, in_usual, in_usual | in_unusual, layer)
+        pool = int(np.sum(in_usual | in_unusual))
+    elif reading == "twice":
+        twice = np.concatenate([np.flatnonzero(in_usual), np.flatnonzero(in_unusual)])
+        first = np.arange(len(twice)) < in_usual.sum()
+        log_p = _closed_form(right[twice], first, np.ones(len(twice), dtype=bool), layer[twice])
+        pool = len(twice)
+    elif reading == "difference":
+        log_p = _by_shuffling(right, in_usual, in_unusual, layer, draws, seed)
+        pool = int(np.sum(in_usual | in_unusual))
+    else:
+        raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
+    low, high = overlapping_difference(right, in_usual, in_unusual)
+    return PermutationTest(
+        reading=reading,
+        log10_p=log_p / _LN10,
+        usual=int(in_usual.sum()),
+        unusual=int(in_unusual.sum()),
+        pool=pool,
+        usual_accuracy=float(right[in_usual].mean()),
+        unusual_accuracy=float(right[in_unusual].mean()),
+        low=low,
+        high=high,
+    )
+
+
+def permutation_tests_by_feature(
+    correct: npt.ArrayLike, usual: Any, unusual: Any, *, strata: npt.ArrayLike | None = None
+) -> FeaturePermutationTests:
+    """``union`` test of each feature by itself.
+
+    ``usual`` and ``unusual`` are instances × features, dense or sparse: the feature is there with its usual
+    label, or with another. A feature with nothing to compare gets log10_p = 0.
+    """
+    right = checked_truths(correct, "correct")
+    ours = checked_members(usual, len(right), "usual")
+    others = checked_members(unusual, len(right), "unusual")
+    if ours.shape != others.shape:
+        raise ValueError(
+            f"usual and unusual must have the same features, got {ours.shape} and {others.shape}."
+        )
+    layer = _layers(strata, len(right))
+    either = (ours + others).astype(bool).astype(np.int64)
+    member = sparse.csr_matrix((np.ones(len(right), dtype=np.int64), (layer, np.arange(len(right)))))
+    hits = member.multiply(right[None, :].astype(np.int64)).tocsr()
+    pool, pool_right = (member @ either).toarray(), (hits @ either).toarray()
+    drawn, drawn_right = (member @ ours).toarray(), (hits @ ours).toarray()
+    counts, unusual_counts = drawn.sum(axis=0), np.asarray(others.sum(axis=0)).ravel()
+    log_p = [
+        hypergeometric_log_tail(int(drawn_right[:, j].sum()), pool[:, j], pool_right[:, j], drawn[:, j])
+        for j in range(pool.shape[1])
+    ]
+    with np.errstate(invalid="ignore"):
+        usual_accuracy = drawn_right.sum(axis=0) / counts
+        unusual_accuracy = np.asarray(right.astype(np.int64) @ others).ravel() / unusual_counts
+    return FeaturePermutationTests(
+        np.array(log_p) / _LN10, counts, unusual_counts, usual_accuracy, unusual_accuracy
+    )
+
+
+def _closed_form(right: BoolArray, drawn: BoolArray, pool: BoolArray, layer: IntArray) -> float:
+    """Log P(correct in U ≥ observed) when correctness is shuffled over the pool inside each layer."""
+    layers = int(layer.max()) + 1
+
+    def per_layer(mask: BoolArray) -> IntArray:
+        return np.bincount(layer[mask], minlength=layers).astype(np.int64)
+
+    return hypergeometric_log_tail(
+        int(np.sum(right & drawn)), per_layer(pool), per_layer(pool & right), per_layer(drawn)
+    )
+
+
+def _by_shuffling(
+    right: BoolArray, usual: BoolArray, unusual: BoolArray, layer: IntArray, draws: int, seed: int
+) -> float:
+    """Log p of the difference of accuracies. A shuffle only moves how many correct fall in U, both and N."""
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, got {draws}.")
+    rng = np.random.default_rng(seed)
+    gain = np.array([1 / usual.sum(), 1 / usual.sum() - 1 / unusual.sum(), -1 / unusual.sum()])
+    kinds = np.stack([usual & ~unusual, usual & unusual, unusual & ~usual])
+    shuffled = np.zeros(draws)
+    for part in range(int(layer.max()) + 1):
+        sizes = np.sum(kinds & (layer == part), axis=1)
+        correct = int(np.sum(right & (usual | unusual) & (layer == part)))
+        shuffled += rng.multivariate_hypergeometric(sizes, correct, size=draws, method="marginals") @ gain
+    observed = float(np.sum(kinds & right, axis=1) @ gain)
+    return float(np.log1p(np.sum(shuffled >= observed - 1e-12)) - np.log1p(draws))
+
+
+def _layers(strata: npt.ArrayLike | None, rows: int) -> IntArray:
+    if strata is None:
+        return np.zeros(rows, dtype=np.int64)
+    given = np.asarray(strata)
+    if given.shape != (rows,):
+        raise ValueError(f"strata must hold one value per instance ({rows}), got shape {given.shape}.")
+    return np.unique(given, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,107 @@
+"""Raw labels become named classes in a stable order."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from cuecard.data.layout.columns import parse_labels
+from cuecard.data.layout.labels import label_texts, learn_labels
+from cuecard.errors import InputError
+
+
+def learn(values, **options):
+    return learn_labels(values, where="x.csv", column="label", **options)
+
+
+def test_names_are_sorted_and_their_case_is_kept():
+    assert learn(["b", "A", "a", None, "", "-"]).names == ("A", "a", "b")
+
+
+def test_whole_numbers_are_sorted_as_numbers_and_minus_one_is_no_label():
+    assert learn(["10", "2", "-1"]).names == ("2", "10")
+
+
+def test_minus_one_is_a_label_beside_names_and_where_it_is_mapped():
+    assert learn(["-1", "yes"]).names == ("-1", "yes")
+    assert learn(["-1", "1"], mapping={"-1": "bad", "1": "good"}).names == ("bad", "good")
+
+
+def test_a_mapping_gives_names_and_order_and_leaves_out_what_it_does_not_know():
+    scheme = learn(["0", "1", "2", "left"], mapping={"1": "left", "0": "right"})
+    assert scheme.names == ("left", "right")
+    assert scheme.unmapped == ("2",)
+    encoded = scheme.encode(pl.Series(["0", "1", "2", "left", None]))
+    assert encoded.cast(pl.String).to_list() == ["right", "left", None, "left", None]
+
+
+def test_a_loose_mapping_keeps_what_it_does_not_know():
+    assert learn(["0", "other"], mapping={"0": "zero"}, strict=False).names == ("zero", "other")
+
+
+def test_a_value_mapped_to_nothing_is_a_missing_label():
+    scheme = learn(["a", "b", "hidden"], mapping={"a": "a", "b": "b", "hidden": ""})
+    assert scheme.encode(pl.Series(["hidden", "a"])).to_list() == [None, "a"]
+    assert scheme.unmapped == ()
+
+
+def test_unlabelled_rows_can_be_a_class_of_their_own():
+    assert learn(["b", "a", "-"], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    assert learn(["b", "a", None], keep_unlabelled=True).names == ("a", "b", "unlabelled")
+    mapped = {"mapping": {"a": "x", "b": "y", "c": None}, "keep_unlabelled": True}
+    assert learn(["b", "a", "c"], **mapped).names == ("x", "y", "unlabelled")
+    assert learn(["b", "a", "unknown"], **mapped).names == ("x", "y", "unlabelled")
+
+
+def test_without_unlabelled_rows_there_is_no_class_for_them():
+    assert learn(["b", "a"], keep_unlabelled=True).names == ("a", "b")
+    assert learn(["0", "1"], mapping={"0": "x", "1": "y"}, keep_unlabelled=True).names == ("x", "y")
+
+
+def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_them():
+    values = ["Yes", "yes", "no"]
+    (note,) = learn(values).notes
+    assert "The labels 'Yes', 'yes' differ only in case or spaces" in note
+    option = note.rpartition("--labels ")[2].removesuffix(".")
+    joined = learn(values, mapping=parse_labels(option))
+    assert (joined.names, joined.unmapped, joined.notes) == (("yes", "no"), (), ())
+    assert "write them alike in the file" in learn(["a", "a ", "b"]).notes[0]
+    assert learn(["a", "b", "ab"]).notes == ()
+
+
+def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renames_it():
+    values = ["count", "measure", "name"]
+    with pytest.raises(InputError, match=r"x\.csv has a label called 'count'") as caught:
+        learn(values)
+    option = str(caught.value).rpartition("--labels ")[2].removesuffix(".").replace("NAME", "number")
+    renamed = learn(values, mapping=parse_labels(option))
+    assert (renamed.names, renamed.unmapped) == (("number", "measure", "name"), ())
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        (["same"], {}, "one class only, 'same'"),
+        ([None, "-", ""], {}, "missing or unknown: give labelled rows"),
+        (["x", "y"], {"mapping": {"0": "a"}}, "its values are 'x', 'y'; map them with --labels"),
+        ([str(i) + "x" for i in range(2000)], {}, "2,000 different values"),
+    ],
+)
+def test_labels_nothing_can_be_learned_from_are_refused(values, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        learn(values, **options)
+    assert "x.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (pl.Series([1, 0, None]), ["1", "0", None]),
+        (pl.Series([1.0, 0.0, None, float("nan")]), ["1", "0", None, None]),
+        (pl.Series([0.5, 1.0]), ["0.5", "1.0"]),
+        (pl.Series([True, False]), ["true", "false"]),
+        (pl.Series(["x"], dtype=pl.Categorical), ["x"]),
+    ],
+)
+def test_label_values_become_text(values, texts):
+    assert label_texts(values).to_list() == texts
