@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from cuecard.stats import cluster_tests
+from cuecard.stats.clusters import tests as cluster_tests
 from cuecard.stats.clusters.tests import cluster_log_p
 
 

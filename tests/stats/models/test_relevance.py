@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import cuecard as cc
-from cuecard.stats import relevance, relevance_cosines
+from cuecard.stats import relevance_cosines
+from cuecard.stats.models import relevance
 
 
 def test_the_worked_examples_are_true() -> None:
