@@ -7,6 +7,7 @@ silently missing.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, runtime_checkable
@@ -17,8 +18,94 @@ from cuecard.data import Instances, Task
 
 Severity = Literal["high", "medium", "low", "info"]
 Status = Literal["done", "skipped", "failed"]
+#: What the value of a measure or a finding is: shares are fractions, points are differences of shares (as fractions),
+#: p is a p-value on the log10 scale (so that 1e-762 can be written).
+Unit = Literal["share", "points", "count", "bits", "score", "p"]
+#: In which direction a measure gets worse.
+Worse = Literal["higher", "lower", "neither"]
 #: From the most to the least serious.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number an analysis learned, named `section.measure[.slice]`: what compares, gates, ranks and draws reads.
+
+    `chance` is the value where nothing is given away; `n` the number of examples it rests on; `label` is what people
+    call it, such as "hypothesis-only accuracy".
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    n: int | None = None
+    unit: Unit = "score"
+    worse: Worse = "neither"
+    label: str = ""
+
+    @property
+    def section(self) -> str:
+        """The section that made it."""
+        return self.name.partition(".")[0]
+
+    @property
+    def gain(self) -> float:
+        """How much of what chance leaves is given away, at the careful end of the interval; 0 where that is nothing.
+
+        Only a share that is worse when higher, with a chance level, gives anything away.
+        """
+        if self.unit != "share" or self.worse != "higher" or self.chance is None or self.value is None:
+            return 0.0
+        careful = self.value if self.low is None else self.low
+        return max(0.0, (careful - self.chance) / (1.0 - self.chance)) if self.chance < 1.0 else 0.0
+
+
+@dataclass(frozen=True)
+class MeasureKind:
+    """A measure as an analysis declares it, once: its name, what people call it, its unit and its direction.
+
+    `name` and `label` may have slots, such as ``{input}.accuracy`` and ``{input} accuracy``, filled for every slice.
+
+    >>> kind = MeasureKind("{input}.accuracy", "{input} accuracy", unit="share", worse="higher")
+    >>> kind.of("partial_input", 0.646, chance=0.343, input="hypothesis_only").name
+    'partial_input.hypothesis_only.accuracy'
+    """
+
+    name: str
+    label: str
+    unit: Unit
+    worse: Worse = "neither"
+
+    def of(
+        self,
+        section: str,
+        value: float | None,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        chance: float | None = None,
+        n: int | None = None,
+        **slots: str,
+    ) -> Measure:
+        """Return the measure of one slice; what is not a number is missing."""
+        plain = {key: text.replace("_", " ") for key, text in slots.items()}
+        return Measure(
+            name=f"{section}.{self.name.format(**slots)}",
+            value=_number(value),
+            low=_number(low),
+            high=_number(high),
+            chance=_number(chance),
+            n=n,
+            unit=self.unit,
+            worse=self.worse,
+            label=self.label.format(**plain),
+        )
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)
@@ -48,6 +135,14 @@ class Finding:
     n: int | None = None
     evidence: tuple[Evidence, ...] = ()
     cue: str = ""  # as `cuecard explain` takes it
+    label: str = ""  # the label it is about, if it is about one
+    unit: Unit = "share"
+    key: str = ""  # which finding of its section it is, where it is not about a cue: "repeated-examples"
+
+    @property
+    def id(self) -> str:
+        """What stays the same between runs: the section, then the cue (or key) and the label it is about."""
+        return "/".join(part for part in (self.section, self.cue or self.key, self.label) if part)
 
 
 class Graded(Protocol):
@@ -69,9 +164,10 @@ def most_serious_first(findings: Iterable[G]) -> list[G]:
 
 @dataclass(frozen=True)
 class Result:
-    """What an analysis learned: numbers (JSON), tables (parquet) and findings (sentences).
+    """What an analysis learned: measures, tables (parquet), findings (sentences) and a summary of its own.
 
-    `summary` holds only what JSON can hold; rates in it are fractions. `examples` are columns about examples,
+    Everything that compares, gates or ranks reads `measures`; `summary` is for the section's own view. It holds only
+    what JSON can hold; rates in it are fractions. `examples` are columns about examples,
     keyed by `example_id` and `split`, that are joined into the card's table of examples.
     """
 
@@ -79,6 +175,11 @@ class Result:
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     examples: pl.DataFrame | None = None
+    measures: Sequence[Measure] = ()
+
+
+#: What an analysis may need besides data: a test split, or inputs that `run` takes by these names.
+Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs"]
 
 
 class Skip(Exception):
@@ -93,7 +194,8 @@ class Skip(Exception):
 class Question(Protocol):
     """What can be asked by name and gets a section on the card.
 
-    Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are.
+    Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are. A class
+    may also declare `needs` (see `Need`), `extras` (optional packages) and `measures` (its `MeasureKind`s).
     """
 
     name: ClassVar[str]

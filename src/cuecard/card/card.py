@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from cuecard.analysis import Severity, Status
+from cuecard.analysis import Finding, Severity, Status, Unit
 from cuecard.registry import unknown_name
 
 #: Version of the card's schema; grows when a reader of older cards would be misled.
@@ -57,6 +58,7 @@ class EvidenceModel(_Frozen):
 class FindingModel(_Frozen):
     """A sentence with numbers."""
 
+    id: str = Field(default="", description="Stays the same between runs: section, cue and label.")
     section: str
     severity: Severity
     title: str
@@ -68,7 +70,16 @@ class FindingModel(_Frozen):
     n: int | None = None
     evidence: list[EvidenceModel] = Field(default_factory=list)
     cue: str = Field(default="", description="The cue it is about, as `cuecard explain` takes it.")
+    label: str = Field(default="", description="The label it is about, if it is about one.")
+    unit: Unit = "share"
     command: str = Field(default="", description="What to type to see it again.")
+
+    @classmethod
+    def of(cls, finding: Finding, command: str) -> FindingModel:
+        """Return a finding as it is written on the card, with what to type to see it again."""
+        values = asdict(finding)
+        del values["key"]
+        return cls(**values, id=finding.id, command=command)
 
 
 class Section(BaseModel):

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
@@ -98,7 +98,7 @@ def assemble(
     findings = most_serious_first(findings)
     card = Card(
         dataset=describe(data, notes),
-        findings=[FindingModel(**asdict(f), command=repeating(command, f)) for f in findings],
+        findings=[FindingModel.of(f, repeating(command, f)) for f in findings],
         sections=sections,
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),

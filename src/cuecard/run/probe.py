@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -121,7 +121,7 @@ def probe(
     findings = most_serious_first(findings)
     card = Card(
         dataset=describe(data),
-        findings=[FindingModel(**asdict(finding), command=command) for finding in findings],
+        findings=[FindingModel.of(finding, command) for finding in findings],
         sections=sections,
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
