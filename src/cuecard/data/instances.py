@@ -12,7 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.fingerprint import fingerprint
+from cuecard.data.units import UNIT_SCOPES, UnitScope, column_units, example_units, text_units
 from cuecard.errors import UsageError
+from cuecard.registry import unknown_name
 
 Task = Literal["pair", "choice", "preference", "text"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -47,6 +49,9 @@ class Instances:
     labels: tuple[str, ...]
     name: str = "data"
     report: LoadReport = field(default_factory=LoadReport)
+    cluster: str | None = (
+        None  # column whose values are the units of independence; copies of texts by default
+    )
 
     def __post_init__(self) -> None:
         missing = [c for c in COLUMNS if c not in self.table.columns]
@@ -74,7 +79,11 @@ class Instances:
         """Return the instances of one split."""
         if self.splits == (name,):
             return self
-        return replace(self, table=self.table.filter(pl.col("split").cast(pl.String) == name))
+        rows = self.table["split"].cast(pl.String) == name
+        part = replace(self, table=self.table.filter(rows))
+        # Units are found once, over all splits: a part reads those of the whole.
+        part.__dict__["_whole"] = (self, rows.arg_true().to_numpy())
+        return part
 
     @cached_property
     def train(self) -> Instances:
@@ -112,6 +121,36 @@ class Instances:
     def n_examples(self) -> int:
         """How many examples (questions, pairs, prompts) there are."""
         return int(self.example_codes[-1]) + 1 if len(self) else 0
+
+    def units(self, scope: UnitScope = "hypothesis") -> npt.NDArray[np.int64]:
+        """Return a number for every row that rows share which are one observation, found once and kept.
+
+        The unit of a feature of the hypothesis (or premise) is the copies and near copies of that text; `choices` are
+        examples with the same hypotheses, `example` those with the same premise too. Where `cluster` names a column,
+        its values are the units of every scope. Numbers of a split are those of the whole dataset, with gaps.
+        """
+        if scope not in UNIT_SCOPES:
+            raise unknown_name("scope of units", scope, list(UNIT_SCOPES))
+        kept: dict[str, npt.NDArray[np.int64]] = self.__dict__.setdefault("_units", {})
+        if scope not in kept:
+            whole = self.__dict__.get("_whole")
+            kept[scope] = self._find_units(scope) if whole is None else whole[0].units(scope)[whole[1]]
+            kept[scope].flags.writeable = False
+        return kept[scope]
+
+    def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
+        if self.cluster is not None:
+            return column_units(self.table, self.cluster)
+        if scope == "hypothesis" or scope == "premise":
+            return text_units(self.table, scope)
+        premise = self.units("premise") if scope == "example" else None
+        return example_units(self.example_codes, self.units("hypothesis"), premise)
+
+    def clustered_by(self, column: str | None) -> Instances:
+        """Return the same instances with a column's values as units of independence."""
+        if column is not None:
+            column_units(self.table, column)  # raises where it cannot be used
+        return replace(self, cluster=column)
 
     @cached_property
     def fingerprint(self) -> str:

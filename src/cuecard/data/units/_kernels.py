@@ -1,0 +1,162 @@
+"""Compiled loops that compare texts by their words: bytes in, hashes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+_PRIME = np.uint64(0x100000001B3)
+_START = np.uint64(0xCBF29CE484222325)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_S27 = np.uint64(27)
+_S30 = np.uint64(30)
+_S31 = np.uint64(31)
+
+#: What a byte does: it ends a word, belongs to one, or begins a character that is a word by itself.
+SEPARATES = 0
+BELONGS = 1
+ALONE = 2
+
+
+@njit(cache=True, nogil=True)
+def _mixed(value: np.uint64) -> np.uint64:
+    value = (value ^ (value >> _S30)) * _MIX_A
+    value = (value ^ (value >> _S27)) * _MIX_B
+    return value ^ (value >> _S31)
+
+
+@njit(cache=True, nogil=True)
+def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tuple[Array, Array, Array]:
+    """Return the hash of every text's words in order, the words' hashes, and where each text's begin.
+
+    `kinds` says what each byte does and `letters` what it is read as. A text without any word is hashed as it stands.
+    """
+    n = len(offsets) - 1
+    whole = np.empty(n, dtype=np.uint64)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    words = np.empty(max(16, len(data) // 2 + n + 1), dtype=np.uint64)
+    used = 0
+    for row in range(n):
+        text = _START
+        word = _START
+        open_word = False
+        i, end = offsets[row], offsets[row + 1]
+        while i <= end:
+            kind = kinds[data[i]] if i < end else SEPARATES
+            if kind == BELONGS:
+                word = (word ^ np.uint64(letters[data[i]])) * _PRIME
+                open_word = True
+                i += 1
+                continue
+            if open_word:
+                words[used] = _mixed(word)
+                text = (text ^ words[used]) * _PRIME
+                used += 1
+                word, open_word = _START, False
+            i += 1
+            if kind == ALONE:
+                word = (word ^ np.uint64(data[i - 1])) * _PRIME
+                while i < end and data[i] & 0xC0 == 0x80:
+                    word = (word ^ np.uint64(data[i])) * _PRIME
+                    i += 1
+                words[used] = _mixed(word)
+                text = (text ^ words[used]) * _PRIME
+                used += 1
+                word = _START
+        starts[row + 1] = used
+        if used == starts[row]:
+            for i in range(offsets[row], offsets[row + 1]):
+                if data[i] > 32:
+                    text = (text ^ np.uint64(data[i])) * _PRIME
+        whole[row] = _mixed(text)
+    return whole, words[:used], starts
+
+
+@njit(cache=True, nogil=True)
+def word_sets(words: Array, starts: Array, rows: Array) -> tuple[Array, Array]:
+    """Return the distinct words of the chosen texts, each text's in rising order, and where each text's begin."""
+    total = 0
+    for row in rows:
+        total += starts[row + 1] - starts[row]
+    kept = np.empty(total, dtype=np.uint64)
+    bounds = np.zeros(len(rows) + 1, dtype=np.int64)
+    used = 0
+    for i in range(len(rows)):
+        own = np.sort(words[starts[rows[i]] : starts[rows[i] + 1]])
+        for j in range(len(own)):
+            if j == 0 or own[j] != own[j - 1]:
+                kept[used] = own[j]
+                used += 1
+        bounds[i + 1] = used
+    return kept[:used], bounds
+
+
+@njit(cache=True, nogil=True)
+def band_keys(sets: Array, bounds: Array, band: int, height: int) -> Array:
+    """Return a number for every set of words, which two sets share with probability (Jaccard index) ^ height."""
+    n = len(bounds) - 1
+    keys = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        key = _START
+        for layer in range(height):
+            salt = np.uint64(band * height + layer + 1) * _GOLDEN
+            least = np.uint64(0xFFFFFFFFFFFFFFFF)
+            for j in range(bounds[i], bounds[i + 1]):
+                least = min(least, _mixed(sets[j] ^ salt))
+            key = (key ^ least) * _PRIME
+        keys[i] = key
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def _alike(sets: Array, bounds: Array, a: int, b: int, threshold: float) -> bool:
+    """Return whether the Jaccard index of two sets of sorted words reaches the threshold."""
+    i, end_a = bounds[a], bounds[a + 1]
+    j, end_b = bounds[b], bounds[b + 1]
+    size = (end_a - i) + (end_b - j)
+    together = 0
+    while i < end_a and j < end_b:
+        if sets[i] == sets[j]:
+            together += 1
+            i += 1
+            j += 1
+        elif sets[i] < sets[j]:
+            i += 1
+        else:
+            j += 1
+    return bool(together >= threshold * (size - together))
+
+
+@njit(cache=True, nogil=True)
+def join_alike(
+    keys: Array, order: Array, sets: Array, bounds: Array, leader: Array, threshold: float
+) -> None:
+    """Give every text the leader of the first text with its key, where the two are alike enough; in place.
+
+    `order` sorts the keys. A text that leads others keeps leading them.
+    """
+    n = len(order)
+    leads = np.zeros(n, dtype=np.bool_)
+    for i in range(n):
+        if leader[i] != i:
+            leads[leader[i]] = True
+    start = 0
+    while start < n:
+        end = start + 1
+        while end < n and keys[order[end]] == keys[order[start]]:
+            end += 1
+        first = leader[order[start]]
+        for place in range(start + 1, end):
+            text = order[place]
+            free = leader[text] == text and text != first and not leads[text]
+            if free and _alike(sets, bounds, text, first, threshold):
+                leader[text] = first
+                leads[first] = True
+        start = end

@@ -1,0 +1,93 @@
+"""Which texts are copies of each other: the same words, or nearly the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data.sentences import normalised
+from cuecard.data.units import _kernels
+
+#: Two texts are near copies if they share this much of their words (Jaccard index) …
+ALIKE = 0.7
+#: … and both have at least this many different words: shorter sentences resemble each other by chance.
+LEAST_WORDS = 6
+#: With bands of three hashes, two texts at the threshold are compared with a probability of 1 − (1 − .7³)¹⁰ = .985.
+BANDS = 10
+HEIGHT = 3
+
+#: Signs that belong to a word, beside letters and digits: they keep C apart from C++ and 5 from -5.
+_SIGNS = b"+-<>=%$#&@*/_"
+_KINDS = np.zeros(256, dtype=np.uint8)
+_LETTERS = np.arange(256, dtype=np.uint8)
+for _byte in range(256):
+    if (chr(_byte).isalnum() and _byte < 128) or _byte >= 128 or _byte in _SIGNS:
+        _KINDS[_byte] = _kernels.BELONGS
+    if ord("A") <= _byte <= ord("Z"):
+        _LETTERS[_byte] = _byte + 32
+# Chinese and Japanese are written without spaces: every character (U+3000 to U+9FFF) is a word.
+_KINDS[0xE3:0xEA] = _kernels.ALONE
+
+
+def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
+    """Return a number for every text that its copies share, 0, 1, 2, … in order of first occurrence.
+
+    Copies have the same words in the same order, whatever their case, spaces and punctuation. With `near`, a text also
+    belongs to an earlier one if at least `ALIKE` of their different words are shared. Likeness is to the first text of
+    a unit, so that a chain of texts that differ a little each does not become one unit.
+    """
+    whole, words, starts = _folded(texts)
+    _, first, code = np.unique(whole, return_index=True, return_inverse=True)
+    if near:
+        code = _near(words, starts, first)[code.ravel()]
+    return in_order(code)
+
+
+def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return the codes renumbered 0, 1, 2, … by first occurrence."""
+    _, first, code = np.unique(np.asarray(codes), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[code.ravel()]
+
+
+def _folded(
+    texts: pl.Series,
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return the hash of every text, and the hashes of its words in compressed rows."""
+    beyond_ascii = (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
+    if beyond_ascii.any():
+        # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
+        texts = texts.clone().scatter(beyond_ascii.arg_true(), normalised(texts.filter(beyond_ascii)))
+    array = texts.fill_null("").rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offset_buffer, data_buffer = array.buffers()
+    offsets = np.zeros(len(array) + 1, dtype=np.int64)
+    if len(array) and offset_buffer is not None:
+        offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
+    whole, words, starts = _kernels.fold_rows(
+        np.require(data, np.uint8, "C"), offsets.copy(), _KINDS, _LETTERS
+    )
+    return whole, words, starts
+
+
+def _near(
+    words: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
+    leaders = np.arange(len(rows), dtype=np.int64)
+    # Texts are compared in the order in which they occur, so that the first of a unit leads it.
+    occurring = np.argsort(rows, kind="stable")
+    long = occurring[np.diff(starts)[rows[occurring]] >= LEAST_WORDS]
+    sets, bounds = _kernels.word_sets(words, starts, rows[long])
+    enough = np.diff(bounds) >= LEAST_WORDS
+    if not enough.all():
+        long = long[enough]
+        sets, bounds = _kernels.word_sets(words, starts, rows[long])
+    own = np.arange(len(long), dtype=np.int64)
+    for band in range(BANDS):
+        keys = _kernels.band_keys(sets, bounds, band, HEIGHT)
+        _kernels.join_alike(keys, np.argsort(keys, kind="stable"), sets, bounds, own, ALIKE)
+    leaders[long] = long[own]
+    return leaders

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.data import Instances
+from cuecard.data.units import copies, example_units
+from cuecard.errors import CueCardError
+
+
+def codes(*texts: str) -> list[int]:
+    return copies(pl.Series(texts)).tolist()
+
+
+def test_copies_differ_only_in_case_space_and_punctuation() -> None:
+    assert codes("A man sleeps.", "a man  sleeps", "A man, sleeps!", "A man eats.", "“A man sleeps”") == [
+        0,
+        0,
+        0,
+        1,
+        0,
+    ]
+
+
+def test_signs_and_marks_that_carry_meaning_keep_texts_apart() -> None:
+    assert codes("C", "C++", "5", "-5", "?", "!", "", " ") == [0, 1, 2, 3, 4, 5, 6, 6]
+
+
+def test_case_and_accents_beyond_ascii_are_folded() -> None:
+    assert codes("ÉTÉ", "été", "e\u0301te\u0301", "ete") == [0, 0, 0, 1]
+
+
+def test_near_copies_share_most_of_their_words() -> None:
+    text = "the old man walks slowly down the empty street at night"
+    assert codes(
+        text, text.replace("slowly", "quickly"), text + " again", "a dog runs over the wet grass"
+    ) == [
+        0,
+        0,
+        0,
+        1,
+    ]
+    assert len(set(codes("a man sleeps", "a man eats"))) == 2  # too short to be alike by more than chance
+
+
+def test_near_copies_are_alike_to_the_first_and_do_not_chain() -> None:
+    words = [f"w{i}" for i in range(40)]
+    chain = [" ".join(words[i : i + 20]) for i in range(0, 20, 2)]  # each shares 18 of 22 words with the next
+    found = codes(*chain)
+    assert 2 <= len(set(found)) < len(chain)
+    assert found[-1] != found[0]
+
+
+def test_nearly_all_near_copies_are_found_and_few_others() -> None:
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(2_000)])
+    texts = [" ".join(rng.choice(words, 12)) for _ in range(2_000)]
+    edited = []
+    for text in texts:
+        parts = text.split()
+        parts[rng.integers(12)] = str(rng.choice(words))
+        edited.append(" ".join(parts))
+    found = copies(pl.Series(texts + edited))
+    assert (found[:2_000] == found[2_000:]).mean() > 0.99
+    assert len(set(found[:2_000].tolist())) == 2_000
+
+
+def test_chinese_texts_are_compared_by_character() -> None:
+    assert codes("一个男人在街上慢慢地走路", "一个男人在街上快快地走路。", "孩子们正在公园里玩耍唱歌") == [
+        0,
+        0,
+        1,
+    ]
+
+
+def pairs(premises: list[str], hypotheses: list[str], splits: list[str], **extra: list[object]) -> Instances:
+    n = len(premises)
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i in range(n)],
+            "position": [0] * n,
+            "split": splits,
+            "premise": premises,
+            "hypothesis": hypotheses,
+            "label": pl.Series(["a", "b"] * n, dtype=pl.Enum(["a", "b"]))[:n],
+            **extra,
+        }
+    )
+    return Instances(table, "pair", ("a", "b"))
+
+
+def test_units_follow_the_scope_and_are_the_same_in_a_split() -> None:
+    data = pairs(["p", "p", "q", "p"], ["h", "g", "h", "H!"], ["train", "train", "test", "test"])
+    assert data.units("hypothesis").tolist() == [0, 1, 0, 0]
+    assert data.units("premise").tolist() == [0, 0, 1, 0]
+    assert data.units("example").tolist() == [0, 1, 2, 0]
+    assert data.test is not None
+    assert data.test.units("hypothesis").tolist() == [0, 0]
+    assert data.test.units("example").tolist() == [2, 0]
+
+
+def test_a_column_of_clusters_takes_the_place_of_copies() -> None:
+    data = pairs(["p"] * 4, ["h"] * 4, ["train"] * 4, writer=["x", "y", None, None])
+    assert data.clustered_by("writer").units("hypothesis").tolist() == [0, 1, 2, 3]
+    with pytest.raises(CueCardError, match="writer"):
+        data.clustered_by("writers")
+
+
+def test_examples_are_copies_whatever_the_order_of_their_choices() -> None:
+    examples = np.array([0, 0, 1, 1, 2, 2])
+    assert example_units(examples, np.array([4, 7, 7, 4, 4, 5])).tolist() == [0, 0, 0, 0, 1, 1]
+    premise = np.array([0, 0, 1, 1, 0, 0])
+    assert example_units(examples, np.array([4, 7, 7, 4, 4, 5]), premise).tolist() == [0, 0, 1, 1, 2, 2]
