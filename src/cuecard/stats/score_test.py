@@ -1,0 +1,302 @@
+"""Do predictions know anything about the labels? A test of their log score, which sees what hits cannot.
+
+Where one label is common, the likeliest label is the same for every example, and accuracy equals the majority however
+much the probabilities vary with the label. The log score counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr
+from scipy.stats import t as student
+
+from cuecard.stats._arrays import FloatArray, IntArray
+
+Method = Literal["moments", "monte carlo", "units", "constant"]
+
+#: A probability of nil would make one mistake outweigh everything else.
+SMALLEST_PROBABILITY = 1e-3
+#: With fewer effective examples than this, three moments do not describe the null distribution.
+FEW = 8
+DRAWS = 9_999
+DRAWN_AT_ONCE = 2_000_000  # permuted values held in memory
+#: The skewness is left out where it takes more products than this; with so many examples it is nil.
+MOST_PRODUCTS = 50_000_000
+
+
+@dataclass(frozen=True)
+class ScoreTest:
+    """A log score (nats) beside its distribution when predictions and labels have nothing to do with each other.
+
+    `log_above` and `log_below` are natural logs of the one-sided p-values, `log_p` of the two-sided one. A score
+    below its expectation comes from predictions that point the wrong way, which gives labels away as well.
+    """
+
+    score: float
+    expected: float
+    sd: float
+    skewness: float
+    log_above: float
+    log_below: float
+    method: Method
+
+    @property
+    def log_p(self) -> float:
+        """Natural log of the two-sided p-value: twice the smaller tail, at most 1."""
+        return float(min(np.log(2) + min(self.log_above, self.log_below), 0.0))
+
+    @property
+    def z(self) -> float:
+        """How many standard deviations of the null distribution the score is above its expectation."""
+        return (self.score - self.expected) / self.sd if self.sd > 0 else 0.0
+
+
+def score_test(
+    probabilities: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    strata: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    seed: int = 0,
+) -> ScoreTest:
+    """Test whether the log score Σ w log p(label) is what the same predictions reach with permuted labels.
+
+    Given predictions that do not depend on the labels of their own stratum (a test set, or a fold whose model learned
+    from earlier folds), labels are exchangeable within the stratum where they are independent of the input. The
+    score is a sum over a permutation, so its mean, variance and third moment are known in closed form (Hoeffding
+    1951):
+
+        E T = n r̄·q̄,   Var T = Σ_ij d_ij² / (n − 1),   E (T − E T)³ = n Σ_ij d_ij³ / ((n − 1)(n − 2))
+
+    with d_ij = (r_i − r̄)·(q_j − q̄), r_i the log probabilities and q_j the indicator of a label. p-values come from a
+    gamma distribution with these moments (Wilson and Hilferty's cube root), and from 9,999 permutations where few
+    examples carry the variance. Where weights are present, pairs of label and weight are permuted.
+
+    Args:
+        probabilities: one row per example, one column per label.
+        labels: the column of each example's label.
+        strata: what labels are permuted within, such as folds.
+        units: examples of one unit (copies of a text) are not independent: the variance then takes the sums of
+            units where these vary more, and p-values come from Student's distribution.
+        weights: how much each example counts.
+        seed: of the permutations.
+
+    >>> test = score_test([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]] * 10, [0, 0, 1, 1] * 10)
+    >>> round(test.z, 2), test.method
+    (5.45, 'moments')
+    """
+    table = np.log(np.maximum(np.asarray(probabilities, np.float64), SMALLEST_PROBABILITY))
+    codes = np.asarray(labels, np.int64)
+    n = len(codes)
+    if table.ndim != 2 or len(table) != n:
+        raise ValueError("probabilities must have one row per example and one column per label")
+    if n and not 0 <= codes.min() <= codes.max() < table.shape[1]:
+        raise ValueError("labels must be columns of probabilities")
+    weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    stratum = _codes(strata, n)
+    # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
+    shares = np.bincount(codes, weight, minlength=table.shape[1])
+    table = table - (table @ (shares / shares.sum()) if n else np.zeros(0))[:, None]
+    marks = np.zeros_like(table)
+    marks[np.arange(n), codes] = weight
+    parts = [_Part.of(table[rows], marks[rows], rows) for rows in _rows_of(stratum)]
+    score = float((table * marks).sum())
+    expected = float(sum(part.expected for part in parts))
+    own = np.zeros(n)
+    spread = np.zeros(n)
+    for part in parts:
+        own[part.rows], spread[part.rows] = part.own, part.spread
+    variance = float(sum(part.variance for part in parts))
+    third = float(sum(part.third for part in parts))
+    if variance <= 1e-18 * max(n, 1):
+        return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
+    if units is not None:
+        grouped = _by_units(score, expected, own, spread, variance, _codes(units, n), n)
+        if grouped is not None:
+            return grouped
+    skewness = third / variance**1.5
+    if _effective(spread) < FEW:
+        above, below = _drawn_tails(parts, score - expected, seed)
+        return ScoreTest(score, expected, variance**0.5, skewness, above, below, "monte carlo")
+    above, below = _gamma_tails((score - expected) / variance**0.5, skewness)
+    return ScoreTest(score, expected, variance**0.5, skewness, above, below, "moments")
+
+
+def choice_score_test(
+    probabilities: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    *,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    seed: int = 0,
+) -> ScoreTest:
+    """Test the log score of predictions over the choices of each example, when every choice is as likely as another.
+
+    Args:
+        probabilities: of all choices, those of an example one after the other.
+        gold: the place of each example's right choice among its own.
+        sizes: how many choices each example has.
+        units: see `score_test`.
+        weights: how much each example counts.
+        seed: of the draws where few examples carry the variance.
+
+    >>> test = choice_score_test([0.6, 0.4, 0.7, 0.3, 0.2, 0.8] * 20, [0, 0, 1] * 20, [2] * 60)
+    >>> round(test.z, 2), test.method
+    (7.05, 'moments')
+    """
+    logs = np.log(np.maximum(np.asarray(probabilities, np.float64), SMALLEST_PROBABILITY))
+    count, right = np.asarray(sizes, np.int64), np.asarray(gold, np.int64)
+    n = len(count)
+    if logs.shape != (count.sum(),) or right.shape != (n,) or (right < 0).any() or (right >= count).any():
+        raise ValueError(
+            "probabilities must have a value per choice, gold the place of one choice per example"
+        )
+    if not n:
+        return ScoreTest(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, "constant")
+    weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    starts = np.cumsum(count) - count
+    centred = logs - np.repeat(np.add.reduceat(logs, starts) / count, count)
+    own = weight * centred[starts + right]
+    spread = weight**2 * np.add.reduceat(centred**2, starts) / count
+    third = float((weight**3 * np.add.reduceat(centred**3, starts) / count).sum())
+    expected = float((weight * np.add.reduceat(logs, starts) / count).sum())
+    score, variance = expected + float(own.sum()), float(spread.sum())
+    if variance <= 1e-18 * n:
+        return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
+    if units is not None:
+        grouped = _by_units(score, expected, own, spread, variance, _codes(units, n), n)
+        if grouped is not None:
+            return grouped
+    skewness = third / variance**1.5
+    if _effective(spread) < FEW:
+        generator = np.random.default_rng(seed)
+        drawn = np.zeros(DRAWS)
+        for i in range(n):
+            drawn += weight[i] * centred[starts[i] + generator.integers(count[i], size=DRAWS)]
+        above, below = _shares(drawn, float(own.sum()))
+        return ScoreTest(score, expected, variance**0.5, skewness, above, below, "monte carlo")
+    above, below = _gamma_tails(float(own.sum()) / variance**0.5, skewness)
+    return ScoreTest(score, expected, variance**0.5, skewness, above, below, "moments")
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The permutation distribution of one stratum."""
+
+    rows: IntArray
+    left: FloatArray
+    right: FloatArray
+    expected: float
+    variance: float
+    third: float
+    own: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, table: FloatArray, marks: FloatArray, rows: IntArray) -> _Part:
+        n = len(rows)
+        left, right = table - table.mean(axis=0), marks - marks.mean(axis=0)
+        expected = float(n * table.mean(axis=0) @ marks.mean(axis=0))
+        own = (left * right).sum(axis=1)
+        if n < 2:
+            return cls(rows, left, right, expected, 0.0, 0.0, own, np.zeros(n))
+        # What each example adds to the variance, in the mean over all labels it could get.
+        spread = np.einsum("ua,ab,ub->u", left, right.T @ right, left) / (n - 1)
+        third = _third_moment(left, right, n) if n > 2 else 0.0
+        return cls(rows, left, right, expected, float(spread.sum()), third, own, spread)
+
+
+def _third_moment(left: FloatArray, right: FloatArray, n: int) -> float:
+    distinct, counts = np.unique(right, axis=0, return_counts=True)
+    if len(distinct) * n > MOST_PRODUCTS:
+        return 0.0
+    return float(n / ((n - 1) * (n - 2)) * ((left @ distinct.T) ** 3 @ counts).sum())
+
+
+def _by_units(
+    score: float,
+    expected: float,
+    own: FloatArray,
+    spread: FloatArray,
+    variance: float,
+    unit: IntArray,
+    n: int,
+) -> ScoreTest | None:
+    """Return the test by sums of units; None where every example is a unit of its own.
+
+    The variance of the sum of a unit lies between that of independent examples and that of examples that rise and
+    fall together; in between, the sums that were seen say what it is.
+    """
+    size = np.bincount(unit)
+    if size.max(initial=0) < 2:
+        return None
+    gain = (score - expected) / n
+    sums = np.bincount(unit, own) - gain * size
+    together = np.asarray(np.bincount(unit, np.sqrt(spread)) ** 2, np.float64)
+    several = size > 1
+    apart = float(np.bincount(unit, spread)[several].sum())
+    seen = float((sums[several] ** 2).sum())
+    found = variance - apart + min(max(seen, apart), float(together[several].sum()))
+    degrees = max(_effective(together) - 1, 1.0)
+    z = (score - expected) / found**0.5
+    above, below = float(student.logsf(z, degrees)), float(student.logcdf(z, degrees))
+    return ScoreTest(score, expected, found**0.5, 0.0, above, below, "units")
+
+
+def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:
+    """Return the logs of the upper and lower tail at z of a gamma distribution with mean 0, variance 1 and a skewness.
+
+    Wilson and Hilferty: the cube root of a gamma variable is nearly normal. Without skewness it is the normal tail.
+    """
+    if abs(skewness) > 1e-6:
+        z = 6 / skewness * (float(np.cbrt(1 + skewness * z / 2)) - 1) + skewness / 6
+    return float(log_ndtr(-z)), float(log_ndtr(z))
+
+
+def _drawn_tails(parts: list[_Part], seen: float, seed: int) -> tuple[float, float]:
+    generator = np.random.default_rng(seed)
+    drawn = np.zeros(DRAWS)
+    for part in parts:
+        n = len(part.rows)
+        step = max(1, DRAWN_AT_ONCE // max(n, 1))
+        # Row u with the label of row v, looked up by distinct labels.
+        distinct, label = np.unique(part.right, axis=0, return_inverse=True)
+        gain = part.left @ distinct.T
+        for start in range(0, DRAWS, step):
+            count = min(step, DRAWS - start)
+            order = generator.permuted(np.broadcast_to(label.ravel(), (count, n)), axis=1)
+            drawn[start : start + count] += gain[np.arange(n), order].sum(axis=1)
+    return _shares(drawn, seen)
+
+
+def _shares(drawn: FloatArray, seen: float) -> tuple[float, float]:
+    """Return the logs of the shares of draws, the observed one included, at least and at most as large as that."""
+    tie = 1e-9 * max(1.0, float(np.abs(drawn).max()))
+    above, below = int((drawn >= seen - tie).sum()), int((drawn <= seen + tie).sum())
+    return float(np.log((1 + above) / (1 + len(drawn)))), float(np.log((1 + below) / (1 + len(drawn))))
+
+
+def _effective(spread: FloatArray) -> float:
+    """Return how many equal terms vary as much as these: (Σv)² / Σv²."""
+    squares = float((spread**2).sum())
+    return float(spread.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def _codes(values: npt.ArrayLike | None, n: int) -> IntArray:
+    if values is None:
+        return np.zeros(n, np.int64)
+    codes = np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64)
+    if codes.shape != (n,):
+        raise ValueError("strata and units must have one value per example")
+    return codes
+
+
+def _rows_of(codes: IntArray) -> list[IntArray]:
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(codes) else []
