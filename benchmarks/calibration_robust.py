@@ -1,0 +1,111 @@
+"""Level, coverage and power of the robust estimates, by simulation; every function is importable.
+
+Run ``python -m benchmarks.calibration_robust``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.features.pair_graph import leakage_neutral_weights
+from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
+from cuecard.stats.weighted import weighted_share
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Model: TypeAlias = Callable[[Floats, Ints, np.random.Generator], Ints]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of repeated estimates: how far off on average, how often the interval holds the truth, how wide it is."""
+
+    bias: float
+    coverage: float
+    width: float
+
+
+def selected_pairs(n: int, share: float, rng: np.random.Generator) -> tuple[Floats, Ints, Floats]:
+    """Leakage features, labels and P(label | leak) of pairs drawn without a leak and selected by an intention.
+
+    A pair is kept if its label is the intended one; the intention follows the leak.
+    """
+    size = 8 * n
+    leak = np.column_stack([rng.poisson(3, size), rng.geometric(0.4, size), rng.poisson(1, size)]).astype(float)
+    label = (rng.random(size) < share).astype(np.int64)
+    intended = 1 / (1 + np.exp(-(-1.2 + 0.6 * leak[:, 1] - 0.3 * leak[:, 0])))
+    kept = np.flatnonzero((rng.random(size) < intended) == label)[:n]
+    yes = share * intended[kept] / (share * intended[kept] + (1 - share) * (1 - intended[kept]))
+    return leak[kept], label[kept], np.column_stack([1 - yes, yes])
+
+
+def accuracy_without_leak(model: Model, share: float, rng: np.random.Generator) -> float:
+    """The accuracy of a model where labels keep their shares and do not depend on the leak, from many pairs."""
+    leak, label, probabilities = selected_pairs(200_000, share, rng)
+    prior = np.bincount(label) / len(label)
+    tilt = probabilities @ (1 / prior)
+    each = [model(leak, np.full(len(leak), y), rng) == y for y in range(2)]
+    return float(np.average(np.column_stack(each) @ prior, weights=tilt))
+
+
+def follower(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
+    """Answers of a model that follows the leak."""
+    return np.asarray((0.6 * leak[:, 1] - 0.3 * leak[:, 0] > 0.4).astype(np.int64))
+
+
+def reader(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
+    """Answers of a model that reads: correct on 75 %, whatever the leak."""
+    return np.where(rng.random(len(label)) < 0.75, label, 1 - label)
+
+
+def half_follower(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
+    """Answers of a model that reads six times in ten and follows the leak otherwise."""
+    return np.where(rng.random(len(label)) < 0.6, label, follower(leak, label, rng))
+
+
+MODELS: dict[str, Model] = {"follower": follower, "half_follower": half_follower, "reader": reader}
+
+
+def debiased_accuracy_coverage(
+    model: Model, *, n: int = 3000, share: float = 0.5, runs: int = 40, trees: int = 100, seed: int = 0
+) -> dict[str, Coverage]:
+    """Bias, coverage and width of the weighted and of the doubly robust accuracy of a model."""
+    rng = np.random.default_rng(seed)
+    truth = accuracy_without_leak(model, share, rng)
+    ends: dict[str, list[tuple[float, float, float]]] = {"weighted": [], "doubly_robust": []}
+    for run in range(runs):
+        leak, label, _ = selected_pairs(n, share, rng)
+        right = model(leak, label, rng) == label
+        neutral = leakage_neutral_weights(label, leak, folds=20, trees=trees, max_weight=20.0, seed=run)
+        plain = weighted_share(right, neutral.weights)
+        ends["weighted"].append((plain.share, plain.low, plain.high))
+        expected = expected_correctness(right, label, leak, n_labels=2, trees=trees, seed=run)
+        robust = doubly_robust_accuracy(
+            right, label, neutral.weights, neutral.prior, expected, tilt=neutral.probabilities @ (1 / neutral.prior)
+        )  # fmt: skip
+        ends["doubly_robust"].append((robust.accuracy, robust.low, robust.high))
+    return {name: _coverage(np.array(rows), truth) for name, rows in ends.items()}
+
+
+def _coverage(rows: Floats, truth: float) -> Coverage:
+    value, low, high = rows.T
+    return Coverage(
+        float(value.mean() - truth),
+        float(((low <= truth) & (truth <= high)).mean()),
+        float((high - low).mean()),
+    )
+
+
+def main() -> None:
+    for share in (0.5, 0.3):
+        for name, model in MODELS.items():
+            print(f"debiased accuracy, {name}, P(yes) = {share}:", debiased_accuracy_coverage(model, share=share))
+
+
+if __name__ == "__main__":
+    main()
