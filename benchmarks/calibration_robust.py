@@ -5,6 +5,7 @@ Run ``python -m benchmarks.calibration_robust``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.features.pair_graph import leakage_neutral_weights
 from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
+from cuecard.stats.neutral_weights import leakage_neutral_weights
 from cuecard.stats.weighted import weighted_share
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -36,7 +37,9 @@ def selected_pairs(n: int, share: float, rng: np.random.Generator) -> tuple[Floa
     A pair is kept if its label is the intended one; the intention follows the leak.
     """
     size = 8 * n
-    leak = np.column_stack([rng.poisson(3, size), rng.geometric(0.4, size), rng.poisson(1, size)]).astype(float)
+    leak = np.column_stack([rng.poisson(3, size), rng.geometric(0.4, size), rng.poisson(1, size)]).astype(
+        float
+    )
     label = (rng.random(size) < share).astype(np.int64)
     intended = 1 / (1 + np.exp(-(-1.2 + 0.6 * leak[:, 1] - 0.3 * leak[:, 0])))
     kept = np.flatnonzero((rng.random(size) < intended) == label)[:n]
@@ -81,13 +84,15 @@ def debiased_accuracy_coverage(
     for run in range(runs):
         leak, label, _ = selected_pairs(n, share, rng)
         right = model(leak, label, rng) == label
-        neutral = leakage_neutral_weights(label, leak, folds=20, trees=trees, max_weight=20.0, seed=run)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some weights are limited, as in the probe
+            neutral = leakage_neutral_weights(label, leak, folds=20, trees=trees, max_weight=20.0, seed=run)
         plain = weighted_share(right, neutral.weights)
         ends["weighted"].append((plain.share, plain.low, plain.high))
         expected = expected_correctness(right, label, leak, n_labels=2, trees=trees, seed=run)
-        robust = doubly_robust_accuracy(
-            right, label, neutral.weights, neutral.prior, expected, tilt=neutral.probabilities @ (1 / neutral.prior)
-        )  # fmt: skip
+        shares = np.bincount(label) / len(label)
+        tilt = neutral.probabilities @ (1 / shares)
+        robust = doubly_robust_accuracy(right, label, neutral.weights, shares, expected, tilt=tilt)
         ends["doubly_robust"].append((robust.accuracy, robust.low, robust.high))
     return {name: _coverage(np.array(rows), truth) for name, rows in ends.items()}
 
@@ -104,7 +109,10 @@ def _coverage(rows: Floats, truth: float) -> Coverage:
 def main() -> None:
     for share in (0.5, 0.3):
         for name, model in MODELS.items():
-            print(f"debiased accuracy, {name}, P(yes) = {share}:", debiased_accuracy_coverage(model, share=share))
+            print(
+                f"debiased accuracy, {name}, P(yes) = {share}:",
+                debiased_accuracy_coverage(model, share=share),
+            )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def row(model: str, accuracy: float, weighted: float, *, baseline: bool) -> dict
     return {
         "model": model, "n": 500, "accuracy": accuracy, "low": accuracy - 0.04, "high": accuracy + 0.04,
         "weighted_accuracy": weighted, "weighted_low": weighted - 0.06, "weighted_high": weighted + 0.06,
-        "effective_n": 300.0, "change": weighted - accuracy,
+        "effective_n": 300.0, "weights_alone": weighted - 0.01, "change": weighted - accuracy,
         "change_low": None if baseline else weighted - accuracy - 0.02,
         "change_high": None if baseline else weighted - accuracy + 0.02, "baseline": baseline,
     }  # fmt: skip

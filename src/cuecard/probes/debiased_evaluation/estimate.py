@@ -9,6 +9,7 @@ from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.probes.examples import Bools, Floats
 from cuecard.registry import unknown_name
+from cuecard.stats.doubly_robust import DebiasedAccuracy
 from cuecard.stats.weighted import weighted_change, weighted_share
 
 
@@ -70,15 +71,38 @@ def _gold(data: Instances) -> pl.DataFrame:
 
 
 def accuracy_row(
-    model: str, right: Bools, weights: Floats, level: float = 0.95, *, weighted_right: Bools | None = None
+    model: str,
+    right: Bools,
+    weights: Floats,
+    level: float = 0.95,
+    *,
+    weighted_right: Bools | None = None,
+    robust: DebiasedAccuracy | None = None,
 ) -> dict[str, object]:
-    """Return the accuracy of one model as it stands and under weights.
+    """Return the accuracy of one model as it stands and without the leak.
 
     A majority may name another label under the weights, and `weighted_right` says where that one is right; the
-    change is then no property of one model and has no interval.
+    change is then no property of one model and has no interval. With `robust`, the estimate is the doubly robust one,
+    and that of the weights alone stands beside it.
     """
     plain = weighted_share(right, np.ones(len(right)), level)
     weighted = weighted_share(right if weighted_right is None else weighted_right, weights, level)
+    if robust is not None:
+        return {
+            "model": model,
+            "n": plain.n,
+            "accuracy": plain.share,
+            "low": plain.low,
+            "high": plain.high,
+            "weighted_accuracy": robust.accuracy,
+            "weighted_low": robust.low,
+            "weighted_high": robust.high,
+            "effective_n": robust.effective_n,
+            "change": robust.change,
+            "change_low": robust.change_low,
+            "change_high": robust.change_high,
+            "weights_alone": weighted.share,
+        }
     change: tuple[float | None, ...] = (weighted.share - plain.share, None, None)
     if weighted_right is None:
         change = weighted_change(right, weights, level)
@@ -95,6 +119,7 @@ def accuracy_row(
         "change": change[0],
         "change_low": change[1],
         "change_high": change[2],
+        "weights_alone": weighted.share,
     }
 
 

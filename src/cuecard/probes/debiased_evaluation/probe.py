@@ -16,11 +16,12 @@ from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
-from cuecard.probes.examples import Bools, Floats, TestExamples, check_test
+from cuecard.probes.examples import Bools, Floats, Ints, TestExamples, check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
-from cuecard.stats.neutral_weights import leakage_neutral_weights
+from cuecard.stats.doubly_robust import DebiasedAccuracy, doubly_robust_accuracy, expected_correctness
+from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import count, percent, points
 
@@ -42,7 +43,8 @@ class DebiasedEvaluation:
     """Every model's accuracy on the test split unweighted, and under weights that take a leak out of it.
 
     By default the weights are leakage-neutral: the graph is of all splits, and how it goes with the label is learnt
-    by cross-fitting within the test split.
+    by cross-fitting within the test split. The estimate is then doubly robust: how correct the model is for each label
+    at each place of the graph is learnt by cross-fitting, too, and the weights correct what that leaves.
 
     Args:
         test_weights: extra column of the test split with weights of your own, such as `cuecard debias` writes;
@@ -76,17 +78,27 @@ class DebiasedEvaluation:
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return a row per model, beside the majority and what the pair graph alone gives."""
         examples = check_test(data)
-        about: dict[str, Any] = {"infinite": 0, "clipped": 0}
+        about: dict[str, Any] = {"infinite": 0, "clipped": 0, "estimator": "weighted"}
         rows = []
+        neutral: _Neutral | None = None
         if self.test_weights is not None:
             weights = _own_weights(examples, self.test_weights)
         else:
-            weights, about, guessed, again = self._neutral(data, examples)
-            rows.append(accuracy_row(GRAPH_ALONE, guessed, weights, weighted_right=again))
+            neutral = self._neutral(data, examples)
+            weights = neutral.found.weights
+            about = {
+                "infinite": neutral.found.infinite,
+                "clipped": neutral.found.clipped,
+                "estimator": "doubly robust",
+            }
+            rows.append(accuracy_row(GRAPH_ALONE, neutral.guessed, weights, weighted_right=neutral.again))
         names = pl.Series([examples.answer_names[i] for i in examples.gold], dtype=pl.String)
         rows.insert(0, majority_row(names, weights))
         baselines = len(rows)
-        rows += [accuracy_row(model.model, model.correct(examples), weights) for model in predictions]
+        for model in predictions:
+            right = model.correct(examples)
+            robust = None if neutral is None else self._robust(right, neutral)
+            rows.append(accuracy_row(model.model, right, weights, robust=robust))
         table = pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
         table = table.with_columns(baseline=pl.Series([i < baselines for i in range(len(rows))]))
         size = effective_sample_size(weights)
@@ -104,10 +116,21 @@ class DebiasedEvaluation:
         summary["notes"] = _notes(summary, own=self.test_weights is not None)
         return Result(summary, {"debiased_evaluation": table}, _findings(table, summary))
 
-    def _neutral(
-        self, data: Instances, examples: TestExamples
-    ) -> tuple[Floats, dict[str, Any], Bools, Bools]:
-        """Return leakage-neutral weights of the test pairs, what to say of them, and where forests are right.
+    def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
+        """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
+        found, labels = neutral.found, neutral.labels
+        expected = expected_correctness(
+            right, labels, neutral.features, n_labels=len(found.labels), folds=AGAIN_FOLDS, trees=self.trees,
+            depth=self.depth, seed=self.seed,
+        )  # fmt: skip
+        # Under the weights the labels keep their shares. The prior behind the weights says the same, but a handful of
+        # examples that no forest expected can move it far.
+        shares = np.bincount(labels) / len(labels)
+        tilt = found.probabilities @ (1 / shares)
+        return doubly_robust_accuracy(right, labels, found.weights, shares, expected, tilt=tilt)
+
+    def _neutral(self, data: Instances, examples: TestExamples) -> _Neutral:
+        """Return leakage-neutral weights of the test pairs, and where forests are right.
 
         The forest that made the weights gives its own errors the large ones, so under them another one answers, which
         learnt from weighted examples in other folds.
@@ -135,13 +158,27 @@ class DebiasedEvaluation:
             except ValueError as error:
                 raise UsageError(str(error)) from None
         guessed = np.asarray(found.labels)[found.probabilities.argmax(axis=1)] == labels
-        about = {"infinite": found.infinite, "clipped": found.clipped}
         folds = fold_numbers(len(labels), min(AGAIN_FOLDS, len(labels)), seed=self.seed + 1)
         answers = cross_fitted(
             features, labels, n_labels=int(labels.max()) + 1, folds=folds, trees=self.trees, depth=self.depth,
             seed=self.seed + 1, weights=found.weights,
         )  # fmt: skip
-        return found.weights, about, guessed, answers.argmax(axis=1) == labels
+        codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        return _Neutral(found, codes, features, guessed, answers.argmax(axis=1) == labels)
+
+
+@dataclass(frozen=True, eq=False)
+class _Neutral:
+    """Leakage-neutral weights of the test pairs with what they were made from."""
+
+    found: NeutralWeights
+    labels: Ints
+    """Codes in the order of `found.labels`."""
+    features: Floats
+    guessed: Bools
+    """Where the forest behind the weights is right."""
+    again: Bools
+    """Where a forest that learnt under the weights is right."""
 
 
 def _own_weights(examples: TestExamples, column: str) -> Floats:
@@ -173,7 +210,12 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
     """Return what makes the weighted accuracies rough, in sentences."""
     n, size = summary["n"], summary["effective_sample_size"]
     notes = (
-        [] if own else ["The intervals take the weights as known, which are estimated from the test split."]
+        []
+        if own
+        else [
+            "The estimate is doubly robust: it holds if either the weights or the expected correctness, both learnt "
+            "from the test split, are right. The intervals take both as known."
+        ]
     )
     if size < SMALL_ESS or size < n / 5:
         notes.append(

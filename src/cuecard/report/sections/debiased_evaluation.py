@@ -68,12 +68,15 @@ def _table(card: Card) -> TableView:
         "accuracy": Column("Accuracy", "percent"),
         "low": Column("from", "percent", "lower end of the 95 % interval", brief=False),
         "high": Column("to", "percent", "upper end of the 95 % interval", brief=False),
-        "weighted_accuracy": Column("Weighted", "percent", "accuracy under the weights"),
+        "weighted_accuracy": Column(
+            "Without the leak", "percent", "accuracy under the weights; leakage-neutral: doubly robust"
+        ),
         "weighted_low": Column("from", "percent", "lower end of the 95 % interval"),
         "weighted_high": Column("to", "percent", "upper end of the 95 % interval"),
-        "change": Column("Change", "points", "weighted minus unweighted, in points"),
+        "change": Column("Change", "points", "without the leak minus as it stands, in points"),
         "change_low": Column("from", "points", "lower end of the 95 % interval of the change"),
         "change_high": Column("to", "points", "upper end of the 95 % interval of the change"),
+        "weights_alone": Column("Weights alone", "percent", "weighted mean, no outcome model", brief=False),
         "effective_n": Column("Worth", "count", "equally weighted answers with the same error", brief=False),
     }
     return TableView(
