@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from cuecard.stats import binomial_log_p, log_q_values, q_values
+from cuecard.stats.multiple_testing import can_be_significant
 
 METHODS = ("bh", "by")
 
@@ -79,3 +80,29 @@ def test_false_discovery_rate_holds_and_power_is_there_when_a_tenth_is_real() ->
     assert np.mean(false_share) <= 0.05
     assert np.mean(false_share) > 0.02
     assert np.mean(found) > 0.95
+
+
+def test_hopeless_tests_do_not_count_against_the_others() -> None:
+    least = np.log([1e-9] * 10 + [0.2] * 990)
+    log_p = np.log([1e-4] * 10 + [0.9] * 990)
+    alone = q_values(log_p[:10])
+    assert q_values(log_p, least_log_p=least).tolist() == [*alone.tolist(), *[1.0] * 990]
+    assert q_values(log_p)[0] > alone[0]
+
+
+def test_testable_is_tarones_smallest_number_by_brute_force() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        least = 10 ** -rng.uniform(0, 4, rng.integers(1, 40))
+        k = next(k for k in range(1, len(least) + 1) if (least <= 0.05 / k).sum() <= k)
+        assert can_be_significant(np.log(least)).tolist() == (least <= 0.05 / k).tolist()
+
+
+def test_false_discovery_rate_holds_with_hopeless_tests_left_out() -> None:
+    rng = np.random.default_rng(6)
+    n = rng.integers(3, 40, size=(400, 300))
+    k = rng.binomial(n, 0.5)
+    log_p = binomial_log_p(k, n, 0.5)
+    least = np.minimum(np.log(2) + n * np.log(0.5), 0)
+    rejected = [(q_values(p, least_log_p=m) <= 0.05).any() for p, m in zip(log_p, least, strict=True)]
+    assert np.mean(rejected) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -12,12 +13,21 @@ from cuecard.stats._arrays import FloatArray
 Method = Literal["bh", "by"]
 
 
-def log_q_values(log_p: npt.ArrayLike, method: Method = "bh") -> FloatArray:
+def log_q_values(
+    log_p: npt.ArrayLike,
+    method: Method = "bh",
+    *,
+    least_log_p: npt.ArrayLike | None = None,
+    alpha: float = 0.05,
+) -> FloatArray:
     """Natural logs of the q-values of natural-log p-values, in the same order and shape.
 
     Benjamini–Hochberg ("bh"):  q_(i) = min_{j ≥ i} p_(j) m / j  over the m p-values in rising order, capped
     at 1; Benjamini–Yekutieli ("by") multiplies by Σ 1/i and holds under any dependence. Working on logs
     keeps apart p-values that a float would round to 0. A nan (not tested) stays nan and is not counted.
+
+    With `least_log_p`, the smallest log p-value that each test could have reached, tests that cannot be significant at
+    `alpha` whatever the data say do not count against the others (see `can_be_significant`); their q-value is 1.
 
     >>> (log_q_values(np.array([-1000.0, -2000.0, np.nan])) / np.log(10)).round(2)
     array([-434.29, -868.29,     nan])
@@ -28,8 +38,14 @@ def log_q_values(log_p: npt.ArrayLike, method: Method = "bh") -> FloatArray:
     if method not in ("bh", "by"):
         raise ValueError(f'method must be "bh" or "by", and is "{method}"')
     flat = array.ravel()
-    tested = np.flatnonzero(~np.isnan(flat))
+    counted = ~np.isnan(flat)
     result = np.full(flat.shape, np.nan)
+    if least_log_p is not None:
+        least = np.broadcast_to(np.asarray(least_log_p, dtype=np.float64), array.shape).ravel()
+        hopeful = can_be_significant(np.where(counted, least, np.nan), alpha)
+        result[counted & ~hopeful] = 0.0
+        counted &= hopeful
+    tested = np.flatnonzero(counted)
     m = len(tested)
     if m:
         order = tested[np.argsort(flat[tested], kind="stable")]
@@ -40,10 +56,55 @@ def log_q_values(log_p: npt.ArrayLike, method: Method = "bh") -> FloatArray:
     return result.reshape(array.shape)
 
 
-def q_values(log_p: npt.ArrayLike, method: Method = "bh") -> FloatArray:
+def can_be_significant(least_log_p: npt.ArrayLike, alpha: float = 0.05) -> npt.NDArray[np.bool_]:
+    """Which tests can be significant at all when so many are made (Tarone 1990; Gilbert 2005).
+
+    A discrete test has a smallest attainable p-value: five instances out of five, each of probability ½, reach 2 · ½⁵
+    and no less. K is the smallest number such that at most K tests can reach α / K; only those are tested. A nan (not
+    tested) is not counted.
+
+    >>> can_be_significant(np.log([0.0625, 0.0001, 0.02, 0.03]))
+    array([False,  True,  True, False])
+    """
+    least = np.asarray(least_log_p, dtype=np.float64)
+    finite = np.sort(least[~np.isnan(least)])
+    if not len(finite):
+        return np.zeros(least.shape, dtype=np.bool_)
+    bounds = np.log(alpha) - np.log(np.arange(1, len(finite) + 1))
+    # A p-value at the bound counts as reaching it, whatever its last digit.
+    within = np.searchsorted(finite, bounds + 1e-12, side="right")
+    bound = bounds[int(np.argmax(within <= np.arange(1, len(finite) + 1)))]
+    return np.asarray(least <= bound + 1e-12)
+
+
+def q_values_together(log_p: Mapping[str, npt.ArrayLike], method: Method = "bh") -> dict[str, FloatArray]:
+    """q-values of several families of tests as one family: what holds for everything that a card claims.
+
+    >>> together = q_values_together({"cues": np.log([0.001, 0.2]), "clusters": np.log([0.01])})
+    >>> together["cues"].round(4), together["clusters"].round(4)
+    (array([0.003, 0.2  ]), array([0.015]))
+    """
+    parts = {name: np.asarray(values, dtype=np.float64) for name, values in log_p.items()}
+    if not parts:
+        return {}
+    joined = q_values(np.concatenate([part.ravel() for part in parts.values()]), method)
+    ends = np.cumsum([part.size for part in parts.values()])
+    return {
+        name: joined[end - part.size : end].reshape(part.shape)
+        for (name, part), end in zip(parts.items(), ends, strict=True)
+    }
+
+
+def q_values(
+    log_p: npt.ArrayLike,
+    method: Method = "bh",
+    *,
+    least_log_p: npt.ArrayLike | None = None,
+    alpha: float = 0.05,
+) -> FloatArray:
     """q-values of natural-log p-values (see `log_q_values`); those below 1e-308 come out as 0.
 
     >>> q_values(np.log([0.01, 0.02, 0.5]))
     array([0.03, 0.03, 0.5 ])
     """
-    return np.asarray(np.exp(log_q_values(log_p, method)))
+    return np.asarray(np.exp(log_q_values(log_p, method, least_log_p=least_log_p, alpha=alpha)))

@@ -1,0 +1,7 @@
+"""What repeated texts are worth: effective counts, shuffles of whole units, and tests under weights."""
+
+from cuecard.stats.units.effective import UnitCounts, unit_counts
+from cuecard.stats.units.paired_weights import PairShuffleTest, pair_shuffle_test
+from cuecard.stats.units.shuffles import block_orders
+
+__all__ = ["PairShuffleTest", "UnitCounts", "block_orders", "pair_shuffle_test", "unit_counts"]
