@@ -1,0 +1,98 @@
+"""Shares of selected features, corrected for having been selected.
+
+The features with the highest shares among thousands are partly those that were lucky: of cues with few instances,
+fresh data show lower shares than the data they were found in. The shares of all features tested tell together how
+true shares are distributed, and each feature's own share is read in that light (empirical Bayes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import xlog1py, xlogy
+
+from cuecard.stats.intervals import wilson
+
+Floats = npt.NDArray[np.float64]
+
+#: True shares that the distribution may hold, at the middle of equal bins.
+_GRID = (np.arange(100) + 0.5) / 100
+#: Rounds of expectation–maximisation. Few of them keep the distribution smooth: run to its end, it gathers on a few
+#: points, and intervals of selected features cover 88 % instead of 93 % (means change by less than .01).
+_ROUNDS = 20
+#: With this many instances luck is small beside what people read off a share, which is left as it is.
+ENOUGH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class ShrunkShares:
+    """Shares corrected for selection: the posterior mean and its equal-tailed interval, one per feature."""
+
+    share: Floats
+    low: Floats
+    high: Floats
+
+
+def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) -> ShrunkShares:
+    """Return the shares k/n of many features, corrected for picking the highest of them.
+
+    The distribution of true shares is estimated without assuming a shape (expectation–maximisation on a grid),
+    separately for features with about as many instances, since frequent words deviate less than rare ones. Give all
+    features tested, not the selected ones. Features with at least `ENOUGH` instances keep their share and its Wilson
+    interval.
+
+    Args:
+        k: instances of the label, per feature.
+        n: instances, per feature; at least one each.
+        level: of the interval.
+
+    >>> rng = np.random.default_rng(0)
+    >>> k = np.append(rng.binomial(10, 0.5, 5_000), 9)  # 5,000 features at chance, and one with 9 of 10
+    >>> corrected = shrunk_shares(k, np.full(5_001, 10))
+    >>> bool(corrected.share[-1] < 0.6)  # what looked like 90 % is luck
+    True
+    """
+    hits, sizes = (np.asarray(values, dtype=np.float64) for values in (k, n))
+    if (sizes <= 0).any() or (hits < 0).any() or (hits > sizes).any():
+        raise ValueError("Every feature needs at least one instance and no more hits than instances.")
+    share = hits / sizes
+    low, high = (np.array(end, dtype=np.float64) for end in wilson(hits, sizes, level=level))
+    bands = np.floor(np.log2(np.minimum(sizes, ENOUGH))).astype(np.int64)
+    for band in np.unique(bands[sizes < ENOUGH]):
+        here = np.flatnonzero((bands == band) & (sizes < ENOUGH))
+        rows, place, times = np.unique(
+            np.column_stack([hits[here], sizes[here]]), axis=0, return_inverse=True, return_counts=True
+        )
+        posterior = _posteriors(rows[:, 0], rows[:, 1], times.astype(np.float64))
+        place = place.ravel()
+        share[here] = (posterior @ _GRID)[place]
+        low[here] = _quantile(posterior, (1 - level) / 2)[place]
+        high[here] = _quantile(posterior, (1 + level) / 2)[place]
+    return ShrunkShares(share, low, high)
+
+
+def _posteriors(k: Floats, n: Floats, times: Floats) -> Floats:
+    """Return the distribution of the true share for every distinct (k, n): rows × grid."""
+    log_likelihood = xlogy(k[:, None], _GRID) + xlog1py((n - k)[:, None], -_GRID)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    prior = np.full(len(_GRID), 1 / len(_GRID))
+    for _ in range(_ROUNDS):
+        joint = likelihood * prior
+        prior = times @ (joint / joint.sum(axis=1, keepdims=True)) / times.sum()
+    joint = likelihood * prior
+    posterior: Floats = joint / joint.sum(axis=1, keepdims=True)
+    return posterior
+
+
+def _quantile(posterior: Floats, tail: float) -> Floats:
+    """Return the share below which this much of each row's mass lies, within a bin in proportion."""
+    width = 1 / len(_GRID)
+    total = np.cumsum(posterior, axis=1)
+    bin_ = np.minimum((total < tail).sum(axis=1), len(_GRID) - 1)
+    rows = np.arange(len(posterior))
+    below = np.where(bin_ > 0, total[rows, bin_ - 1], 0.0)
+    inside = np.clip((tail - below) / np.maximum(posterior[rows, bin_], 1e-300), 0.0, 1.0)
+    ends: Floats = (bin_ + inside) * width
+    return ends
