@@ -42,7 +42,7 @@ def test_intervals_of_selected_features_cover() -> None:
 
 
 def test_many_instances_are_left_as_they_are() -> None:
-    truth, n, k = features(1)
+    _, n, k = features(1)
     found = shrunk_shares(np.append(k, 9_000), np.append(n, 10_000))
     assert found.share[-1] == pytest.approx(0.9, abs=0.01)
 
