@@ -30,8 +30,8 @@ def test_no_second_sample_leaves_it_open() -> None:
 
 def test_selected_cues_keep_their_corrected_share_in_fresh_data() -> None:
     rng = np.random.default_rng(4)
-    truth = np.where(rng.random(4_000) < 0.05, rng.uniform(0.6, 0.95, 4_000), 0.5)
-    n = rng.integers(8, 40, 4_000)
+    truth = np.where(rng.random(8_000) < 0.05, rng.uniform(0.6, 0.95, 8_000), 0.5)
+    n = rng.integers(8, 40, 8_000)
     k = rng.binomial(n, truth)
     corrected = shrunk_shares(k, n)
     chosen = (k / n > 0.85) & (corrected.low > 0.5)
