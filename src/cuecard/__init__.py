@@ -14,30 +14,62 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
+    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, explain
     from cuecard.card import Card, compare, load_card, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
-    from cuecard.probes import read_predictions
-    from cuecard.remedies import leakage_neutral_weights
+    from cuecard.probes import (
+        AccuracyTest,
+        AgreementOfModels,
+        DebiasedEvaluation,
+        DistributionTest,
+        IdenticalPairTest,
+        OptionOrderTest,
+        PairedComparison,
+        PermutationTest,
+        PromptStudy,
+        Reliance,
+        read_predictions,
+    )
+    from cuecard.remedies import LexicalWeights, NeutralWeighting
     from cuecard.report import render_html, write_report
     from cuecard.run import Debiased, audit, debias, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
+    from cuecard.stats.neutral_weights import leakage_neutral_weights
 
 #: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
 #: `cuecard --help` are quick.
 _PUBLIC = {
+    "AccuracyTest": "cuecard.probes",
+    "AgreementOfModels": "cuecard.probes",
     "Card": "cuecard.card",
+    "Clusters": "cuecard.audits",
     "CueCardError": "cuecard.errors",
+    "Cues": "cuecard.audits",
     "Debiased": "cuecard.run",
+    "DebiasedEvaluation": "cuecard.probes",
+    "DistributionTest": "cuecard.probes",
+    "IdenticalPairTest": "cuecard.probes",
     "Instances": "cuecard.data",
+    "LexicalWeights": "cuecard.remedies",
+    "NeutralWeighting": "cuecard.remedies",
+    "OptionOrderTest": "cuecard.probes",
+    "Overview": "cuecard.audits",
+    "PairGraphAudit": "cuecard.audits",
+    "PairedComparison": "cuecard.probes",
+    "PartialInput": "cuecard.audits",
+    "PermutationTest": "cuecard.probes",
+    "PromptStudy": "cuecard.probes",
+    "Reliance": "cuecard.probes",
     "artifact_z": "cuecard.stats",
     "audit": "cuecard.run",
     "compare": "cuecard.card",
     "cueness": "cuecard.stats",
     "debias": "cuecard.run",
     "entropy_balance": "cuecard.stats.entropy_balancing",
+    "explain": "cuecard.audits",
     "leakage_neutral_weights": "cuecard.stats.neutral_weights",
     "load": "cuecard.data",
     "load_card": "cuecard.card",
@@ -54,10 +86,27 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "AccuracyTest",
+    "AgreementOfModels",
     "Card",
+    "Clusters",
     "CueCardError",
+    "Cues",
     "Debiased",
+    "DebiasedEvaluation",
+    "DistributionTest",
+    "IdenticalPairTest",
     "Instances",
+    "LexicalWeights",
+    "NeutralWeighting",
+    "OptionOrderTest",
+    "Overview",
+    "PairGraphAudit",
+    "PairedComparison",
+    "PartialInput",
+    "PermutationTest",
+    "PromptStudy",
+    "Reliance",
     "__version__",
     "artifact_z",
     "audit",
@@ -65,6 +114,7 @@ __all__ = [
     "cueness",
     "debias",
     "entropy_balance",
+    "explain",
     "leakage_neutral_weights",
     "load",
     "load_card",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import polars as pl
 
-from cuecard.data import Instances, Task
+from cuecard.data import Task
 
 Severity = Literal["high", "medium", "low", "info"]
 Status = Literal["done", "skipped", "failed"]
@@ -178,7 +178,9 @@ class Result:
     measures: Sequence[Measure] = ()
 
 
-#: What an analysis may need besides data: a test split, or inputs that `run` takes by these names.
+#: What an analysis may need besides train data: a test split, or inputs that `run` takes by these names:
+#: `predictions` of models, the `cues` to probe them for, `prompts` (predictions of a model asked in several ways),
+#: `identical_pairs` (scores of sentences paired with themselves).
 Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs"]
 
 
@@ -191,31 +193,28 @@ class Skip(Exception):
 
 
 @runtime_checkable
-class Question(Protocol):
-    """What can be asked by name and gets a section on the card.
+class Analysis(Protocol):
+    """A question about data or about models that can be asked by name: an audit, a probe or a remedy.
 
     Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are. A class
-    may also declare `needs` (see `Need`), `extras` (optional packages) and `measures` (its `MeasureKind`s).
+    may also declare `needs` (see `Need`), `extras` (names of optional dependencies) and `measures` (its
+    `MeasureKind`s). `extras` may be a property where it depends on the parameters.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     tasks: ClassVar[frozenset[Task]]
 
-
-@runtime_checkable
-class Analysis(Question, Protocol):
-    """A question about data."""
-
-    def run(self, data: Instances) -> Result:
-        """Answer the question for this dataset."""
+    @property
+    def run(self) -> Callable[..., Result]:
+        """Answer the question: called with the data, and with every input it needs by name."""
         ...
 
 
 A = TypeVar("A", bound=Analysis)
 
 
-def parameters(analysis: Question) -> dict[str, Any]:
+def parameters(analysis: Analysis) -> dict[str, Any]:
     """Return the parameters of an analysis as they are written on the card: only what JSON can hold.
 
     A field declared with ``metadata={"parameter": False}``, such as who to tell of progress, is none.

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 #: What stands where a number is missing.
 MISSING = "–"
+#: What a dataset of each task holds.
+_HOLDS = {
+    "pair": "pairs",
+    "choice": "multiple choice",
+    "preference": "preferences",
+    "text": "single texts",
+}
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
@@ -40,3 +48,9 @@ def listed(items: list[str], conjunction: str = "and") -> str:
     if len(items) <= 1:
         return "".join(items)
     return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+
+
+def only_applies_to(tasks: Iterable[str], task: str) -> str:
+    """Return why an analysis cannot be run on a dataset of another task."""
+    applies_to = [words for name, words in _HOLDS.items() if name in tasks]
+    return f"only applies to {listed(applies_to)}; this dataset holds {_HOLDS[task]}"

@@ -35,7 +35,7 @@ def test_every_probe_has_a_section_and_the_cues_come_last(card):
     assert list(card.sections) == [*(name for name in PROBES.names() if name not in when_asked), "cues"]
     others = [section for name, section in card.sections.items() if name != "option_order"]
     assert {section.status for section in others} == {"done"}
-    assert "choice data" in card["option_order"].reason
+    assert card["option_order"].reason == "only applies to multiple choice; this dataset holds pairs"
 
 
 def test_every_probe_keeps_its_promise_over_the_registry(card):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -105,12 +105,12 @@ def audit(
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.run import audit as run_audit
-    from cuecard.run import check_options, parse_settings
+    from cuecard.run import parse_settings, selected_audits
 
     kinds = {kind.name: kind for kind in AUDITS}
     of_sections, of_models = split_settings(set_, list(kinds), comma_list(learner))
     settings = parse_settings(of_sections, kinds)
-    options: dict[str, object] = {
+    options: dict[str, Any] = {
         "tokens": tokens,
         "scope": scope,
         "language": language,
@@ -131,7 +131,7 @@ def audit(
         "features": tuple(comma_list(features)) or None,
     }
     chosen = comma_list(only) or None
-    check_options(chosen, comma_list(skip), options, settings)
+    selected_audits(only=chosen, skip=comma_list(skip), settings=settings, options=options)
     silent = quiet or json
     with stage("Reading", silent=silent):
         data = load_from_options(

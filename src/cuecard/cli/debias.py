@@ -153,8 +153,8 @@ def debias(
     from cuecard.data import load, parse_columns, parse_labels
     from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
     from cuecard.remedies import REMEDIES
-    from cuecard.run import configured_remedy, parse_settings
     from cuecard.run import debias as run_debias
+    from cuecard.run import parse_settings, selected_remedy
 
     given: dict[str, object] = {
         "ngrams": ngrams,
@@ -176,7 +176,7 @@ def debias(
     }
     options = {name: value for name, value in given.items() if value is not None}
     options |= parse_settings(set_ or [], {method: REMEDIES.get(method)}).get(method, {})
-    configured_remedy(method, options)
+    selected_remedy(method, options)
     kind = check_writable(out, train)
     check_new_column(train, weight_column, on_error=on_error)
     silent = quiet or json

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -50,6 +50,7 @@ from cuecard.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from cuecard.analysis import Need
     from cuecard.data import Instances
     from cuecard.probes import Predictions
 
@@ -152,15 +153,10 @@ def probe(
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed, show_card
     from cuecard.data import load, parse_columns, parse_labels
-    from cuecard.errors import UsageError
     from cuecard.probes import PROBES, asked_recipes, is_saved, read_predictions, trained_predictions
-    from cuecard.run import configured_probes, parse_settings
+    from cuecard.run import parse_settings, selected_probes
     from cuecard.run import probe as run_probe
 
-    if not predictions and not model and not endpoint and not identical_pairs:
-        raise UsageError(
-            "There is nothing to probe: give --predictions FILE, --model linear or --endpoint URL."
-        )
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
     to_train = [name for name in model or [] if not is_saved(name)]
     of_sections, of_models = split_settings(set_, list(kinds), to_train)
@@ -169,7 +165,7 @@ def probe(
     recipe_of = dict(zip(to_train, asked_recipes(to_train, of_models), strict=True))
     asked = Asked(endpoint, llm, tuple(prompt or ()), max_requests, concurrency, answers, key_variable, seed)
     asked.check()
-    options: dict[str, object] = {
+    options: dict[str, Any] = {
         "tokens": tokens,
         "scope": scope,
         "language": language,
@@ -179,12 +175,16 @@ def probe(
         "stratify": stratify,
         "reading": reading,
         "test_weights": weights,
-        "identical_pairs": tuple(identical_pairs or ()),
         "match": match,
         "seed": seed,
     }
     chosen = comma_list(only) or None
-    configured_probes(chosen, comma_list(skip), options, settings)
+    inputs: set[Need] = {"predictions", "cues", "prompts"} if predictions or model or endpoint else set()
+    if identical_pairs:
+        inputs.add("identical_pairs")
+    selected_probes(
+        only=chosen, skip=comma_list(skip), settings=settings, options=options, inputs=frozenset(inputs)
+    )
     silent = quiet or json
     names = parse_labels(labels) if labels else None
     with stage("Reading", silent=silent):
@@ -229,6 +229,7 @@ def probe(
     card = run_probe(
         data,
         models,
+        identical_pairs=identical_pairs or (),
         cues=comma_list(cues) or ([stress] if stress else []),
         top=top,
         only=chosen,

@@ -190,7 +190,7 @@ def _conduct(
     from cuecard.cli.show import show_card
     from cuecard.data.subsets import train_subset
     from cuecard.errors import UsageError
-    from cuecard.run import assemble, check_labels
+    from cuecard.run import check_labels, run_analyses
 
     silent = quiet or json
     of_all = data.train.n_examples
@@ -199,7 +199,7 @@ def _conduct(
     drawn = data.train.n_examples
     notes = [f"{drawn:,} of {of_all:,} train examples, drawn with seed {seed}."] if drawn < of_all else []
     told: Analysis = replace(experiment, tell=lambda title: training_bar(title, silent=silent))
-    card = assemble(data, [told], command=shlex.join(["cuecard", *sys.argv[1:]]), notes=notes)
+    card = run_analyses(data, [told], command=shlex.join(["cuecard", *sys.argv[1:]]), notes=notes)
     section = card[experiment.name]
     if section.status == "skipped":
         raise UsageError(f"The experiment {experiment.name!r} cannot be run: {section.reason}.")

@@ -1,5 +1,6 @@
 """Does this model use the cue? One question per file, asked with the model's predictions."""
 
+from cuecard.analysis import Analysis
 from cuecard.probes.cue_set import CueSet, choose_cues
 from cuecard.probes.debiased_evaluation.estimate import debiased_evaluation
 from cuecard.probes.debiased_evaluation.probe import DebiasedEvaluation
@@ -9,8 +10,8 @@ from cuecard.probes.identical_pairs.probe import IdenticalPairTest
 from cuecard.probes.identical_pairs.scores import identical_scores, matching_label
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
-from cuecard.probes.probe import PROBES, Probe
 from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_predictions
+from cuecard.probes.registry import PROBES
 from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
 from cuecard.probes.tests.accuracy import AccuracyTest
@@ -23,7 +24,7 @@ from cuecard.probes.tests.reliance import Reliance
 from cuecard.probes.trained import asked_recipes, is_saved, trained_predictions
 
 #: The order in which probes run and stand on a card.
-_BUILT_IN: tuple[type[Probe], ...] = (
+_BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
     PromptStudy, DebiasedEvaluation, IdenticalPairTest,
 )  # fmt: skip
@@ -46,7 +47,6 @@ __all__ = [
     "PermutationTest",
     "PredictionSource",
     "Predictions",
-    "Probe",
     "PromptStudy",
     "Reliance",
     "StressSet",

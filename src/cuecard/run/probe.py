@@ -2,55 +2,50 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import Finding, Result, most_serious_first
+from cuecard.analysis import Analysis, Need
 from cuecard.audits import Cues
-from cuecard.card.card import Card, FindingModel, Provenance, Section
+from cuecard.card.card import Card
 from cuecard.data import Instances
+from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features import count_cues
 from cuecard.probes import (
     PROBES,
     CueSet,
-    IdenticalPairTest,
     Predictions,
-    Probe,
-    PromptStudy,
+    check_test,
     choose_cues,
     distinctly_named,
     read_predictions,
 )
-from cuecard.registry import unknown_name
-from cuecard.run.audit import (
-    Progress,
-    answered,
-    assemble,
-    check_labels,
-    describe,
-    examples_table,
-    versions,
-)
-from cuecard.run.settings import Settings, with_settings
+from cuecard.probes.identical_pairs.scores import check_source
+from cuecard.run.describing import check_labels
+from cuecard.run.needs import check_extras, check_inputs, inputs_of, that_can_run
+from cuecard.run.runner import Answer, Progress, answer, card_of
+from cuecard.run.selection import check_objects, chosen, configured
+from cuecard.run.settings import Settings
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any
 
-#: Probes that ask nothing about cues: a card of them alone does not list any.
-_CUELESS = frozenset({"debiased_evaluation", "identical_pairs"})
+#: Inputs that come from the predictions of models.
+_FROM_PREDICTIONS: frozenset[Need] = frozenset({"predictions", "cues", "prompts"})
 
 
 def probe(
     data: Instances,
-    predictions: ManyPredictions,
+    predictions: ManyPredictions = (),
     *,
+    identical_pairs: Sequence[str] = (),
+    probes: Sequence[Analysis] | None = None,
+    audit: Cues | None = None,
     cues: Sequence[str] = (),
     top: int = 20,
     only: Sequence[str] | None = None,
@@ -65,122 +60,135 @@ def probe(
     Args:
         data: what `cuecard.load` returned, with a test split.
         predictions: `Predictions`, a file, a frame or a function (see `read_predictions`); a list of them; or
-            a mapping from the names of models to them. None are needed where `identical_pairs` alone is asked.
+            a mapping from the names of models to them.
+        identical_pairs: `[NAME=]FILE` with a model's scores of sentences paired with themselves, or the name of a
+            built-in model to train; needs neither predictions nor a test split.
+        probes: the probes to run, such as ``[cc.PermutationTest(stratify="label")]``.
+        audit: the cue audit that the cues come from, such as ``cc.Cues(scope="both")``.
         cues: cues to probe, such as "sleeping" or "length:longest"; the strongest of the data by default.
         top: how many of the strongest cues to probe.
-        only: names of the probes to run; all by default. The cues are on the card if one of them is about cues.
+        only: names of the probes to run; by default all whose inputs are there. The cues are on the card if one of
+            them is about cues.
         skip: names of probes to leave out.
         settings: parameters of single probes or of the cue audit, such as ``{"permutation_test": {"per_label": 20}}``.
         progress: called with each probe's title; returns a context manager the probe runs in.
         command: what the user typed, for the findings and the provenance.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
+    selection = selected_probes(
+        probes,
+        audit=audit,
+        inputs=_inputs(predictions, identical_pairs),
+        only=only,
+        skip=skip,
+        settings=settings,
+        options=options,
+    )
+    for source in identical_pairs:
+        check_source(source)
     check_labels(data)
-    audit, probes = configured_probes(only, skip, options, settings)
-    scored = [asked for asked in probes if isinstance(asked, IdenticalPairTest) and asked.identical_pairs]
-    if (
-        scored
-        and not callable(predictions)
-        and not isinstance(predictions, Predictions)
-        and not len(predictions)
-    ):
-        return assemble(data, scored, progress=progress, command=command)
-    if not only and not scored:
-        probes = [asked for asked in probes if not isinstance(asked, IdenticalPairTest)]
-    models = distinctly_named(_all_predictions(predictions, data))
-    if not only and not any(model.prompt for model in models):
-        probes = [asked for asked in probes if not isinstance(asked, PromptStudy)]
-    sections: dict[str, Section] = {}
-    tables: dict[str, pl.DataFrame] = {}
-    findings: list[Finding] = []
-    seconds: dict[str, float] = {}
+    inputs: dict[Need, Any] = {}
+    answers, examples = [], []
+    if identical_pairs:
+        inputs["identical_pairs"] = tuple(identical_pairs)
+    if selection.need("predictions", "cues", "prompts"):
+        models = distinctly_named(_all_predictions(predictions, data))
+        inputs["predictions"] = models
+        if len(prompts := [model for model in models if model.prompt]) > 1:
+            inputs["prompts"] = prompts
+        examples = [_about_examples(models, data)]
+    if selection.need("cues"):
+        found, inputs["cues"] = _cues(data, selection.audit, cues, top, progress)
+        answers = [found]
+    asked = selection.probes if selection.named else that_can_run(selection.probes, inputs)
+    answers = [*(answer(one, data, inputs, progress=progress) for one in asked), *answers]
+    return card_of(data, answers, examples=examples, command=command)
 
-    def keep(name: str, started: float, section: Section, result: Result | None) -> None:
-        seconds[name] = round(time.perf_counter() - started, 3)
-        sections[name] = section
-        if result is not None:
-            tables.update(result.tables)
-            findings.extend(result.findings)
 
-    started = time.perf_counter()
+@dataclass(frozen=True)
+class ProbeSelection:
+    """The probes to run, the cue audit behind their cues, and whether the user named the probes."""
+
+    audit: Cues
+    probes: list[Analysis]
+    named: bool
+
+    def need(self, *inputs: Need) -> bool:
+        """Return whether one of the probes takes one of these inputs."""
+        return any(inputs_of(one) & set(inputs) for one in self.probes)
+
+
+def selected_probes(
+    probes: Sequence[Analysis] | None = None,
+    *,
+    audit: Cues | None = None,
+    inputs: frozenset[Need] = _FROM_PREDICTIONS,
+    only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    settings: Settings | None = None,
+    options: Mapping[str, Any],
+) -> ProbeSelection:
+    """Return what is to run, or raise if a name, an option or an input is missing; no data is read for that."""
+    if probes is not None:
+        check_objects("probes", probes, only=only, skip=skip, settings=settings, options=options)
+        selection = ProbeSelection(audit or Cues(), list(probes), named=True)
+    else:
+        kinds: list[type[Analysis]] = [Cues, *chosen(PROBES, only, skip)]
+        cue_audit, *rest = configured(kinds, options, settings, among=[Cues, *PROBES])
+        assert isinstance(cue_audit, Cues)
+        selection = ProbeSelection(audit or cue_audit, rest, named=bool(only))
+    if selection.named:
+        check_inputs(selection.probes, inputs)
+        check_extras(selection.probes)
+        return selection
+    possible = that_can_run(selection.probes, inputs)
+    if not possible:
+        raise UsageError(
+            "There is nothing to probe: give --predictions FILE, --model NAME or --identical-pairs FILE."
+        )
+    return ProbeSelection(selection.audit, possible, named=False)
+
+
+def _inputs(predictions: ManyPredictions, identical_pairs: Sequence[str]) -> frozenset[Need]:
+    """Return which inputs there will be."""
+    several = isinstance(predictions, (list, tuple, Mapping))
+    there = _FROM_PREDICTIONS if not several or len(predictions) else frozenset[Need]()
+    return there | {"identical_pairs"} if identical_pairs else there
+
+
+def _cues(
+    data: Instances, audit: Cues, names: Sequence[str], top: int, progress: Progress | None
+) -> tuple[Answer, CueSet]:
+    """Return the section of the cue audit and the cues to probe, from one count."""
     with progress(audit.title) if progress else nullcontext():
         encoded, families = audit.prepared(data)
-        counts = count_cues(encoded, families, minimum=audit.min_count)
-        section, result = answered(audit, data, lambda: audit.result(counts, encoded, families))
-        table = result.tables["cues"] if result is not None else pl.DataFrame()
-        chosen = choose_cues(data, audit, table, names=cues, top=top, encoded=encoded, families=families)
-    of_cues = (audit.name, started, section, result)
-    for asked in probes:
-        started = time.perf_counter()
-        with progress(asked.title) if progress else nullcontext():
-            run = _bound(asked, data, models, chosen)
-            keep(asked.name, started, *answered(asked, data, run))
-    if not only or not _CUELESS.issuperset(only):
-        keep(*of_cues)
-    tables["examples"] = examples_table(data, [_about_examples(models, chosen)])
-    findings = most_serious_first(findings)
-    card = Card(
-        dataset=describe(data),
-        findings=[FindingModel.of(finding, command) for finding in findings],
-        sections=sections,
-        provenance=Provenance(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            command=command,
-            versions=versions(),
-            seconds=seconds,
-        ),
-    )
-    card.attach(tables)
-    return card
+        weights = unequal_weights(encoded.instances, audit.weights)
+        counts = count_cues(encoded, families, minimum=audit.min_count, weights=weights)
+        found = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
+        table = found.result.tables["cues"] if found.result is not None else pl.DataFrame()
+        return found, choose_cues(
+            data, audit, table, names=names, top=top, encoded=encoded, families=families
+        )
 
 
-def configured_probes(
-    only: Sequence[str] | None,
-    skip: Sequence[str],
-    options: Mapping[str, Any],
-    settings: Settings | None = None,
-) -> tuple[Cues, list[Probe]]:
-    """Return the cue audit and the probes to run with the options and settings that concern them."""
-    for name in (*(only or ()), *skip):
-        PROBES.get(name)
-    kinds = [PROBES.get(n) for n in PROBES.names() if (not only or n in only) and n not in skip]
-    accepted = {kind: {f.name for f in fields(kind)} for kind in (Cues, *PROBES)}
-    known = set().union(*accepted.values())
-    for name in options:
-        if name not in known:
-            raise unknown_name("option", name, sorted(known))
-    audit = Cues(**{k: v for k, v in options.items() if k in accepted[Cues]})
-    probes = [kind(**{k: v for k, v in options.items() if k in accepted[kind]}) for kind in kinds]
-    named = {kind.name: kind for kind in (Cues, *PROBES)}
-    found: list[Any] = with_settings([audit, *probes], settings, named)
-    return found[0], found[1:]
-
-
-def _all_predictions(given: ManyPredictions, data: Instances) -> list[Predictions]:
-    if isinstance(given, Mapping):
-        named = [(name, source) for name, source in given.items()]
-    elif isinstance(given, (list, tuple)):
-        named = [(None, source) for source in given]
+def _all_predictions(sources: ManyPredictions, data: Instances) -> list[Predictions]:
+    if isinstance(sources, Mapping):
+        named = list(sources.items())
     else:
-        named = [(None, given)]
+        listed = sources if isinstance(sources, (list, tuple)) else [sources]
+        named = [(None, source) for source in listed]
     models = []
     for name, source in named:
         if isinstance(source, Predictions):
             models.append(source)
         else:
             models += read_predictions(source, data, model=name)
-    if not models:
-        raise UsageError("There is nothing to probe: give the predictions of at least one model.")
     return models
 
 
-def _bound(asked: Probe, data: Instances, models: Sequence[Predictions], cues: CueSet) -> Any:
-    return lambda: asked.run(data, models, cues)
-
-
-def _about_examples(models: Sequence[Predictions], cues: CueSet) -> pl.DataFrame:
+def _about_examples(models: Sequence[Predictions], data: Instances) -> pl.DataFrame:
     """Return what every model answered and whether it was right, one row per test example."""
-    examples = cues.examples
+    examples = check_test(data)
     names = pl.Series(examples.answer_names, dtype=pl.String)
     table = pl.DataFrame({"example_id": examples.ids, "split": ["test"] * len(examples)})
     for model in models:

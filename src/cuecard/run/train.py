@@ -22,7 +22,7 @@ from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
-from cuecard.run.audit import check_labels, versions
+from cuecard.run.describing import check_labels, versions
 from cuecard.run.model_scores import dynamics_table, prediction_table, scores
 from cuecard.run.run_folder import RunFolder, run_key
 from cuecard.stats.weighted import effective_sample_size

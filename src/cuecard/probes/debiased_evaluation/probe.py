@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.analysis import Finding, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
-from cuecard.probes.cue_set import CueSet
 from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
 from cuecard.probes.examples import Bools, Floats, Ints, TestExamples, check_test
 from cuecard.probes.predictions import Predictions
@@ -58,6 +57,7 @@ class DebiasedEvaluation:
     name: ClassVar[str] = "debiased_evaluation"
     title: ClassVar[str] = "Debiased evaluation"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
 
     test_weights: str | None = None
     folds: int = 100
@@ -75,7 +75,7 @@ class DebiasedEvaluation:
                 f"debiased_evaluation.max_weight must be above the mean of 1, not {self.max_weight}."
             )
 
-    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+    def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return a row per model, beside the majority and what the pair graph alone gives."""
         examples = check_test(data)
         about: dict[str, Any] = {"infinite": 0, "clipped": 0, "estimator": "weighted"}

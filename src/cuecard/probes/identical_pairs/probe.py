@@ -9,14 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import Instances, Task
 from cuecard.errors import UsageError
-from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import Floats
 from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY, box_statistics
-from cuecard.probes.identical_pairs.scores import check_source, identical_scores
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.identical_pairs.scores import identical_scores
 from cuecard.wording import count, percent
 
 ALPHA = 0.05
@@ -35,7 +33,6 @@ class IdenticalPairTest:
     Every such pair matches, so a model that reads gives all of them a high score, frequent or not.
 
     Args:
-        identical_pairs: `[NAME=]FILE` with the scores of a model, or the name of a built-in model to train; several.
         match: the label that says that two sentences match; known by its name by default.
         last: sentences that occur at least so often share the last box.
         seed: seed of what is drawn at random.
@@ -44,30 +41,24 @@ class IdenticalPairTest:
     name: ClassVar[str] = "identical_pairs"
     title: ClassVar[str] = "Identical pairs"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+    needs: ClassVar[frozenset[Need]] = frozenset({"identical_pairs"})
 
-    identical_pairs: tuple[str, ...] = ()
     match: str | None = None
     last: int = LAST_FREQUENCY
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check files and numbers at once, so that a typo costs no time."""
+        """Check the number at once, so that a typo costs no time."""
         if self.last < 2:
             raise UsageError(f"identical_pairs.last must be at least 2, and is {self.last}.")
-        for given in self.identical_pairs:
-            check_source(given)
 
-    def run(
-        self, data: Instances, predictions: Sequence[Predictions] = (), cues: CueSet | None = None
-    ) -> Result:
-        """Return the boxes, and how every model's score goes with frequency."""
-        if not self.identical_pairs:
-            raise Skip("no scores of identical pairs were given (--identical-pairs FILE)")
+    def run(self, data: Instances, identical_pairs: Sequence[str]) -> Result:
+        """Return the boxes, and how every model's score goes with frequency.
+
+        `identical_pairs` are `[NAME=]FILE` with the scores of a model, or the name of a built-in model to train.
+        """
         scores = pl.concat(
-            [
-                identical_scores(data, given, match=self.match, seed=self.seed)
-                for given in self.identical_pairs
-            ]
+            [identical_scores(data, source, match=self.match, seed=self.seed) for source in identical_pairs]
         )
         if scores.select("model", "example_id").is_duplicated().any():
             raise UsageError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import Finding, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
@@ -173,19 +173,17 @@ class PromptStudy:
     name: ClassVar[str] = "prompts"
     title: ClassVar[str] = "Prompt study"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "prompts", "cues"})
 
     alpha: float = 0.05
     draws: int = 200
     seed: int = 0
 
-    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+    def run(self, data: Instances, prompts: Sequence[Predictions], cues: CueSet) -> Result:
         """Return one row per prompt and cue, and the prompt with the smallest |ΔAcc| of every cue."""
-        prompted = [model for model in predictions if model.prompt]
-        if len(prompted) < 2:
-            raise Skip("no model was asked with several prompts")
         if not len(cues):
             raise Skip("there is no cue to compare prompts on")
-        table = pl.concat([self._of_prompt(model, cues) for model in prompted])
+        table = pl.concat([self._of_prompt(model, cues) for model in prompts])
         best = (
             table.drop_nans("gap")
             .with_columns(size=pl.col("gap").abs())
@@ -199,7 +197,7 @@ class PromptStudy:
                     "accuracy": float(model.correct(cues.examples).mean()),
                     "how": list(model.notes),
                 }
-                for model in prompted
+                for model in prompts
             },
             "smallest_gap": {row["feature"]: row["model"] for row in best.iter_rows(named=True)},
             "n": len(cues.examples),

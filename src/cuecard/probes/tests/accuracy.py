@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity
+from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import cue_phrase, for_model, q_of
@@ -35,6 +35,7 @@ class AccuracyTest:
     name: ClassVar[str] = "accuracy_test"
     title: ClassVar[str] = "Accuracy test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
 
     alpha: float = 0.05
     draws: int = 500

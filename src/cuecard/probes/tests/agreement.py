@@ -10,10 +10,9 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import Finding, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import UNANSWERED
+from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
@@ -30,16 +29,18 @@ class AgreementOfModels:
     name: ClassVar[str] = "agreement"
     title: ClassVar[str] = "Agreement"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
 
-    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+    def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return one row per two models."""
         if len(predictions) < 2:
             raise Skip("there is one model, and agreement needs two")
-        gold = cues.examples.gold
+        examples = check_test(data)
+        gold = examples.gold
         rows, findings = [], []
         skipped: list[str] = []
         for pair in combinations(predictions, 2):
-            first, second = sorted(pair, key=lambda m: -int(m.correct(cues.examples).sum()))
+            first, second = sorted(pair, key=lambda m: -int(m.correct(examples).sum()))
             # No answer is not an answer that two models can share.
             both = (first.answers != UNANSWERED) & (second.answers != UNANSWERED)
             left_out = len(both) - int(both.sum())

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity
+from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED, Bools
@@ -43,6 +43,7 @@ class DistributionTest:
     name: ClassVar[str] = "distribution_test"
     title: ClassVar[str] = "Distribution test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
 
     draws: int = 200
     min_per_label: int = 5

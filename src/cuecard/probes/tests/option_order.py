@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import chi2
 
-from cuecard.analysis import Finding, Result, Severity
+from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import Instances, Task
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
 from cuecard.wording import percent
@@ -118,12 +118,13 @@ class OptionOrderTest:
     name: ClassVar[str] = "option_order"
     title: ClassVar[str] = "Option order"
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
 
     alpha: float = 0.05
 
-    def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
+    def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return one row per model and position."""
-        gold = cues.examples.gold
+        gold = check_test(data).gold
         models = {model.model: option_order(model.answers, gold) for model in predictions}
         table = pl.concat(
             found.table.select(pl.lit(name).alias("model"), pl.all()) for name, found in models.items()

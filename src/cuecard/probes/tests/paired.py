@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import Finding, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import LN10, q_of
@@ -32,6 +32,7 @@ class PairedComparison:
     name: ClassVar[str] = "paired_comparison"
     title: ClassVar[str] = "Paired comparison"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
 
     draws: int = 2000
     alpha: float = 0.05

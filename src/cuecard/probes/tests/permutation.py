@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.analysis import Finding, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.membership import Membership, membership
@@ -42,6 +42,7 @@ class PermutationTest:
     name: ClassVar[str] = "permutation_test"
     title: ClassVar[str] = "Permutation test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
 
     per_label: int = 50
     stratify: Literal["label"] | None = None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Severity, Skip
+from cuecard.analysis import Finding, Need, Result, Severity, Skip
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import cue_phrase, whose_choice
@@ -42,6 +42,7 @@ class Reliance:
     name: ClassVar[str] = "reliance"
     title: ClassVar[str] = "Cues and reliance"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
 
     alpha: float = 0.05
     draws: int = 200

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import pytest
 
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import Result, Skip
 from cuecard.audits import AUDITS
 from cuecard.data import TASKS
 from cuecard.errors import InputError, UsageError
 from cuecard.run import audit
-from cuecard.run.audit import repeating, run_section
+from cuecard.run.runner import answer
 from small_sets import pair_instances
 
 DATA = pair_instances([("train", f"p{i}", f"h{i % 3}", "yes" if i % 2 else "no") for i in range(40)])
@@ -41,21 +41,21 @@ class ForChoices(Broken):
 
 
 def test_a_bug_in_one_audit_is_written_on_its_section():
-    section, result = run_section(Broken(), DATA)
-    assert result is None
-    assert section.status == "failed"
-    assert "ZeroDivisionError: no" in section.reason
+    broken = answer(Broken(), DATA)
+    assert broken.result is None
+    assert broken.section.status == "failed"
+    assert "ZeroDivisionError: no" in broken.section.reason
 
 
 def test_an_audit_that_cannot_answer_is_skipped_with_its_reason():
-    section, _ = run_section(Unwilling(), DATA)
+    section = answer(Unwilling(), DATA).section
     assert (section.status, section.reason) == ("skipped", "there is nothing to see")
 
 
 def test_an_audit_for_another_task_is_skipped_with_a_reason():
-    section, _ = run_section(ForChoices(), DATA)
+    section = answer(ForChoices(), DATA).section
     assert section.status == "skipped"
-    assert "choice data" in section.reason
+    assert section.reason == "only applies to multiple choice; this dataset holds pairs"
 
 
 def test_only_and_skip_choose_audits_and_unknown_names_are_answered_with_near_ones():
@@ -86,22 +86,3 @@ def test_findings_come_worst_first():
     order = ["high", "medium", "low", "info"]
     severities = [order.index(finding.severity) for finding in audit(DATA).findings]
     assert severities == sorted(severities)
-
-
-@pytest.mark.parametrize(
-    ("typed", "again"),
-    [
-        (
-            "cuecard audit a.csv --test b.csv --out x --json --features word --regex 'hedge=maybe|perhaps' -q",
-            "cuecard explain nobody a.csv --test b.csv --regex 'hedge=maybe|perhaps'",
-        ),
-        (
-            "cuecard audit --columns=label=gold a.csv --no-stop-words --min-count 9",
-            "cuecard explain nobody --columns=label=gold a.csv --no-stop-words",
-        ),
-        ("cuecard demo", "cuecard demo"),
-    ],
-)
-def test_the_command_of_a_cue_explains_it_with_the_same_data_and_tokens(typed, again):
-    finding = Finding("cues", "high", "t", "x", cue="nobody")
-    assert repeating(typed, finding) == again

@@ -1,0 +1,78 @@
+"""What a card says about the dataset itself, its examples and the versions its numbers depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+
+import polars as pl
+
+from cuecard._version import __version__
+from cuecard.card.card import DatasetInfo, SplitInfo
+from cuecard.data import Instances
+from cuecard.errors import InputError
+
+REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
+
+
+def check_labels(data: Instances) -> None:
+    """Raise if there is nothing to give away: no train rows, or a single label."""
+    present = data.train.table["label"].drop_nulls().unique().cast(pl.String).to_list()
+    if len(present) < 2:
+        found = f"only the label {present[0]!r}" if present else "no labelled rows"
+        raise InputError(
+            f"{data.name}: the train split has {found}, and an audit needs at least two labels; "
+            "choose another label column with --columns label=NAME."
+        )
+
+
+def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
+    """Return what the card says about the dataset itself."""
+    splits = {}
+    for name in data.splits:
+        part = data.split(name)
+        counts = dict(part.table["label"].cast(pl.String).value_counts().iter_rows())
+        splits[name] = SplitInfo(
+            examples=part.n_examples,
+            instances=len(part),
+            labels={label: counts.get(label, 0) for label in data.labels},
+        )
+    return DatasetInfo(
+        name=data.name,
+        task=data.task,
+        labels=list(data.labels),
+        splits=splits,
+        fingerprint=data.fingerprint,
+        files=list(data.report.files),
+        columns=dict(data.report.recognised),
+        dropped=dict(data.report.dropped),
+        notes=[*data.report.notes, *notes],
+    )
+
+
+def examples_table(data: Instances, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per example with everything the audits know of it."""
+    keys = ["example_id", "split"]
+    table = data.table.select(*keys, pl.col("label").cast(pl.String), "position").with_columns(
+        pl.col("split").cast(pl.String)
+    )
+    if data.grouped:
+        right = table.filter(pl.col("label") == data.labels[0])
+        table = right.select(*keys, answer="position")
+    else:
+        table = table.drop("position")
+    for part in parts:
+        table = table.join(part, on=keys, how="left", maintain_order="left")
+    return table
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a card's numbers may depend on."""
+    found = {"cuecard": __version__, "python": python_version()}
+    for package in REPORTED_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
