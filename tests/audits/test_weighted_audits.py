@@ -18,8 +18,8 @@ from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency,
 from cuecard.audits.partial_input.baselines import measured
 from cuecard.audits.partial_input.conditions import conditions
 from cuecard.audits.partial_input.cross_fit import trainer
-from cuecard.audits.partial_input.guessing import Examples, guess_labels, guess_rows
-from cuecard.data import Instances
+from cuecard.audits.partial_input.guessing import guess_labels, guess_rows
+from cuecard.data import Examples, Instances
 from cuecard.data.weights import unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.text import encode
@@ -150,11 +150,11 @@ def test_overview_of_whole_weights_is_that_of_repeated_rows():
 def test_a_learner_of_whole_weights_guesses_as_one_of_repeated_rows(make):
     data = make()
     times = whole_weights(data)
-    weighted = Examples(data, times[data.example_codes].astype(float))
+    weighted = Examples(data, times.astype(float))
     copies = Examples(repeated(data, times))
-    original = copies.data.table["example_id"].str.replace("-.*", "").gather(copies.first_row[:-1])
+    original = copies.ids.str.replace("-.*", "")
     matrix = {c.name: c.matrix for c in conditions(encode(data), weighted)}["full"]
-    ids = data.table["example_id"].gather(weighted.first_row[:-1])
+    ids = weighted.ids
     place = {name: i for i, name in enumerate(ids.to_list())}
     of_copy = np.array([place[name] for name in original.to_list()])
     found = []

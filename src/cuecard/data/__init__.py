@@ -1,5 +1,6 @@
 """Anything on disk becomes `Instances`."""
 
+from cuecard.data.examples import Examples
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS, TASKS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import parse_columns, parse_labels
 from cuecard.data.loading import load
@@ -10,6 +11,7 @@ __all__ = [
     "COLUMNS",
     "GROUPED_TASKS",
     "TASKS",
+    "Examples",
     "Instances",
     "LoadReport",
     "Preset",

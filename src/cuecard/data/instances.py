@@ -117,6 +117,11 @@ class Instances:
         codes: npt.NDArray[np.int64] = np.cumsum(starts.to_numpy()).astype(np.int64) - 1
         return codes
 
+    @cached_property
+    def first_rows(self) -> npt.NDArray[np.int64]:
+        """The first row of every example, and the number of rows at the end."""
+        return first_rows(self.example_codes)
+
     @property
     def n_examples(self) -> int:
         """How many examples (questions, pairs, prompts) there are."""
@@ -163,3 +168,14 @@ class Instances:
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""
         return replace(self, table=self.table.with_columns(**columns))
+
+
+def first_rows(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return where each run of rows of one code begins, and the number of rows at the end.
+
+    >>> first_rows([0, 0, 1, 2, 2, 2])
+    array([0, 2, 3, 6])
+    """
+    each = np.asarray(codes)
+    changes = np.flatnonzero(each[1:] != each[:-1]) + 1
+    return np.unique(np.concatenate([[0], changes, [len(each)]])).astype(np.int64)

@@ -9,7 +9,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import softmax
 
+from cuecard.data.instances import first_rows
 from cuecard.models import _kernels
 
 Floats = npt.NDArray[np.float64]
@@ -133,23 +135,10 @@ class LinearModel:
         """Return probabilities: rows × classes, or for groups each row's chance to be the right one of its own."""
         margins = self.decision_function(features)
         if margins.ndim == 2:
-            return softmax_rows(margins)
+            return np.asarray(softmax(margins, axis=1))
         if groups is None:
             raise ValueError("a model fitted with groups needs them to predict")
         return softmax_within(margins, first_rows(groups))
-
-
-def first_rows(groups: npt.ArrayLike) -> Ints:
-    """Return where each group begins, and the number of rows at the end; a group's rows stand together."""
-    codes = np.asarray(groups, dtype=np.int64)
-    starts = np.flatnonzero(np.diff(codes)) + 1 if len(codes) else np.empty(0, np.int64)
-    return np.concatenate([[0], starts, [len(codes)]] if len(codes) else [[0]]).astype(np.int64)
-
-
-def softmax_rows(margins: Floats) -> Floats:
-    """Return the softmax of every row."""
-    odds = np.exp(margins - margins.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def softmax_within(margins: Floats, first_row: Ints) -> Floats:

@@ -4,7 +4,7 @@ from cuecard.analysis import Analysis
 from cuecard.probes.cue_set import CueSet, choose_cues
 from cuecard.probes.debiased_evaluation.estimate import debiased_evaluation
 from cuecard.probes.debiased_evaluation.probe import DebiasedEvaluation
-from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.identical_pairs.pairs import box_statistics, identical_pairs, score_identical_pairs
 from cuecard.probes.identical_pairs.probe import IdenticalPairTest
 from cuecard.probes.identical_pairs.scores import identical_scores, matching_label
@@ -50,7 +50,6 @@ __all__ = [
     "PromptStudy",
     "Reliance",
     "StressSet",
-    "TestExamples",
     "TokenRelevance",
     "asked_recipes",
     "box_statistics",

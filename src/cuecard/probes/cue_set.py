@@ -15,9 +15,10 @@ from cuecard.audits import Cues
 from cuecard.audits.cues.explain import named_feature
 from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances
+from cuecard.data.examples import Examples, Ints
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
-from cuecard.probes.examples import Ints, TestExamples, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
 from cuecard.text import Encoded, stop_words
 
@@ -34,7 +35,7 @@ class CueSet:
     `table` has a row per cue as in the table of cues: family, feature, label (the usual one), share, z, …
     """
 
-    examples: TestExamples
+    examples: Examples
     encoded: Encoded
     table: pl.DataFrame
     instances_having: Any

@@ -14,12 +14,12 @@ import polars as pl
 
 from cuecard._version import __version__
 from cuecard.audits.partial_input.conditions import conditions
-from cuecard.audits.partial_input.guessing import Examples
 from cuecard.data import Instances
+from cuecard.data.examples import Examples, Floats
 from cuecard.errors import UsageError
 from cuecard.models import LinearModel, _kernels, ngram_features
 from cuecard.models.vector_cache import cached_vectors
-from cuecard.probes.examples import Floats, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.text import encode

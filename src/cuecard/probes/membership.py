@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from cuecard.data.examples import Examples, Ints
 from cuecard.features import Presence
-from cuecard.probes.examples import Ints, TestExamples
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ def columns_in_test(presence: Presence, columns: Ints, first_test_row: int) -> s
     return sparse.csr_matrix(matrix[:, columns])
 
 
-def membership(having: sparse.csr_matrix, examples: TestExamples, usual_labels: Sequence[str]) -> Membership:
+def membership(having: sparse.csr_matrix, examples: Examples, usual_labels: Sequence[str]) -> Membership:
     """Return who has each feature, with the label it usually goes with and with another.
 
     `having` is about test instances; `usual_labels` names the label that each feature points to.

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.errors import InputError
-from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples, check_test
+from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.formats.called import called_predictions
 from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
@@ -45,7 +46,7 @@ class Predictions:
         """How many examples have no answer that could be read."""
         return int((self.answers == UNANSWERED).sum())
 
-    def correct(self, examples: TestExamples) -> Bools:
+    def correct(self, examples: Examples) -> Bools:
         """Return which examples were answered rightly; no answer is not a right one."""
         right: Bools = self.answers == examples.gold
         return right

@@ -10,8 +10,9 @@ import polars as pl
 from cuecard.audits import Cues
 from cuecard.audits.cues.explain import named_feature
 from cuecard.data import Instances
+from cuecard.data.examples import Examples, Ints
 from cuecard.errors import InputError, UsageError
-from cuecard.probes.examples import Ints, TestExamples, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.membership import columns_in_test, feature_columns, membership
 
 
@@ -83,7 +84,7 @@ def sample_test(data: Instances, n: int, *, seed: int = 0) -> Instances:
     return _only_test(data, examples, np.sort(drawn))
 
 
-def _only_test(data: Instances, examples: TestExamples, kept: Ints) -> Instances:
+def _only_test(data: Instances, examples: Examples, kept: Ints) -> Instances:
     """Return the data with some of its test examples."""
     mask = np.isin(examples.instances.example_codes, kept)
     table = data.table.filter(pl.col("split").cast(pl.String) != "test")

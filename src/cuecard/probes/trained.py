@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from cuecard.data import Instances
+from cuecard.data.examples import Floats
 from cuecard.errors import InputError
 from cuecard.models import MODELS
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.saved import DESCRIPTION, load_model
 from cuecard.models.text_model import CONDITIONS, Condition, Watch
-from cuecard.probes.examples import Floats, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name

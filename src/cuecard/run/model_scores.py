@@ -10,11 +10,10 @@ import polars as pl
 
 from cuecard.audits.partial_input.baselines import measured
 from cuecard.audits.partial_input.learner_pair import guesses_from
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
 from cuecard.models import TextModel
 from cuecard.models.dynamics import Dynamics
-from cuecard.probes import TestExamples
 from cuecard.stats import wilson
 
 Floats = npt.NDArray[np.float64]
@@ -27,12 +26,12 @@ SMALLEST = 1e-12
 
 def prediction_table(part: Instances, probabilities: Floats) -> pl.DataFrame:
     """Return one row per example: example_id, split, gold, prediction, p_<answer>, as `cuecard probe` reads them."""
-    examples = TestExamples(part)
+    examples = Examples(part)
     names = pl.Series(examples.answer_names, dtype=pl.String)
     table = pl.DataFrame(
         {
             "example_id": examples.ids,
-            "split": part.table["split"].cast(pl.String).gather(examples.first_rows[:-1]),
+            "split": examples.splits,
             "gold": names.gather(examples.gold),
             "prediction": names.gather(probabilities.argmax(axis=1)),
         }
@@ -44,7 +43,7 @@ def prediction_table(part: Instances, probabilities: Floats) -> pl.DataFrame:
 
 def scores(part: Instances, probabilities: Floats) -> dict[str, Any]:
     """Return accuracy with interval beside chance, log loss, calibration, and how each answer does."""
-    examples = TestExamples(part)
+    examples = Examples(part)
     gold = examples.gold
     line = measured("model", "full", guesses_from(part, probabilities), gold, grouped=part.grouped)
     of_gold = np.maximum(probabilities[np.arange(len(gold)), gold], SMALLEST)
@@ -108,7 +107,7 @@ def dynamics_table(model: TextModel, train: Instances) -> pl.DataFrame:
         raise UsageError(
             f"The model {model.name!r} does not learn in epochs, so it has no training dynamics."
         )
-    examples = TestExamples(train)
+    examples = Examples(train)
     table = pl.DataFrame(
         {
             "example_id": examples.ids,

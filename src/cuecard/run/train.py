@@ -217,7 +217,7 @@ def _subset(
 
 
 def _about_weights(train: Instances, weights: Floats) -> dict[str, float]:
-    mine = training_examples(train, weights).weights
+    mine = training_examples(train, weights).example_weights
     return {
         "effective_share": effective_sample_size(mine) / len(mine),
         "smallest": float(mine.min()),

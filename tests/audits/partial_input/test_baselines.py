@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 from cuecard.audits.partial_input.baselines import interval, judged, measured, pointwise_information
 from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
-from cuecard.audits.partial_input.guessing import Examples, Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
+from cuecard.data import Examples
 from small_sets import choice_instances, pair_instances
 
 

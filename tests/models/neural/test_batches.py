@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuecard.models.examples import Examples
 from cuecard.models.neural.batches import epoch_batches, held_out_examples
 
 
@@ -50,10 +49,3 @@ def test_batches_do_not_come_in_order_of_length() -> None:
 @pytest.mark.parametrize(("n", "share", "expected"), [(100, 0.1, 10), (4, 0.1, 0), (2, 0.9, 0), (5, 0.9, 3)])
 def test_a_held_out_part_leaves_something_to_learn_from(n: int, share: float, expected: int) -> None:
     assert held_out_examples(n, share, seed=0).sum() == expected
-
-
-def test_rows_of_examples_stay_together() -> None:
-    examples = Examples(
-        ("right", "wrong"), np.array([0, 2, 5, 6]), np.zeros(3, int), np.ones(3), grouped=True
-    )
-    assert examples.rows(np.array([2, 0, 1])).tolist() == [5, 0, 1, 2, 3, 4]

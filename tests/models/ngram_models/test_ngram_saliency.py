@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from told_sets import as_texts, told_by_both, told_by_word, told_choices
 
 from cuecard.models import MODELS
-from cuecard.models.linear import softmax_rows
 from cuecard.models.saliency import aligned, token_texts
 from small_sets import pair_instances
 
@@ -35,7 +35,7 @@ def brute_force(model: Any, data: Any, row: int) -> tuple[np.ndarray, np.ndarray
     (premises, hypotheses), rows = token_texts(model, data), model.read(data)
     words = {"premise": premises[row], "hypothesis": hypotheses[row]}
     matrix = model.features(rows)[[row]].toarray()
-    predicted = softmax_rows(model.margins(_sparse(matrix)))[0].argmax()
+    predicted = softmax(model.margins(_sparse(matrix)), axis=1)[0].argmax()
     squares = {side: np.zeros(len(words[side])) for side in words}
     first = 0
     for (name, (kind, _)), block in zip(model.recipe().items(), model.blocks(rows), strict=True):
@@ -79,7 +79,7 @@ def difference(model: Any, matrix: np.ndarray, column: int, predicted: int) -> f
         changed = matrix.copy()
         changed[0, column] *= 1 + sign * STEP
         margins = model.margins(_sparse(changed.astype(np.float64)))
-        values.append(softmax_rows(margins)[0, predicted])
+        values.append(softmax(margins, axis=1)[0, predicted])
     return (values[0] - values[1]) / (2 * STEP)
 
 

@@ -16,12 +16,13 @@ from cuecard.audits.partial_input.content_blind import by_length, majority, null
 from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
-from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, Ints
+from cuecard.audits.partial_input.guessing import Guesses
 from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.partial_input.learning_curve import curve
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.data.weights import unequal_weights
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
@@ -96,7 +97,7 @@ class PartialInput:
             used &= pl.Series(row_weights > 0)
             row_weights = row_weights[used.to_numpy()]
         data = data if used.all() else replace(data, table=data.table.filter(used))
-        examples = Examples(data, row_weights)
+        examples = Examples.of_rows(data, row_weights)
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(
@@ -186,7 +187,7 @@ class PartialInput:
         self, fit: Trainer, matrix: Any, train: Ints, test: Ints, folds: Folds
     ) -> Callable[[], pl.DataFrame]:
         learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
-        grouped = fit.examples.data.grouped
+        grouped = fit.examples.instances.grouped
         blank = (
             by_length(fit.examples, guess, longest=True) if grouped else majority(fit.examples, learn, guess)
         )
@@ -196,7 +197,7 @@ class PartialInput:
         self, fit: Trainer, inputs: list[Condition], train: Ints
     ) -> dict[str, Callable[[], Evaluation]]:
         examples = fit.examples
-        loose = replace(self, grouping="example")._folds(examples.data, examples, train)
+        loose = replace(self, grouping="example")._folds(examples.instances, examples, train)
         return {
             c.name: fit.cross_fit(c.matrix, train, loose.fold, forward=False)
             for c in inputs
@@ -212,7 +213,7 @@ class PartialInput:
         scored: Ints,
         null: Floats,
     ) -> list[Baseline]:
-        grouped, gold = examples.data.grouped, examples.gold[scored]
+        grouped, gold = examples.instances.grouped, examples.gold[scored]
         found = []
         if grouped:
             for name in ("longest", "shortest"):
@@ -316,7 +317,9 @@ def _leak(guesses: Guesses) -> dict[str, Any]:
 
 def _lengths(examples: Examples, tokens: Ints) -> Floats:
     """Return the length of every example in words; that of its rows on average, rounded."""
-    return np.asarray(np.rint(np.add.reduceat(tokens, examples.first_row[:-1]) / np.diff(examples.first_row)))
+    return np.asarray(
+        np.rint(np.add.reduceat(tokens, examples.first_rows[:-1]) / np.diff(examples.first_rows))
+    )
 
 
 def _leak_array(examples: Examples, parts: list[Scored]) -> Floats:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cuecard.audits.partial_input.guessing import Floats, Guesses, Ints
+from cuecard.audits.partial_input.guessing import Guesses
+from cuecard.data.examples import Floats, Ints
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
 from cuecard.stats.weighted import weighted_share
 

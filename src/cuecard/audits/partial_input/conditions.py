@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.audits.partial_input.guessing import Bools, Examples
+from cuecard.data.examples import Bools, Examples
 from cuecard.models.input_features import Binned, Block, InputRows, Recipe, WithinExample, joined, recipe
 from cuecard.text import Encoded
 
@@ -37,7 +37,7 @@ def conditions(encoded: Encoded, examples: Examples, *, ngrams: int = 2) -> list
     train = (data.table["split"].cast(pl.String) == "train").to_numpy()
     if not train.any():
         train = np.ones(len(data), dtype=np.bool_)
-    build = _Features(InputRows(encoded, examples.first_row, stable=False), train)
+    build = _Features(InputRows(encoded, examples.first_rows, stable=False), train)
     full = Condition("full", "full", build.all_of(recipe(data.task, "full", ngrams=ngrams)))
     if data.task == "text":
         return [Condition("length", "content-blind", build.block(Binned("hypothesis length"))), full]

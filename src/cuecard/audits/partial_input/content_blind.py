@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, Ints, guess_rows
+from cuecard.audits.partial_input.guessing import Guesses, guess_rows
+from cuecard.data.examples import Examples, Floats, Ints
 
 
 def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
     """Return the guesses that always name the commonest label of the examples `learn`."""
-    k = len(examples.data.labels)
+    k = len(examples.instances.labels)
     label = int(examples.label_sums(learn).argmax())
     n = len(guess)
     return Guesses(
@@ -27,7 +28,7 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
     Shares are smoothed by one count per label, so that a label new to `guess` is improbable, not impossible.
     """
-    if examples.data.grouped:
+    if examples.instances.grouped:
         return np.asarray(1 / examples.options[guess])
     counts = examples.label_sums(learn) + 1.0
     return np.asarray((counts / counts.sum())[examples.gold[guess]])
@@ -35,7 +36,7 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
 def by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
-    characters = examples.data.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
+    characters = examples.instances.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
     margins = characters[examples.rows(guess)]
     guesses = guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
     return guesses.weighted(examples.weight(guess))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, Ints, guess_labels, guess_rows
+from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
+from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.models import LinearModel
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
@@ -65,15 +66,16 @@ class Trainer:
         tolerance = EXACT if len(learn) <= FEW else GOOD_ENOUGH
         model = LinearModel(strength=self.strength, tolerance=tolerance, seed=self.seed)
         examples = self.examples
-        if not examples.data.grouped:
+        if not examples.instances.grouped:
             model.fit(matrix[learn], examples.gold[learn], sample_weight=examples.weight(learn))
             return guess_labels(
-                _all_classes(model.predict_proba(matrix[guess]), len(examples.data.labels)),
+                _all_classes(model.predict_proba(matrix[guess]), len(examples.instances.labels)),
                 examples.gold[guess],
             )
         rows, groups = examples.rows(learn), np.repeat(np.arange(len(learn)), examples.options[learn])
-        right = (examples.data.label_codes[rows] == 0).astype(np.int64)
-        weight = None if examples.weights is None else examples.weights[rows]
+        right = (examples.instances.label_codes[rows] == 0).astype(np.int64)
+        each = examples.weight(learn)
+        weight = None if each is None else each[groups]
         model.fit(matrix[rows], right, groups=groups, sample_weight=weight)
         held_out, sizes = matrix[examples.rows(guess)], examples.options[guess]
         probability = model.predict_proba(held_out, groups=np.repeat(np.arange(len(guess)), sizes))

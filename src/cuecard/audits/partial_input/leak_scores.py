@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits.partial_input.baselines import pointwise_information
-from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, Ints
+from cuecard.audits.partial_input.guessing import Guesses
+from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.data.weights import weight_total
 
 HISTOGRAM_BINS = 20
@@ -44,8 +45,8 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
         else:
             columns[f"leak_{name}"] = leak
         columns[f"solved_{name}"] = solved
-    rows = examples.data.table.select("example_id", pl.col("split").cast(pl.String))
-    table = rows.select(pl.all().gather(examples.first_row[:-1])).with_columns(
+    rows = examples.instances.table.select("example_id", pl.col("split").cast(pl.String))
+    table = rows.select(pl.all().gather(examples.first_rows[:-1])).with_columns(
         **{name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
     )
     return table.filter(pl.any_horizontal(pl.col(list(columns)).is_not_null()))
@@ -55,10 +56,10 @@ def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
     """Return how many examples of every split and label, or their weight, have a leak score in each of some bins."""
     known = np.flatnonzero(np.isfinite(leak))
     weight = examples.weight(known)
-    if examples.data.grouped:
+    if examples.instances.grouped:
         labels = pl.Series(["all"] * len(known), dtype=pl.String)
     else:
-        labels = pl.Series(examples.data.labels, dtype=pl.String).gather(examples.gold[known])
+        labels = pl.Series(examples.instances.labels, dtype=pl.String).gather(examples.gold[known])
     bins = np.minimum((leak[known] * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
     frame = pl.DataFrame(
         {
@@ -87,8 +88,8 @@ def most_leaking(examples: Examples, leaks: pl.DataFrame, shown: int) -> pl.Data
 
     For grouped tasks the text is that of the right answer, the label what stands against it.
     """
-    data = examples.data
-    right = examples.first_row[:-1] + examples.gold if data.grouped else examples.first_row[:-1]
+    data = examples.instances
+    right = examples.right_rows
     texts = data.table.select(
         "example_id",
         pl.col("split").cast(pl.String),

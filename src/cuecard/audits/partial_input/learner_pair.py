@@ -14,8 +14,9 @@ from cuecard.analysis import Finding, Skip
 from cuecard.audits.partial_input.baselines import Baseline, judged, measured
 from cuecard.audits.partial_input.findings import severity_of
 from cuecard.audits.partial_input.folds import Folds
-from cuecard.audits.partial_input.guessing import Examples, Floats, Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data import Instances
+from cuecard.data.examples import Examples, Floats
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
@@ -144,7 +145,7 @@ def learner_pair(
     except UsageError as error:
         raise Skip(str(error)) from None
     check_labels_seen(train, [held_out])
-    examples = Examples(held_out, None if weights is None else weights[guessed])
+    examples = Examples.of_rows(held_out, None if weights is None else weights[guessed])
     of_train = None if weights is None else weights[learned_from]
     lines, guesses, maps, tokens = [], [], [], []
     mapped = _sample(held_out, recipe.options.get("seed", 0))
@@ -160,7 +161,7 @@ def learner_pair(
         lines.append(measured(name, kind, guesses[-1], examples.gold, grouped=data.grouped))
     full, partial = judged(lines, alpha)
     both = agreement(guesses[0].answer, guesses[1].answer, examples.gold)
-    ids = held_out.table.select("example_id", pl.col("split").cast(pl.String))[examples.first_row[:-1]]
+    ids = held_out.table.select("example_id", pl.col("split").cast(pl.String))[examples.first_rows[:-1]]
     answers = ids.with_columns(
         learner=pl.lit(recipe.model),
         right_full=guesses[0].score > 0,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cuecard.audits.partial_input.baselines import interval
 from cuecard.audits.partial_input.cross_fit import Trainer
-from cuecard.audits.partial_input.guessing import Ints
+from cuecard.data.examples import Ints
 
 SMALLEST = 50
 POINTS = 6

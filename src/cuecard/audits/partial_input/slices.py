@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits.partial_input.baselines import counted_hits, interval, measured
-from cuecard.audits.partial_input.guessing import Bools, Examples, Floats, Guesses, Ints
+from cuecard.audits.partial_input.guessing import Guesses
 from cuecard.data import COLUMNS
+from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.stats import accuracy_log_p, log10_p, q_values
 
 #: A column with more values than this is a text or an identifier, not a slice.
@@ -33,7 +34,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
     label was guessed at all: what guesses that know nothing would get right of it. `tokens` is the length of
     each scored example.
     """
-    grouped = examples.data.grouped
+    grouped = examples.instances.grouped
     rows = []
     for part in _slices(examples, scored, tokens):
         inside, gold = guesses.take(part.which), examples.gold[scored][part.which]
@@ -55,7 +56,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
 
 
 def _slices(examples: Examples, scored: Ints, tokens: Floats) -> Iterator[_Slice]:
-    data = examples.data
+    data = examples.instances
     gold = examples.gold[scored]
     if not data.grouped:
         yield from _values("label", pl.Series(data.labels, dtype=pl.String).gather(gold))
@@ -67,7 +68,7 @@ def _slices(examples: Examples, scored: Ints, tokens: Floats) -> Iterator[_Slice
         inside = tokens[bins == b]
         first, last = f"{inside.min():.0f}", f"{inside.max():.0f}"
         yield _Slice("length", f"{first} words" if first == last else f"{first} to {last} words", bins == b)
-    extra = data.table.select(pl.exclude(*COLUMNS)).select(pl.all().gather(examples.first_row[:-1][scored]))
+    extra = data.table.select(pl.exclude(*COLUMNS)).select(pl.all().gather(examples.first_rows[:-1][scored]))
     for column in extra:
         if column.dtype.is_nested() or column.dtype.is_float() or not 2 <= column.n_unique() <= MOST_VALUES:
             continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.models.examples import Examples
+from cuecard.data import Examples
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,34 +42,26 @@ class Part:
     """Examples among the rows of a set: to learn from, to stop early on, or all."""
 
     rows: Rows
-    numbers: Ints
     examples: Examples
 
-    @classmethod
-    def whole(cls, rows: Rows, examples: Examples) -> Part:
-        """Return all examples of a set."""
-        return cls(rows, np.arange(examples.starts[-1]), examples)
+    @property
+    def numbers(self) -> Ints:
+        """The numbers of the examples' rows."""
+        return self.examples.row_numbers
 
     def take(self, chosen: Ints) -> Part:
         """Return some of the examples, their weights 1 on average again; all 1 where none of them counts."""
-        own = self.examples
-        sizes = own.starts[chosen + 1] - own.starts[chosen]
-        weights = own.weights[chosen]
-        examples = Examples(
-            labels=own.labels,
-            starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            gold=own.gold[chosen],
-            weights=weights / weights.mean() if weights.any() else np.ones(len(chosen)),
-            grouped=own.grouped,
-        )
-        return Part(self.rows, self.numbers[own.rows(chosen)], examples)
+        examples = self.examples.take(chosen)
+        weights = examples.example_weights
+        scaled = weights / weights.mean() if weights.any() else None
+        return Part(self.rows, replace(examples, weights=scaled))
 
     def lengths(self) -> Ints:
         """Examples × sequences: the longest of each example's rows."""
         found = self.rows.lengths[self.numbers]
         if not self.examples.grouped or not len(found):
             return found
-        return np.asarray(np.maximum.reduceat(found, self.examples.starts[:-1], axis=0))
+        return np.asarray(np.maximum.reduceat(found, self.examples.first_rows[:-1], axis=0))
 
 
 def held_out_examples(n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:

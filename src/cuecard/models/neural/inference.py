@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import softmax
 
 from cuecard.errors import UsageError
-from cuecard.models.linear import softmax_rows, softmax_within
+from cuecard.models.linear import softmax_within
 from cuecard.models.neural.batches import Batch, Rows, by_length
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +76,7 @@ def probabilities(outputs: npt.NDArray[np.float32], starts: Ints | None = None) 
     margins = outputs.astype(np.float64)
     if starts is not None:
         return softmax_within(margins.reshape(-1), starts)
-    return softmax_rows(margins) if len(margins) else margins
+    return np.asarray(softmax(margins, axis=1)) if len(margins) else margins
 
 
 @contextmanager

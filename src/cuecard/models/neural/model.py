@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.dynamics import Dynamics
-from cuecard.models.examples import Examples, examples_of, training_examples
-from cuecard.models.linear import first_rows
+from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.neural.batches import Batch, Part, Rows, by_length, held_out_examples
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json, write_whole
@@ -155,7 +154,7 @@ class NeuralModel:
         begun = state is not None and state.begun()
         self.learn_reading(data)
         rows = self.rows(data)
-        whole = Part.whole(rows, examples)
+        whole = Part(rows, examples)
         part, judged, held = self._split(whole, validation)
         with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
             torch.manual_seed(self.seed)
@@ -185,7 +184,7 @@ class NeuralModel:
 
         outputs = self._read(data, self._fitted(data))
         if data.grouped:
-            return probabilities(outputs, first_rows(data.example_codes))
+            return probabilities(outputs, data.first_rows)
         return probabilities(outputs) if len(data) else np.empty((0, len(self.labels_)))
 
     def embed(self, data: Instances) -> Floats:
@@ -301,7 +300,7 @@ class NeuralModel:
                 raise InputError("The validation set has no rows: leave it out, or give one that has some.")
             if validation.grouped != whole.examples.grouped:
                 raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
-            judged = Part.whole(self.rows(validation), examples_of(validation, self.labels_))
+            judged = Part(self.rows(validation), examples_of(validation, self.labels_))
             return whole, judged, None
         held = held_out_examples(len(whole.examples), self.held_out, self.seed)
         if not held.any():
@@ -313,7 +312,7 @@ class NeuralModel:
     ) -> dict[str, Any]:
         """Return what a checkpoint must agree with, so that a run never goes on with another's state."""
         parameters = {k: v for k, v in self._parameters().items() if k not in self.free_parameters}
-        weights = blake2b(examples.weights.tobytes(), digest_size=16).hexdigest()
+        weights = blake2b(examples.example_weights.tobytes(), digest_size=16).hexdigest()
         return {
             "model": self.name,
             "training data": data.fingerprint,

@@ -132,7 +132,7 @@ class Training:
             recipe.batch_size,
             seed=recipe.seed,
             epoch=progress.epoch,
-            chances=self.part.examples.weights if recipe.weighting == "sampler" else None,
+            chances=self.part.examples.example_weights if recipe.weighting == "sampler" else None,
         )
         self.module.train()
         for batch in batches[progress.batch :]:
@@ -153,7 +153,7 @@ class Training:
         self.optimiser.zero_grad(set_to_none=True)
         each = losses(self.module(inputs), self._sizes(batch), torch.from_numpy(examples.gold[batch]))
         if self.recipe.weighting == "loss":
-            each = each * torch.from_numpy(examples.weights[batch].astype(np.float32)).to(self.device)
+            each = each * torch.from_numpy(examples.example_weights[batch].astype(np.float32)).to(self.device)
         loss = each.mean()
         value = loss.item()
         if not math.isfinite(value):
@@ -168,7 +168,7 @@ class Training:
         return float(value)
 
     def _sizes(self, batch: Ints) -> Ints | None:
-        starts = self.part.examples.starts
+        starts = self.part.examples.first_rows
         return starts[batch + 1] - starts[batch] if self.part.examples.grouped else None
 
     def _finish_epoch(self, loss: float, began: float) -> None:
@@ -201,13 +201,13 @@ class Training:
         chances = self._chances(part)
         known = examples.gold >= 0
         gold = np.maximum(gold_probabilities(chances, examples)[known], 1e-30)
-        weights = examples.weights[known]
+        weights = examples.example_weights[known]
         loss = float(-(np.log(gold) * weights).sum() / weights.sum()) if weights.any() else 0.0
         return accuracy(chances, examples), loss
 
     def _chances(self, part: Part) -> npt.NDArray[np.float64]:
         outputs = outputs_of(self.module, part.rows, part.numbers, batch_size=4 * self.recipe.batch_size)
-        return probabilities(outputs, part.examples.starts if part.examples.grouped else None)
+        return probabilities(outputs, part.examples.first_rows if part.examples.grouped else None)
 
     def _set_learning_rate(self) -> None:
         for group in self.optimiser.param_groups:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models.auto_classes import FROM_DISK, loading
-from cuecard.models.examples import Examples, training_examples
+from cuecard.models.examples import training_examples
 from cuecard.models.neural.batches import Rows, held_out_examples
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.piece_rows import PieceRows

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal, cast, get_args
 import numpy as np
 import polars as pl
 
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
-from cuecard.models.examples import Examples
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.vocabulary import Vocabulary
@@ -113,7 +112,7 @@ class WordModel(NeuralModel):
 
         from cuecard.models.neural.cbow import cbow_vectors
 
-        weights = np.repeat(examples.weights, np.diff(examples.starts))
+        weights = np.repeat(examples.example_weights, examples.sizes)
         texts = cast(WordRows, rows).texts
         vectors = cbow_vectors(texts, weights, len(self.vocabulary), self.dimensions, seed=self.seed)
         with torch.no_grad():

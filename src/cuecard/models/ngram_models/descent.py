@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import softmax
 
+from cuecard.data import Examples
 from cuecard.errors import UsageError
 from cuecard.models.dynamics import Dynamics
-from cuecard.models.examples import Examples, accuracy, answers, gold_probabilities
-from cuecard.models.linear import softmax_rows, softmax_within
+from cuecard.models.examples import accuracy, answers, gold_probabilities
+from cuecard.models.linear import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
@@ -61,10 +63,9 @@ class Bags:
     def part(self, chosen: Longs) -> Bags:
         """Return some of the examples, which count alike where none of them has a weight."""
         own = self.examples
-        sizes = own.starts[chosen + 1] - own.starts[chosen]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        weights = own.weights[chosen] if own.weights[chosen].any() else np.ones(len(chosen))
-        examples = Examples(own.labels, starts, own.gold[chosen], weights, own.grouped)
+        examples = own.take(chosen)
+        if not examples.example_weights.any():
+            examples = replace(examples, weights=None)
         return Bags(self.features[own.rows(chosen)], examples)
 
 
@@ -101,7 +102,7 @@ class Descent:
         self.history: list[Epoch] = []
         self._gold: list[Singles] = []
         self._correct: list[npt.NDArray[np.bool_]] = []
-        given = self.examples.weights
+        given = self.examples.example_weights
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = given / given[learned].mean() if given[learned].any() else np.ones(len(given))
         loads = np.ones(len(given)) if sampled else self._weights
@@ -178,21 +179,21 @@ class Descent:
         examples, (vectors, output, bias) = self.examples, self.now
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
         if examples.grouped:
-            return float(_kernels.learn_choices(*self.bags.arrays, examples.starts, *common))
+            return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common))
         return float(_kernels.learn_labels(*self.bags.arrays, *common, bias))
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias = self.now
         margins = _kernels.averages(*bags.arrays, vectors).astype(np.float64) @ output.T.astype(np.float64)
         if bags.examples.grouped:
-            return softmax_within(margins[:, 0], bags.examples.starts)
-        return softmax_rows(margins + bias)
+            return softmax_within(margins[:, 0], bags.examples.first_rows)
+        return np.asarray(softmax(margins + bias, axis=1))
 
     def _judge(self, judged: Bags) -> tuple[float, float]:
         """Return accuracy and mean loss on what is not learned from; unknown labels are wrong and have no loss."""
         examples, chances = judged.examples, self._probabilities(judged)
         gold = np.maximum(gold_probabilities(chances, examples), 1e-30)
-        weights = np.where(examples.gold >= 0, examples.weights, 0)
+        weights = np.where(examples.gold >= 0, examples.example_weights, 0)
         loss = float(-(weights * np.log(gold)).sum() / max(weights.sum(), 1e-300))
         return accuracy(chances, examples), loss
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Examples, examples_of, training_examples
+from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models import _kernels

@@ -71,8 +71,8 @@ class LinearText(NGramModel):
         y, groups = examples.gold, None
         if examples.grouped:
             y, groups = np.zeros(len(data), np.int64), data.example_codes
-            y[examples.starts[:-1] + examples.gold] = 1
-        row_weights = np.repeat(examples.weights, np.diff(examples.starts))
+            y[examples.right_rows] = 1
+        row_weights = np.repeat(examples.example_weights, examples.sizes)
         self.linear_.fit(features, y, sample_weight=row_weights, groups=groups, each_epoch=each_epoch)
         nothing = np.zeros(len(examples), np.bool_)
         self.dynamics_ = Dynamics(np.array(gold), np.array(correct), nothing) if dynamics else None

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import softmax
 
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
-from cuecard.models.linear import first_rows, softmax_rows, softmax_within
+from cuecard.models.linear import softmax_within
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json
 from cuecard.models.tensor_file import read_arrays, write_arrays
@@ -161,7 +162,7 @@ class NGramModel:
         self.task_, self.condition_ = data.task, condition
         encoded = encode(data, tokens=self.tokens)
         self.reading_ = (encoded.tokeniser, encoded.language)
-        rows = InputRows(encoded, first_rows(data.example_codes))
+        rows = InputRows(encoded, data.first_rows)
         self.states_ = {name: block.learn(rows, None) for name, (block, _) in self.recipe().items()}
         return rows
 
@@ -172,7 +173,7 @@ class NGramModel:
             raise UsageError(f"This model was fitted on {self.task_} data and cannot read {data.task} data.")
         tokeniser, language = self.reading_
         encoded: Encoded = encode(data, tokens=tokeniser, language=language)
-        return InputRows(encoded, first_rows(data.example_codes))
+        return InputRows(encoded, data.first_rows)
 
     def recipe(self) -> Recipe:
         """Return the kinds of features."""
@@ -192,7 +193,7 @@ class NGramModel:
     def probabilities(self, features: sparse.csr_matrix, first_row: Longs) -> Floats:
         """Return rows × labels, or each row's chance to be the right one of its example."""
         margins = self.margins(features)
-        return softmax_within(margins, first_row) if self.grouped else softmax_rows(margins)
+        return softmax_within(margins, first_row) if self.grouped else np.asarray(softmax(margins, axis=1))
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters, by name."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.examples import Examples
 from cuecard.models.saved import read_json, write_json
 from cuecard.models.tensor_file import read_arrays, write_arrays
 
@@ -51,7 +50,7 @@ class RunState:
             {
                 "model": model.name,
                 "training data": data.fingerprint,
-                "weights": blake2b(examples.weights.tobytes(), digest_size=16).hexdigest(),
+                "weights": blake2b(examples.example_weights.tobytes(), digest_size=16).hexdigest(),
                 "condition": model.condition_,
                 "validation data": validation.fingerprint if validation is not None else None,
                 "dynamics": dynamics,

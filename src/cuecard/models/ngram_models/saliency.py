@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from cuecard.data import Instances
 from cuecard.models.input_features import InputRows, Words
-from cuecard.models.linear import softmax_rows
 from cuecard.models.ngram_features import BITS, Columns, word_keys
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.saliency import SaliencyMaps, in_table
@@ -67,7 +67,7 @@ def _direction(model: NGramModel, rows: InputRows) -> Floats:
     margins = model.margins(model.features(rows))
     each, predicted = np.arange(len(margins)), margins.argmax(axis=1)
     margins[each, predicted] = -np.inf
-    direction = -softmax_rows(margins)
+    direction = np.asarray(-softmax(margins, axis=1))
     direction[each, predicted] = 1
     return direction
 

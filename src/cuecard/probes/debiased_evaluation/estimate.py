@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.examples import Bools, Floats
 from cuecard.errors import InputError
-from cuecard.probes.examples import Bools, Floats
 from cuecard.registry import unknown_name
 from cuecard.stats.doubly_robust import DebiasedAccuracy
 from cuecard.stats.weighted import weighted_change, weighted_share

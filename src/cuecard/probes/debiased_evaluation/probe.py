@@ -12,10 +12,11 @@ import polars as pl
 
 from cuecard.analysis import Finding, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
-from cuecard.probes.examples import Bools, Floats, Ints, TestExamples, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
@@ -129,7 +130,7 @@ class DebiasedEvaluation:
         tilt = found.probabilities @ (1 / shares)
         return doubly_robust_accuracy(right, labels, found.weights, shares, expected, tilt=tilt)
 
-    def _neutral(self, data: Instances, examples: TestExamples) -> _Neutral:
+    def _neutral(self, data: Instances, examples: Examples) -> _Neutral:
         """Return leakage-neutral weights of the test pairs, and where forests are right.
 
         The forest that made the weights gives its own errors the large ones, so under them another one answers, which
@@ -181,7 +182,7 @@ class _Neutral:
     """Where a forest that learnt under the weights is right."""
 
 
-def _own_weights(examples: TestExamples, column: str) -> Floats:
+def _own_weights(examples: Examples, column: str) -> Floats:
     """Return the weight of every test example from an extra column, with mean one."""
     table = examples.instances.table
     if column not in table.columns:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError
-from cuecard.probes.examples import TestExamples
 from cuecard.probes.formats.settling import Given
 
 
-def called_predictions(function: Callable[..., Any], examples: TestExamples) -> Given:
+def called_predictions(function: Callable[..., Any], examples: Examples) -> Given:
     """Return what a function answers for the test examples, all given to it at once.
 
     It is called with lists of texts: `(premises, hypotheses)` for pairs, `(questions, choices)` for multiple

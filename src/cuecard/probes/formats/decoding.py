@@ -8,9 +8,10 @@ from string import ascii_uppercase
 import numpy as np
 import polars as pl
 
+from cuecard.data.examples import Examples, Ints
 from cuecard.data.layout.answers import Answered, choose_rule
 from cuecard.errors import InputError
-from cuecard.probes.examples import UNANSWERED, Ints, TestExamples
+from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.answer_parsing import parsed_answer
 from cuecard.wording import count, listed
 
@@ -18,7 +19,7 @@ from cuecard.wording import count, listed
 def decode(
     answers: pl.Series,
     gold: pl.Series | None,
-    examples: TestExamples,
+    examples: Examples,
     labels: Mapping[str, str | None],
     *,
     where: str,
@@ -52,7 +53,7 @@ def decode(
     return codes.fill_null(UNANSWERED).to_numpy().astype(np.int64)
 
 
-def _names(examples: TestExamples, labels: Mapping[str, str | None]) -> dict[str, int]:
+def _names(examples: Examples, labels: Mapping[str, str | None]) -> dict[str, int]:
     """Return what each label is called: its name, and the raw values that the user gave names to."""
     names = {name.lower(): code for code, name in enumerate(examples.instances.labels)}
     renamed = {
@@ -61,14 +62,14 @@ def _names(examples: TestExamples, labels: Mapping[str, str | None]) -> dict[str
     return {**renamed, **names}
 
 
-def _learned_codes(gold: pl.Series, examples: TestExamples) -> dict[str, int]:
+def _learned_codes(gold: pl.Series, examples: Examples) -> dict[str, int]:
     """Return the label each code of the source means: that of all examples it is the right answer of."""
     seen = pl.DataFrame({"code": gold, "label": examples.gold}).drop_nulls().unique()
     clear = seen.filter(~pl.col("code").is_duplicated() & ~pl.col("label").is_duplicated())
     return dict(clear.iter_rows())
 
 
-def _named(texts: pl.Series, unknown: pl.Series, examples: TestExamples) -> dict[int, int]:
+def _named(texts: pl.Series, unknown: pl.Series, examples: Examples) -> dict[int, int]:
     """Return the answer that sentences name, by their place: only those that clearly name one."""
     choice = examples.instances.task == "choice"
     read = {}
@@ -82,7 +83,7 @@ def _named(texts: pl.Series, unknown: pl.Series, examples: TestExamples) -> dict
 
 
 def _positions(
-    texts: pl.Series, gold: pl.Series | None, examples: TestExamples, where: str, *, free: bool
+    texts: pl.Series, gold: pl.Series | None, examples: Examples, where: str, *, free: bool
 ) -> Ints:
     tables = [Answered(texts, examples.choices)]
     if gold is not None:
@@ -106,11 +107,11 @@ def _are_numbers(texts: pl.Series) -> bool:
     return len(given) > 0 and given.str.contains(r"^\d+$").all()
 
 
-def _text_positions(texts: pl.Series, examples: TestExamples) -> Ints:
+def _text_positions(texts: pl.Series, examples: Examples) -> Ints:
     return Answered(texts, examples.choices).positions("text").astype(np.int64)
 
 
-def _unknown(unknown: pl.Series, examples: TestExamples, where: str) -> InputError:
+def _unknown(unknown: pl.Series, examples: Examples, where: str) -> InputError:
     shown = listed([repr(value) for value in unknown.unique(maintain_order=True).head(3).to_list()])
     if examples.instances.task == "choice":
         what = "none of the example's choices: give the position from 0, the letter or the text of a choice"

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.auto_classes import FROM_DISK, loading
-from cuecard.probes.examples import TestExamples
 from cuecard.probes.formats.settling import Given
 
 BATCH = 32
 
 
-def pipeline_predictions(folder: Path, examples: TestExamples) -> Given:
+def pipeline_predictions(folder: Path, examples: Examples) -> Given:
     """Return the labels that the classifier in a folder gives to pairs or texts, by the names in its config.
 
     Only safetensors weights are loaded, and nothing is downloaded.

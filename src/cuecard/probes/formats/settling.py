@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.errors import InputError
-from cuecard.probes.examples import UNANSWERED, Bools, Floats, Ints, TestExamples
+from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.decoding import decode
 from cuecard.wording import count
 
@@ -60,9 +61,7 @@ class Settled:
     notes: tuple[str, ...]
 
 
-def settle(
-    given: Given, data: Instances, examples: TestExamples, labels: Mapping[str, str | None]
-) -> Settled:
+def settle(given: Given, data: Instances, examples: Examples, labels: Mapping[str, str | None]) -> Settled:
     """Return the answers to the test examples, or raise an error that says what does not fit."""
     order = _order(given, data, examples)
     notes = [*given.notes, *_left_over(given, examples)]
@@ -92,7 +91,7 @@ def settle(
     return Settled(answers, probabilities, tuple(notes))
 
 
-def _order(given: Given, data: Instances, examples: TestExamples) -> Ints:
+def _order(given: Given, data: Instances, examples: Examples) -> Ints:
     """Return for every test example the row of the source that is about it."""
     if given.ids is not None:
         return _by_id(given, given.ids.cast(pl.String), data, examples)
@@ -112,7 +111,7 @@ def _order(given: Given, data: Instances, examples: TestExamples) -> Ints:
     raise _wrong_length(given, examples)
 
 
-def _by_id(given: Given, ids: pl.Series, data: Instances, examples: TestExamples) -> Ints:
+def _by_id(given: Given, ids: pl.Series, data: Instances, examples: Examples) -> Ints:
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         raise InputError(f"{given.source}: row {row + 1:,} has no id; give every row one.")
@@ -140,7 +139,7 @@ def _by_id(given: Given, ids: pl.Series, data: Instances, examples: TestExamples
     return np.fromiter((at[name] for name in wanted.to_list()), dtype=np.int64, count=len(wanted))
 
 
-def _row_numbers(data: Instances, examples: TestExamples) -> bool:
+def _row_numbers(data: Instances, examples: Examples) -> bool:
     """Return whether examples are called by the number of their row, because no column has ids."""
     if "id" in data.report.recognised:
         return False
@@ -154,19 +153,19 @@ def _dropped(data: Instances) -> int:
     return sum(data.report.dropped.values())
 
 
-def _left_over(given: Given, examples: TestExamples) -> list[str]:
+def _left_over(given: Given, examples: Examples) -> list[str]:
     extra = given.height - len(examples)
     return [f"{count(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
 
 
-def _wrong_length(given: Given, examples: TestExamples) -> InputError:
+def _wrong_length(given: Given, examples: Examples) -> InputError:
     return InputError(
         f"{given.source}: {count(given.height, 'prediction')} for {count(len(examples), 'test example')}; without "
         "ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
     )
 
 
-def _checked_probabilities(given: Given, values: Floats, examples: TestExamples, order: Ints) -> Floats:
+def _checked_probabilities(given: Given, values: Floats, examples: Examples, order: Ints) -> Floats:
     """Return the probabilities by test example: none is missing or negative, and every row sums to one."""
     # How many answers are possible is known by example, so the rows are put in that order first.
     values = values[order]
@@ -209,7 +208,7 @@ def _first_row(faulty: Bools, order: Ints) -> int:
     return int(order[faulty].min())
 
 
-def _check_gold(given: Given, gold: Ints, examples: TestExamples) -> None:
+def _check_gold(given: Given, gold: Ints, examples: Examples) -> None:
     """Raise if the source's own right answers are not those of the examples they were matched to."""
     differ = gold != examples.gold
     if not differ.any():

@@ -11,8 +11,8 @@ import polars as pl
 
 from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import Instances, Task
+from cuecard.data.examples import Floats
 from cuecard.errors import UsageError
-from cuecard.probes.examples import Floats
 from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY, box_statistics
 from cuecard.probes.identical_pairs.scores import identical_scores
 from cuecard.wording import count, percent

@@ -13,11 +13,12 @@ import polars as pl
 
 from cuecard.analysis import Finding, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, Question, Reply
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import UNANSWERED, TestExamples, check_test
+from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
 from cuecard.probes.naming import cue_phrase
 from cuecard.probes.predictions import Predictions
@@ -48,7 +49,7 @@ class Prompt:
     source: str
     steps: bool = False
 
-    def render(self, examples: TestExamples, i: int) -> str:
+    def render(self, examples: Examples, i: int) -> str:
         """Return the prompt about one test example."""
         choices = examples.choices[i].to_list()
         values = {
@@ -93,7 +94,7 @@ def find_prompt(name: str) -> Prompt:
     return Prompt(path.stem, source, path.stem.endswith("-steps"))
 
 
-def possible_answers(examples: TestExamples, i: int) -> list[str]:
+def possible_answers(examples: Examples, i: int) -> list[str]:
     """Return what may be answered: the labels, or a letter per choice."""
     if examples.instances.grouped:
         return list(LETTERS[: int(examples.sizes[i])])
@@ -136,9 +137,7 @@ def prompted_predictions(
     return [_read(prompt, part, examples, endpoint) for prompt, part in zip(prompts, parts, strict=True)]
 
 
-def _read(
-    prompt: Prompt, replies: Sequence[Reply], examples: TestExamples, endpoint: Endpoint
-) -> Predictions:
+def _read(prompt: Prompt, replies: Sequence[Reply], examples: Examples, endpoint: Endpoint) -> Predictions:
     """Return the answers that the replies to one prompt hold."""
     answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
     by_probability = 0

@@ -11,8 +11,9 @@ import polars as pl
 
 from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
+from cuecard.data.examples import Bools
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import UNANSWERED, Bools
+from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import cue_phrase, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats.models.distribution import flattened_distribution
