@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cuecard.data.instances import Instances
 from cuecard.data.sentences import normalised
@@ -54,6 +52,9 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
 
 def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
     """Return a number for every example that all examples connected to it by shared sentences have too."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     n = data.n_examples
     texts = normalised(pl.concat([data.table["premise"], data.table["hypothesis"]]))
     examples = np.concatenate([data.example_codes, data.example_codes])

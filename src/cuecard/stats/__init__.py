@@ -1,47 +1,52 @@
 """Pure functions on arrays: the statistics of every audit, probe and remedy."""
 
-from cuecard.stats.clusters.divergence import jensen_shannon, kl_divergence, total_variation
-from cuecard.stats.clusters.peco import (
-    ClusterDivergence,
-    PecoCurve,
-    PecoNull,
-    cluster_divergence,
-    peco,
-    peco_curve,
-    peco_interval,
-    peco_null,
-)
-from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
-from cuecard.stats.clusters.tests import cluster_log_p
-from cuecard.stats.cues.association import (
-    artifact_z,
-    binomial_log_p,
-    lift,
-    lmi,
-    mutual_information,
-    pmi,
-    share,
-)
-from cuecard.stats.cues.cueness import cueness
-from cuecard.stats.cues.redundancy import (
-    ConditionalStrength,
-    CueGroups,
-    conditional_strength,
-    group_redundant,
-)
-from cuecard.stats.cues.within_example import WithinExampleTest, within_example_test
-from cuecard.stats.intervals import (
-    clopper_pearson,
-    newcombe_difference,
-    overlapping_difference,
-    percentile_bootstrap,
-    wilson,
-)
-from cuecard.stats.models.relevance import relevance_cosines, token_relevance_agreement
-from cuecard.stats.multiple_testing import log_q_values, q_values
-from cuecard.stats.p_values import format_p, log10_p
-from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
-from cuecard.stats.stratified import stratified_hypergeometric_log_p
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cuecard.stats.clusters.divergence import jensen_shannon, kl_divergence, total_variation
+    from cuecard.stats.clusters.peco import (
+        ClusterDivergence,
+        PecoCurve,
+        PecoNull,
+        cluster_divergence,
+        peco,
+        peco_curve,
+        peco_interval,
+        peco_null,
+    )
+    from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
+    from cuecard.stats.clusters.tests import cluster_log_p
+    from cuecard.stats.cues.association import (
+        artifact_z,
+        binomial_log_p,
+        lift,
+        lmi,
+        mutual_information,
+        pmi,
+        share,
+    )
+    from cuecard.stats.cues.cueness import cueness
+    from cuecard.stats.cues.redundancy import (
+        ConditionalStrength,
+        CueGroups,
+        conditional_strength,
+        group_redundant,
+    )
+    from cuecard.stats.cues.within_example import WithinExampleTest, within_example_test
+    from cuecard.stats.intervals import (
+        clopper_pearson,
+        newcombe_difference,
+        overlapping_difference,
+        percentile_bootstrap,
+        wilson,
+    )
+    from cuecard.stats.models.relevance import relevance_cosines, token_relevance_agreement
+    from cuecard.stats.multiple_testing import log_q_values, q_values
+    from cuecard.stats.p_values import format_p, log10_p
+    from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
+    from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = [
     "ClusterDivergence",
@@ -89,3 +94,5 @@ __all__ = [
     "wilson",
     "within_example_test",
 ]
+
+__getattr__ = lazy_names(__name__)

@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 __all__ = ["hypergeometric_log_tail", "hypergeometric_two_sided_log_p"]
@@ -60,6 +59,8 @@ def _checked(pool: npt.ArrayLike, correct: npt.ArrayLike, drawn: npt.ArrayLike) 
 
 def _upper(count: int, strata: list[tuple[int, int, int]]) -> float:
     """Log P(X ≥ count) for a count at or above the mean."""
+    from scipy.optimize import brentq
+
     parts = [_log_weights(*stratum) for stratum in strata]
     target = min(float(count), sum(float(support[-1]) for support, _ in parts) - 0.25)
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import chi2
 
 from cuecard.analysis import Finding, Need, Result, Severity
 from cuecard.data import Instances, Task
@@ -99,6 +98,8 @@ def option_order(answers: npt.ArrayLike, key: npt.ArrayLike) -> OptionOrder:
 
 def stuart_maxwell(both: npt.NDArray[np.int64]) -> tuple[float, float]:
     """Return statistic and log p-value of the test that a square table has equal row and column sums."""
+    from scipy.stats import chi2
+
     difference = (both.sum(axis=1) - both.sum(axis=0)).astype(np.float64)
     off = both - np.diag(np.diag(both))
     covariance = np.diag((off.sum(axis=1) + off.sum(axis=0)).astype(np.float64)) - off - off.T

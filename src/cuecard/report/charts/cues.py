@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from cuecard.card.card import Section
 from cuecard.report import numbers
@@ -164,7 +164,7 @@ def _curves(
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
     known = prior_of(section)
     prior = {display_text(label, 60): known[label] for label in labels if label in known}
-    z = float(norm.isf(max(critical_p(section, cues), 1e-300) / 2))
+    z = -float(ndtri(max(critical_p(section, cues), 1e-300) / 2))
     lowest, highest = cues["train_count"].min(), cues["train_count"].max()
     if lowest is None or highest is None:
         return []

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linprog
 
 from cuecard.stats.entropy_balancing.constraints import FloatArray
 
@@ -102,6 +101,8 @@ def conflict_certificate(
     Linear programme over multipliers λ: maximise ``Σ_i min(score_i, 1)`` with every score ≥ 0. Rows with the
     same label and features are one constraint. The result is thinned to the features that carry the proof.
     """
+    from scipy.optimize import linprog
+
     rows = np.flatnonzero(np.diff(columns.tocsr().indptr))
     constraint = _constraint_rows(columns.tocsr()[rows], labels[rows], target)
     count, width = constraint.shape

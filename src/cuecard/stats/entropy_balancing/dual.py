@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from cuecard.stats.entropy_balancing.constraints import FloatArray, LabelledFeatures
@@ -228,6 +227,8 @@ def minimise_dual(
         reached = (x.copy(), point)
         if stopping.reached(point) or problem.is_lost_at(point):
             raise StopIteration
+
+    from scipy.optimize import minimize
 
     limit = stopping.max_iter
     # The steps of L-BFGS itself are short vector sums: threads that wake and wait for each cost more than they save.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from cuecard.stats.entropy_balancing.constraints import (
     FloatArray,
@@ -87,6 +86,8 @@ def softmax_weights(
     def check(_: FloatArray) -> None:
         if last["err"] <= wanted:
             raise StopIteration
+
+    from scipy.optimize import minimize
 
     outcome = minimize(
         evaluate,

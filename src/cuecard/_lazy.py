@@ -1,0 +1,48 @@
+"""Names of a package that are imported when they are first used, so that a command loads only what it needs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy_names(package: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that imports its names under ``if TYPE_CHECKING:`` only.
+
+    Type checkers, editors and this function read the same import statements, so there is one list of names. A name
+    that is also the name of a submodule cannot be lazy: importing the submodule would hide it.
+    """
+    homes: dict[str, tuple[str, str]] = {}
+
+    def attribute(name: str) -> Any:
+        if not homes:
+            source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+            homes.update(_imported_for_types(source))
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, original = homes[name]
+        value = getattr(import_module(module), original)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return attribute
+
+
+def _imported_for_types(source: str) -> dict[str, tuple[str, str]]:
+    """Return for every name imported under ``if TYPE_CHECKING:`` its module and its name there."""
+    blocks = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]
+    return {
+        alias.asname or alias.name: (statement.module, alias.name)
+        for block in blocks
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }
