@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from cuecard.errors import UsageError
@@ -40,3 +42,18 @@ def test_what_does_not_satisfy_the_contract_cannot_be_registered():
     with pytest.raises(UsageError, match="not a class"):
         things.add("object", 1)  # type: ignore[arg-type]
     assert things.names() == []
+
+
+def test_a_declared_thing_is_named_at_once_and_imported_when_it_is_used(tmp_path, monkeypatch):
+    (tmp_path / "declared_thing.py").write_text("Thing = 'thing'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    things: Registry[str] = Registry("thing", group="cuecard.nothing")
+    things.declare("one", "declared_thing:Thing")
+    with pytest.raises(UsageError, match="already registered"):
+        things.declare("one", "declared_thing:Other")
+    with pytest.raises(UsageError, match="already registered"):
+        things.add("one", "other")
+    assert things.names() == ["one"]
+    assert "declared_thing" not in sys.modules
+    assert things.get("one") == "thing"
+    assert list(things) == ["thing"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cuecard.errors import UsageError
 
@@ -31,6 +32,13 @@ def lacking(*members: str) -> Callable[[Any], str]:
     return check
 
 
+class _Place(NamedTuple):
+    """Where something is defined that has not been imported."""
+
+    module: str
+    attribute: str
+
+
 class Registry(Generic[T]):
     """A mapping from names to things of one kind, in the order they were registered.
 
@@ -43,7 +51,7 @@ class Registry(Generic[T]):
         self.kind = kind
         self.group = group
         self._check = check
-        self._items: dict[str, T] = {}
+        self._items: dict[str, T | _Place] = {}
         self._broken: dict[str, str] = {}
         self._plugins_loaded = False
 
@@ -64,6 +72,12 @@ class Registry(Generic[T]):
             raise UsageError(f"{name!r} cannot be registered as a {self.kind}: {wrong}.")
         self._items[name] = item
 
+    def declare(self, name: str, place: str) -> None:
+        """Register a thing that is imported when it is first used, from a place such as "package.module:Name"."""
+        if name in self._items:
+            raise UsageError(f"A {self.kind} named {name!r} is already registered.")
+        self._items[name] = _Place(*place.split(":"))
+
     def get(self, name: str) -> T:
         """Return the thing of that name, or raise an error that lists the nearest ones."""
         self._load_plugins()
@@ -71,7 +85,7 @@ class Registry(Generic[T]):
             raise UsageError(f"The {self.kind} {name!r} cannot be used: {self._broken[name]}.")
         if name not in self._items:
             raise unknown_name(self.kind, name, list(self._items))
-        return self._items[name]
+        return self._imported(name)
 
     def names(self) -> list[str]:
         """Return all names, built-in ones first."""
@@ -85,8 +99,13 @@ class Registry(Generic[T]):
         return dict(self._broken)
 
     def __iter__(self) -> Iterator[T]:
-        self._load_plugins()
-        return iter(self._items.values())
+        return iter([self._imported(name) for name in self.names()])
+
+    def _imported(self, name: str) -> T:
+        item = self._items[name]
+        if isinstance(item, _Place):
+            item = self._items[name] = getattr(import_module(item.module), item.attribute)
+        return item
 
     def _load_plugins(self) -> None:
         if self._plugins_loaded:

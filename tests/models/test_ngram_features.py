@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from cuecard.models import ngram_features
-from cuecard.models.ngram_features import word_keys, word_overlap
+from cuecard.models.ngram_features import ngram_features, word_keys, word_overlap
 from cuecard.text import Tokens, tokenise
 
 TEXTS = [

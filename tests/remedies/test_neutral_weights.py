@@ -9,7 +9,7 @@ import pytest
 from cuecard.data import Instances, Task
 from cuecard.errors import UsageError
 from cuecard.remedies import NeutralWeighting
-from cuecard.run.debias import debias
+from cuecard.run.debiasing import debias
 from cuecard.stats.neutral_weights import leakage_neutral_weights, weights_from_probabilities
 from cuecard.stats.weighted import weighted_share
 

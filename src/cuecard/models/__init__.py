@@ -1,13 +1,25 @@
 """Models of texts: sentence vectors, and what can be trained."""
 
-from cuecard.models.dynamics import Dynamics
-from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
-from cuecard.models.linear import LinearModel
-from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM, Transformer
-from cuecard.models.ngram_features import ngram_features
-from cuecard.models.ngram_models import FastText, LinearText
-from cuecard.models.saved import load_model
-from cuecard.models.text_model import CONDITIONS, MODELS, Condition, Step, TextModel
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
+from cuecard.models.text_model import MODELS
+
+if TYPE_CHECKING:
+    from cuecard.models.dynamics import Dynamics
+    from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
+    from cuecard.models.linear import LinearModel
+    from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM, Transformer
+    from cuecard.models.ngram_models import FastText, LinearText
+    from cuecard.models.saved import load_model
+    from cuecard.models.text_model import CONDITIONS, Condition, Step, TextModel
+
+MODELS.declare("bilstm", "cuecard.models.neural:BiLSTM")
+MODELS.declare("siamese-lstm", "cuecard.models.neural:SiameseLSTM")
+MODELS.declare("esim", "cuecard.models.neural:ESIM")
+MODELS.declare("transformer", "cuecard.models.neural:Transformer")
+MODELS.declare("fasttext", "cuecard.models.ngram_models:FastText")
+MODELS.declare("linear", "cuecard.models.ngram_models:LinearText")
 
 __all__ = [
     "CONDITIONS",
@@ -29,5 +41,6 @@ __all__ = [
     "check_embedding",
     "embed",
     "load_model",
-    "ngram_features",
 ]
+
+__getattr__ = lazy_names(__name__)

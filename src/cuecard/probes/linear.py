@@ -17,7 +17,8 @@ from cuecard.audits.partial_input.conditions import conditions
 from cuecard.data import Instances
 from cuecard.data.examples import Examples, Floats
 from cuecard.errors import UsageError
-from cuecard.models import LinearModel, _kernels, ngram_features
+from cuecard.models import LinearModel, _kernels
+from cuecard.models.ngram_features import ngram_features
 from cuecard.models.vector_cache import cached_vectors
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions

@@ -5,8 +5,9 @@ The names are imported when they are first used, so that the terminal view loads
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from cuecard.report.card_diff import render_comparison
@@ -37,25 +38,4 @@ __all__ = [
     "write_report",
 ]
 
-_HOME = {
-    "explanation_json": "explanation",
-    "render_comparison": "card_diff",
-    "write_comparison_charts": "compare_page",
-    "write_data_map": "data_map",
-    "render_training": "training",
-    "render_explanation": "explanation",
-    "preset_detail": "presets",
-    "preset_list": "presets",
-    "render_html": "html",
-    "write_report": "html",
-    "render_terminal": "terminal",
-    "finding_markdown": "markdown",
-    "dataset_card_markdown": "markdown",
-    "notebook_html": "notebook",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy_names(__name__)

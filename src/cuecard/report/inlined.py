@@ -6,9 +6,16 @@ import base64
 import hashlib
 import json
 import re
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from cuecard.errors import InputError
+from cuecard.models.saved import write_whole
+from cuecard.models.vector_cache import cache_folder
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -26,7 +33,26 @@ def resource(name: str) -> str:
 
 @cache
 def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed vl-convert."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed vl-convert.
+
+    Bundling it takes seconds, and every report has the same: it is kept in the cache, beside its hash.
+    """
+    file = cache_folder() / "charts" / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError, ValueError):
+        digest, script = file.read_text(encoding="utf-8").split("\n", 1)
+        if digest == f"// {script_hash(script)}":
+            return script
+    script = _bundle()
+
+    def write(staged: Path) -> None:
+        staged.write_bytes(f"// {script_hash(script)}\n{script}".encode())
+
+    with suppress(InputError, OSError):  # a cache that cannot be written is no error
+        write_whole(file, write)
+    return script
+
+
+def _bundle() -> str:
     import vl_convert
 
     bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]

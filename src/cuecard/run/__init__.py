@@ -1,12 +1,17 @@
 """The verbs as functions: check what an analysis needs, run it, put the result on a card."""
 
-from cuecard.run.audit import audit, selected_audits
-from cuecard.run.debias import Debiased, debias, selected_remedy
-from cuecard.run.describing import check_labels
-from cuecard.run.probe import probe, selected_probes
-from cuecard.run.runner import Progress, run_analyses
-from cuecard.run.settings import Settings, parse_settings
-from cuecard.run.train import Trained, train, train_recipe, training_recipe
+from typing import TYPE_CHECKING
+
+from cuecard._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cuecard.run.auditing import audit, selected_audits
+    from cuecard.run.debiasing import Debiased, debias, selected_remedy
+    from cuecard.run.describing import check_labels
+    from cuecard.run.probing import probe, selected_probes
+    from cuecard.run.runner import Progress, run_analyses
+    from cuecard.run.settings import Settings, parse_settings
+    from cuecard.run.training import Trained, train, train_recipe, training_recipe
 
 __all__ = [
     "Debiased",
@@ -26,3 +31,5 @@ __all__ = [
     "train_recipe",
     "training_recipe",
 ]
+
+__getattr__ = lazy_names(__name__)

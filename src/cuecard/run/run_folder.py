@@ -20,7 +20,7 @@ from cuecard.models.recipe import Recipe
 from cuecard.models.saved import load_model, write_json, write_whole
 
 if TYPE_CHECKING:
-    from cuecard.run.train import Trained
+    from cuecard.run.training import Trained
 
 RUN, METRICS, DYNAMICS = "run.json", "metrics.json", "dynamics.parquet"
 PREDICTIONS = "predictions_{split}.parquet"
@@ -138,7 +138,7 @@ class RunFolder:
 
     def read(self) -> Trained:
         """Return what a finished run has written."""
-        from cuecard.run.train import Trained
+        from cuecard.run.training import Trained
 
         try:
             metrics = json.loads((self.folder / METRICS).read_text(encoding="utf-8"))

@@ -26,7 +26,7 @@ from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.saved import read_json, write_json
 from cuecard.models.sentence_encoder import checkpoint_digest
-from cuecard.models.text_model import MODELS, Condition, Step, Watch, visible
+from cuecard.models.text_model import Condition, Step, Watch, visible
 
 #: Learning rates that are tried where none is given (PECO, appendix).
 LEARNING_RATES = (5e-7, 1e-6, 5e-6, 1e-5, 5e-5)
@@ -35,7 +35,6 @@ JUDGED = 0.25
 _SEARCH_FILE = "learning-rates.json"
 
 
-@MODELS.register("transformer")
 @dataclass
 class Transformer(NeuralModel):
     """A pretrained encoder with a new last layer, all of it fine-tuned; pairs are read as a sentence pair.

@@ -16,7 +16,7 @@ from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.vocabulary import Vocabulary
 from cuecard.models.neural.word_rows import WordRows, cut
 from cuecard.models.saliency import TokenTexts
-from cuecard.models.text_model import MODELS, Weighting, visible
+from cuecard.models.text_model import Weighting, visible
 from cuecard.text import guess_language, suggested_tokeniser, tokenise
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
@@ -136,7 +136,6 @@ class WordModel(NeuralModel):
         }
 
 
-@MODELS.register("bilstm")
 @dataclass
 class BiLSTM(WordModel):
     """Stubborn's model: three bidirectional LSTM layers over premise, a mark and hypothesis.
@@ -156,7 +155,6 @@ class BiLSTM(WordModel):
         return BiLSTMReader(**self._sizes(outputs))
 
 
-@MODELS.register("siamese-lstm")
 @dataclass
 class SiameseLSTM(WordModel):
     """Selection's model (section 5.2): one LSTM reads both texts, a perceptron compares what it made of them.
@@ -197,7 +195,6 @@ class SiameseLSTM(WordModel):
         return torch.optim.RMSprop(trained, lr=self.learning_rate)
 
 
-@MODELS.register("esim")
 @dataclass
 class ESIM(WordModel):
     """ESIM (Chen et al. 2017), compact: both texts read, softly aligned, compared, composed and pooled.

@@ -21,14 +21,13 @@ from cuecard.models.ngram_models.descent import Bags, Descent, Epoch, loop_array
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import MODELS, Condition, Watch, Weighting
+from cuecard.models.text_model import Condition, Watch, Weighting
 
 #: Where the number of epochs is not given, about so many examples are visited, within these bounds.
 VISITS = 500_000
 FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
 
 
-@MODELS.register("fasttext")
 @dataclass
 class FastText(NGramModel):
     """One vector per feature, averaged over the features of a row, and a softmax over labels or choices.

@@ -17,10 +17,9 @@ from cuecard.models.input_features import State
 from cuecard.models.linear import LinearModel
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import MODELS, Condition, Step, Watch
+from cuecard.models.text_model import Condition, Step, Watch
 
 
-@MODELS.register("linear")
 @dataclass
 class LinearText(NGramModel):
     """Multinomial logistic regression on word n-grams, shared words and lengths.
