@@ -56,10 +56,9 @@ class Measure:
 
         Only a share that is worse when higher, with a chance level, gives anything away.
         """
-        if self.unit != "share" or self.worse != "higher" or self.chance is None or self.value is None:
+        if self.unit != "share" or self.worse != "higher":
             return 0.0
-        careful = self.value if self.low is None else self.low
-        return max(0.0, (careful - self.chance) / (1.0 - self.chance)) if self.chance < 1.0 else 0.0
+        return _given_away(self.value, self.low, self.chance)
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,14 @@ class MeasureKind:
         )
 
 
+def _given_away(value: float | None, low: float | None, chance: float | None) -> float:
+    """Return which part of what chance leaves a share surely reaches, from 0 to 1."""
+    careful = value if low is None else low
+    if careful is None or chance is None or chance >= 1.0:
+        return 0.0
+    return max(0.0, (careful - chance) / (1.0 - chance))
+
+
 def _number(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
@@ -138,11 +145,32 @@ class Finding:
     label: str = ""  # the label it is about, if it is about one
     unit: Unit = "share"
     key: str = ""  # which finding of its section it is, where it is not about a cue: "repeated-examples"
+    coverage: float = 1.0  # share of the examples it concerns
+    words: tuple[str, ...] = ()  # words it is about, by which it may be part of another finding
+    parts: tuple[str, ...] = ()  # the same thing said in other ways: titles of the findings it absorbed
 
     @property
     def id(self) -> str:
         """What stays the same between runs: the section, then the cue (or key) and the label it is about."""
         return "/".join(part for part in (self.section, self.cue or self.key, self.label) if part)
+
+    @property
+    def gain(self) -> float:
+        """How much of what chance leaves it surely gives away over the whole dataset, from 0 to 1."""
+        return self.coverage * _given_away(self.value, self.low, self.chance) if self.unit == "share" else 0.0
+
+
+#: A finding is high or medium if it surely gives away this much of what chance leaves, over the whole dataset.
+HIGH_GAIN, MEDIUM_GAIN = 0.15, 0.04
+
+
+def severity_of(gain: float) -> Severity:
+    """Return how serious it is to give away this much (see `Finding.gain`): never a matter of how many words do it.
+
+    >>> severity_of(0.46), severity_of(0.05), severity_of(0.007)
+    ('high', 'medium', 'low')
+    """
+    return "high" if gain >= HIGH_GAIN else "medium" if gain >= MEDIUM_GAIN else "low"
 
 
 class Graded(Protocol):
@@ -153,13 +181,18 @@ class Graded(Protocol):
         """How serious it is."""
         ...
 
+    @property
+    def gain(self) -> float:
+        """How much it gives away."""
+        ...
+
 
 G = TypeVar("G", bound=Graded)
 
 
 def most_serious_first(findings: Iterable[G]) -> list[G]:
-    """Return the findings by severity, otherwise in the order they came in."""
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    """Return the findings by severity, then by how much they give away, otherwise in the order they came in."""
+    return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), -finding.gain))
 
 
 @dataclass(frozen=True)

@@ -72,14 +72,20 @@ class FindingModel(_Frozen):
     cue: str = Field(default="", description="The cue it is about, as `cuecard explain` takes it.")
     label: str = Field(default="", description="The label it is about, if it is about one.")
     unit: Unit = "share"
+    coverage: float = Field(default=1.0, description="Share of the examples it concerns.")
+    gain: float = Field(
+        default=0.0,
+        description="Part of what chance leaves that it surely gives away, over the whole dataset.",
+    )
+    parts: list[str] = Field(default_factory=list, description="The same thing said in other ways.")
     command: str = Field(default="", description="What to type to see it again.")
 
     @classmethod
     def of(cls, finding: Finding, command: str) -> FindingModel:
         """Return a finding as it is written on the card, with what to type to see it again."""
         values = asdict(finding)
-        del values["key"]
-        return cls(**values, id=finding.id, command=command)
+        del values["key"], values["words"]
+        return cls(**values, id=finding.id, gain=finding.gain, command=command)
 
 
 class Section(BaseModel):
