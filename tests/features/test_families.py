@@ -118,6 +118,21 @@ def test_formats_look_at_the_raw_text():
     assert having(presence, "comma") == [2]
 
 
+def test_written_ratings_are_told_from_fractions_and_dates():
+    texts = [
+        "A solid 8/10.",
+        "I give it 3 / 10",
+        "2 stars, no more",
+        "Five-star hotel",
+        "on 12/10 we met",
+        "5/10",
+    ]
+    data = pair_instances([("train", "", text, "ab"[i % 2]) for i, text in enumerate(texts)])
+    presence = Formats().presence(encode(data, language="en"))
+    assert having(presence, "high written rating") == [0, 3]
+    assert having(presence, "low written rating") == [1, 2]
+
+
 def test_negation_is_read_off_the_words():
     assert having(Negation().presence(encode(PAIRS, language="en")), "negation") == [0]
 

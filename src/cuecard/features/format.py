@@ -32,6 +32,10 @@ PATTERNS = {
     "heading": r"(?m)^\s*#{1,6}\s+\S",
     "code": r"`[^`\n]+`|```",
     "link": r"https?://|\]\(",
+    "low written rating": r"(?i)\b[0-4](?:[.,]\d)?\s?/\s?10\b|\b[0-2](?:[.,]\d)?\s?/\s?5\b"
+    r"|\b(?:one|two|[12])[\s-]stars?\b",
+    "high written rating": r"(?i)\b(?:[7-9](?:[.,]\d)?|10)\s?/\s?10\b|\b[45](?:[.,]\d)?\s?/\s?5\b"
+    r"|\b(?:four|five|[45])[\s-]stars?\b",
 }
 
 
@@ -40,7 +44,7 @@ class Formats:
     """How a text looks rather than what it says."""
 
     name: ClassVar[str] = "format"
-    description: ClassVar[str] = "punctuation, capitals, digits, markdown, lists, code"
+    description: ClassVar[str] = "punctuation, capitals, digits, written ratings, markdown, lists, code"
     phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
 
