@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.instances import Instances, first_rows
+from cuecard.data.units import UnitScope
 from cuecard.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -135,6 +136,10 @@ class Examples:
     def example_weights(self) -> Floats:
         """How much every example counts: its weight, or 1."""
         return np.ones(len(self)) if self.weights is None else self.weights
+
+    def units(self, scope: UnitScope, which: Ints | slice = slice(None)) -> Ints:
+        """Return the unit of independence of some examples: copies of what `scope` names share a number."""
+        return self.instances.units(scope)[self.row_numbers[self.first_rows[:-1][which]]]
 
     def weight(self, which: Ints | slice = slice(None)) -> Floats | None:
         """Return the weights of some examples; None where all count the same."""

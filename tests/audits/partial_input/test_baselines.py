@@ -88,7 +88,7 @@ def test_above_chance_is_tested_against_always_naming_the_commonest_label():
     line = measured("x", "partial", label_guesses(answer, gold, 2), gold, grouped=False)
     assert line.chance == 0.6
     assert line.accuracy == 0.8
-    assert line.p_value == pytest.approx(2 * binom.sf(79, 100, 0.6))
+    assert line.hits_p_value == pytest.approx(2 * binom.sf(79, 100, 0.6))
     assert line.direction == "above"
 
 

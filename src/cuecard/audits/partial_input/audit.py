@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Result, Skip
-from cuecard.audits.partial_input.baselines import Baseline, chance_of, interval, judged, measured
+from cuecard.audits.partial_input.baselines import TESTED_KINDS, Baseline, chance_of, judged
+from cuecard.audits.partial_input.battery import Battery, battery_lines, blind_rules
 from cuecard.audits.partial_input.conditions import Condition, conditions
 from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
 from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, trainer
@@ -20,13 +21,14 @@ from cuecard.audits.partial_input.guessing import Guesses
 from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.partial_input.learning_curve import curve
+from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.data.weights import unequal_weights
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
-from cuecard.stats.weighted import effective_sample_size, weighted_quantiles
+from cuecard.stats.weighted import weighted_quantiles
 from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
@@ -91,7 +93,7 @@ class PartialInput:
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
-        used = data.table["split"].cast(pl.String).is_in(["train", "test"])
+        whole, used = data, data.table["split"].cast(pl.String).is_in(["train", "test"])
         row_weights = unequal_weights(data, self.weights)
         if row_weights is not None:
             used &= pl.Series(row_weights > 0)
@@ -104,7 +106,8 @@ class PartialInput:
                 f"it learns from train examples, and there are {len(train)}; {FEWEST_EXAMPLES} are needed"
             )
         encoded = encode(data, tokens=self.tokens)
-        inputs = conditions(encoded, examples, ngrams=self.ngrams)
+        extra = slice_columns(examples, without=(self.weights, data.cluster))
+        inputs = conditions(encoded, examples, ngrams=self.ngrams, extra=extra)
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
         scored = test if len(test) else train
@@ -120,13 +123,16 @@ class PartialInput:
             matrix = next(c.matrix for c in inputs if c.name == primary)
             get_curve = self._curve(fit, matrix, train, test, folds) if self.learning_curve else None
             loose = self._loose(fit, inputs, train) if self.inflation else {}
-            evaluations = {name: get().weighted(examples) for name, get in promised.items()}
+            evaluations = {c.name: promised[c.name]().weighted(examples, c.unit) for c in inputs}
             cross_fitted = {name: get().weighted(examples).guesses for name, get in on_train.items()}
             learning = get_curve() if get_curve else None
             inflated = {name: _accuracy(get().weighted(examples).guesses) for name, get in loose.items()}
         guesses = {name: evaluation.guesses for name, evaluation in evaluations.items()}
         null = null_probability(examples, train, scored)
-        baselines = judged(self._baselines(examples, inputs, evaluations, train, scored, null), self.alpha)
+        rules = blind_rules(examples, train, test)
+        baselines = judged(battery_lines(examples, rules, inputs, evaluations, train, scored), self.alpha)
+        blind = {c.name: guesses[c.name] for c in inputs if c.kind in TESTED_KINDS}
+        Battery(examples, scored, rules | blind).keep(whole)
         about = {
             name: [
                 Scored(scored, guesses[name], null),
@@ -204,32 +210,6 @@ class PartialInput:
             if c.kind == "partial"
         }
 
-    def _baselines(
-        self,
-        examples: Examples,
-        inputs: list[Condition],
-        evaluations: dict[str, Evaluation],
-        train: Ints,
-        scored: Ints,
-        null: Floats,
-    ) -> list[Baseline]:
-        grouped, gold = examples.instances.grouped, examples.gold[scored]
-        found = []
-        if grouped:
-            for name in ("longest", "shortest"):
-                rule = by_length(examples, scored, longest=name == "longest")
-                found.append(measured(name, "content-blind", rule, gold, grouped=True))
-        else:
-            always = measured("majority", "reference", majority(examples, train, scored), gold, grouped=False)
-            found += [always, _prior(always, examples, train, scored)]
-        for c in inputs:
-            done = evaluations[c.name]
-            counted = (done.tested, examples.gold[done.tested_examples])
-            found.append(
-                measured(c.name, c.kind, done.guesses, gold, grouped=grouped, null=null, counted=counted)
-            )
-        return found
-
     def _summary(
         self,
         baselines: list[Baseline],
@@ -273,28 +253,6 @@ def _evaluation(
     if len(test):
         return fit.held_out(condition.matrix, train, test)
     return fit.cross_fit(condition.matrix, train, folds.fold)
-
-
-def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
-    """Return the line of guessing each label as often as train has it: right by luck alone."""
-    sums = examples.label_sums(train)
-    guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
-    accuracy = _accuracy(guesses)
-    # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.
-    weight = guesses.weight
-    score = guesses.score if weight is None else np.full(round(effective_sample_size(weight)), accuracy)
-    low, high = interval(score)
-    return replace(
-        always,
-        name="prior",
-        accuracy=accuracy,
-        low=low,
-        high=high,
-        luck=accuracy,
-        p_value=1.0,
-        log10_p=0.0,
-        delta_majority=accuracy - always.chance,
-    )
 
 
 def _accuracy(guesses: Guesses) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,7 +11,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from cuecard.audits.partial_input.metadata import metadata_features
 from cuecard.data.examples import Bools, Examples
+from cuecard.data.units import UnitScope
 from cuecard.models.input_features import Binned, Block, InputRows, Recipe, WithinExample, joined, recipe
 from cuecard.text import Encoded
 
@@ -26,42 +29,54 @@ class Condition:
     name: str
     kind: Kind
     matrix: sparse.csr_matrix
+    #: What examples must share to be one observation about this input.
+    unit: UnitScope
 
 
-def conditions(encoded: Encoded, examples: Examples, *, ngrams: int = 2) -> list[Condition]:
+def conditions(
+    encoded: Encoded, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
+) -> list[Condition]:
     """Return the inputs that apply to the task, content-blind ones first, the full input last.
 
-    Bins and document frequencies come from train rows; labels are never looked at.
+    Bins and document frequencies come from train rows; labels are never looked at. `extra` are columns beside the
+    texts, one value per example, which are an input of their own.
     """
     data = encoded.instances
     train = (data.table["split"].cast(pl.String) == "train").to_numpy()
     if not train.any():
         train = np.ones(len(data), dtype=np.bool_)
     build = _Features(InputRows(encoded, examples.first_rows, stable=False), train)
-    full = Condition("full", "full", build.all_of(recipe(data.task, "full", ngrams=ngrams)))
-    if data.task == "text":
-        return [Condition("length", "content-blind", build.block(Binned("hypothesis length"))), full]
+    task = data.task
+    full = Condition("full", "full", build.all_of(recipe(task, "full", ngrams=ngrams)), "example")
     if not data.grouped:
+        length = Condition("length", "content-blind", build.block(Binned("hypothesis length")), "hypothesis")
+        blind = [length]
+        if extra:
+            blind.append(Condition("metadata", "content-blind", metadata_features(extra), "example"))
+        if task == "text":
+            return [*blind, full]
+        hypothesis, premise = (
+            build.all_of(recipe(task, which, ngrams=ngrams)) for which in ("hypothesis", "premise")
+        )
         return [
-            Condition("length", "content-blind", build.block(Binned("hypothesis length"))),
-            Condition("overlap", "relation", build.block(Binned("overlap"))),
-            Condition(
-                "hypothesis_only", "partial", build.all_of(recipe(data.task, "hypothesis", ngrams=ngrams))
-            ),
-            Condition("premise_only", "partial", build.all_of(recipe(data.task, "premise", ngrams=ngrams))),
+            *blind,
+            Condition("overlap", "relation", build.block(Binned("overlap")), "example"),
+            Condition("hypothesis_only", "partial", hypothesis, "hypothesis"),
+            Condition("premise_only", "partial", premise, "premise"),
             full,
         ]
-    length = joined(build.block(Binned("relative length")), build.block(WithinExample("length")))
+    lengths = joined(build.block(Binned("relative length")), build.block(WithinExample("length")))
     overlap = joined(build.block(Binned("share")), build.block(WithinExample("overlap")))
+    choices = build.all_of(recipe(task, "choices", ngrams=ngrams))
     found = [
-        Condition("length", "content-blind", length),
-        Condition("overlap", "relation", overlap),
-        Condition("choices_only", "partial", build.all_of(recipe(data.task, "choices", ngrams=ngrams))),
+        Condition("length", "content-blind", lengths, "choices"),
+        Condition("overlap", "relation", overlap, "example"),
+        Condition("choices_only", "partial", choices, "choices"),
         full,
     ]
-    if data.task == "choice":
+    if task == "choice":
         place = data.table["position"].to_numpy().astype(np.int64)
-        found.insert(0, Condition("position", "content-blind", _indicator(place)))
+        found.insert(0, Condition("position", "content-blind", _indicator(place), "choices"))
     return found
 
 

@@ -13,7 +13,9 @@ from scipy import sparse
 
 from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
+from cuecard.stats.cross_fit_intervals import cross_fit_inflation
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
@@ -34,13 +36,27 @@ class Evaluation:
     guesses: Guesses
     tested_examples: Ints
     tested: Guesses
+    #: The fold of every guess, and of every tested one: nil where one model made all.
+    fold: Ints
+    tested_fold: Ints
 
-    def weighted(self, examples: Examples) -> Evaluation:
-        """Return the same guesses, counted by the weights of their examples."""
+    @property
+    def inflation(self) -> float:
+        """How much more the mean of the guesses varies than that of as many independent examples."""
+        folds = len(np.unique(self.fold))
+        return cross_fit_inflation(folds) if folds > 1 else 1.0
+
+    def weighted(self, examples: Examples, scope: UnitScope | None = None) -> Evaluation:
+        """Return the same guesses, counted by the weights of their examples and in units of independence."""
+
+        def counted(guesses: Guesses, which: Ints) -> Guesses:
+            guesses = guesses.weighted(examples.weight(which))
+            return guesses if scope is None else guesses.in_units(examples.units(scope, which))
+
         return replace(
             self,
-            guesses=self.guesses.weighted(examples.weight(self.examples)),
-            tested=self.tested.weighted(examples.weight(self.tested_examples)),
+            guesses=counted(self.guesses, self.examples),
+            tested=counted(self.tested, self.tested_examples),
         )
 
 
@@ -91,7 +107,8 @@ class Trainer:
 
         def collect() -> Evaluation:
             guesses = promise.result()
-            return Evaluation(guess, guesses, guess, guesses)
+            one = np.zeros(len(guess), dtype=np.int64)
+            return Evaluation(guess, guesses, guess, guesses, one, one)
 
         return collect
 
@@ -116,10 +133,12 @@ class Trainer:
             guesses = [promise.result() for promise in crossed]
             everything = joined(guesses).take(order)
             if not forward:
-                return Evaluation(among, everything, among, everything)
+                return Evaluation(among, everything, among, everything, fold, fold)
             tested = [*((which, promise.result()) for which, promise in ahead), (parts[-1], guesses[-1])]
             examples, results = zip(*tested, strict=True)
-            return Evaluation(among, everything, np.concatenate(examples), joined(results))
+            chain = np.concatenate(examples)
+            in_chain = fold[np.searchsorted(among, chain)]
+            return Evaluation(among, everything, chain, joined(results), fold, in_chain)
 
         return collect
 
@@ -156,6 +175,17 @@ def joined(parts: Iterable[Guesses]) -> Guesses:
         np.concatenate([part.options for part in parts]),
         np.concatenate([part.answer for part in parts]),
         np.concatenate(probabilities) if len(probabilities) == len(parts) else None,
+        table=_joined_tables([part.table for part in parts]),
+    )
+
+
+def _joined_tables(tables: list[Floats | None]) -> Floats | None:
+    known = [table for table in tables if table is not None]
+    if not known or len(known) < len(tables):
+        return None
+    width = max(table.shape[1] for table in known)
+    return np.concatenate(
+        [np.pad(t, ((0, 0), (0, width - t.shape[1])), constant_values=np.nan) for t in known]
     )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
 from cuecard.audits.partial_input.baselines import Baseline
 from cuecard.data import Task
 from cuecard.stats import format_p
 from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
+LOWER_BOUND = "These figures are a lower bound: a stronger learner may find more."
 
 _NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
 _SUBJECT = {
@@ -28,7 +29,33 @@ _RULE = {
     "shortest": "Always taking the shortest answer",
     "position": "The position of a choice alone",
     "overlap": "The number of shared words alone",
+    "metadata": "The extra columns alone, without any text,",
+    "rarest_choice": "Taking the answer whose text occurs least often in the dataset",
+    "commonest_choice": "Taking the answer whose text occurs most often in the dataset",
+    "premise_least": "Naming the label that the premise has least in the training set",
+    "premise_most": "Naming the label that the premise has most in the training set",
+    "hypothesis_least": "Naming the label that the {} has least in the training set",
+    "hypothesis_most": "Naming the label that the {} has most in the training set",
 }
+_SHORT = {
+    "longest": "the longest answer",
+    "shortest": "the shortest answer",
+    "rarest_choice": "the rarest answer",
+    "commonest_choice": "the most frequent answer",
+    "metadata": "extra columns alone",
+    "premise_least": "the premise's least frequent label",
+    "premise_most": "the premise's most frequent label",
+    "hypothesis_least": "the hypothesis's least frequent label",
+    "hypothesis_most": "the hypothesis's most frequent label",
+}
+#: A rule below chance is its opposite above chance.
+_OPPOSITE = {
+    "longest": "shortest",
+    "rarest_choice": "commonest_choice",
+    "premise_least": "premise_most",
+    "hypothesis_least": "hypothesis_most",
+}
+_OPPOSITE |= {opposite: rule for rule, opposite in _OPPOSITE.items()}
 
 
 def partial_findings(
@@ -56,32 +83,72 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
     plain = subject.split(",")[0]
     text = f"{subject} {_verb(baseline, task)} {_score(baseline, task)}"
     if baseline.direction == "below":
-        text += (
-            ": below chance. What is right in the examples learned from tends to be wrong in those guessed, "
-            "which is a pattern as well: turned round, it gives answers away."
-        )
+        text += f": below chance. {_turned(baseline, task)}"
         title = f"{plain} score{_ending(baseline)} below chance"
     else:
-        text += _against_full(baseline)
+        text += f"{_against_full(baseline)}{_beyond_accuracy(baseline)} {LOWER_BOUND}"
         title = f"{plain} beat{_ending(baseline)} chance"
     return _finding(baseline, severity_of(baseline), title, text, evidence)
 
 
+def _turned(baseline: Baseline, task: Task) -> str:
+    """Say what a score below chance gives away."""
+    text = "What is right in the training examples tends to be wrong in those scored, which is a leak turned round"
+    if baseline.turned is None or baseline.turned_low is None or baseline.turned_high is None:
+        return f"{text}."
+    answer = "label" if task in ("pair", "text") else "answer"
+    return (
+        f"{text}: naming the least likely {answer} has an accuracy of {_percent(baseline.turned)} (95 % CI "
+        f"{_percent(baseline.turned_low)} to {_percent(baseline.turned_high)})."
+    )
+
+
+def _beyond_accuracy(baseline: Baseline) -> str:
+    """Say what the probabilities know, and that accuracy may not show it."""
+    if baseline.auc is None or baseline.auc_low is None or baseline.auc_high is None:
+        return ""
+    text = f" AUC {baseline.auc:.3f} (95 % CI {baseline.auc_low:.3f} to {baseline.auc_high:.3f}; chance 0.5)"
+    if baseline.information is not None:
+        text += f", {baseline.information:.3f} bits about the answer"
+    if baseline.low <= baseline.chance:
+        text += (
+            ". Accuracy alone does not show it: the likeliest answer is often the same, "
+            f"but its probability varies with the right one (p = {_p(baseline)})"
+        )
+    return f"{text}."
+
+
 def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
-    best = max(blind, key=lambda b: abs(b.accuracy - b.chance))
-    rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in blind if b is not best]
+    above = {b.name for b in blind if b.direction == "above"}
+    kept = [b for b in blind if b.direction == "above" or _OPPOSITE.get(b.name) not in above]
+    best = max(kept, key=_given_away)
+    rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in kept if b is not best]
     text = f"{_rule(best, task)} {_verb(best, task)} {_score(best, task)}"
     text += f"; also {listed(rest)}." if rest else "."
+    if best.direction == "below":
+        text += f" {_turned(best, task)}"
+    else:
+        text += _beyond_accuracy(best)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
-    return _finding(best, severity_of(best), f"{_rule(best, task)} {beats}", text)
+    return _finding(best, severity_of(best), f"{_rule(best, task).split(',')[0]} {beats}", text)
+
+
+def _given_away(baseline: Baseline) -> tuple[int, float]:
+    """Return what the strongest rule has most of: severity, then distance from chance."""
+    return -SEVERITIES.index(severity_of(baseline)), abs(baseline.accuracy - baseline.chance)
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
     subject = _SUBJECT[baseline.name, task]
     text = (
         f"{subject} {_verb(baseline, task)} {_score(baseline, task)}: not different from chance "
-        f"(p = {format_p(baseline.log10_p * math.log(10))}; {baseline.q_value:.2g} allowing for all baselines tested)."
+        f"(p = {_p(baseline)}; {baseline.q_value:.2g} allowing for all baselines tested)."
     )
+    if baseline.detectable_auc is not None:
+        text += (
+            f" This test finds an AUC of {baseline.detectable_auc:.3f} or more in four of five datasets like this; "
+            "smaller leaks, and those that this learner cannot read, stay open."
+        )
     return _finding(baseline, "info", f"{subject.split(',')[0]}: not different from chance", text)
 
 
@@ -104,22 +171,37 @@ def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
 
 
 def severity_of(baseline: Baseline) -> Severity:
-    """Return how much of the way from chance to perfect a score surely goes, in words."""
+    """Return how much of the way from chance to perfect a score surely goes, in words.
+
+    Below chance it is the score turned round. Where accuracy shows nothing, 2 · AUC − 1 does: it is the same share of
+    the way for ranking.
+    """
+    low, auc_low = baseline.low, baseline.auc_low
     if baseline.direction == "below":
-        return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
-    gain = (baseline.low - baseline.chance) / max(1 - baseline.chance, 1e-9)
-    return "high" if gain >= 0.15 else "medium" if gain >= 0.04 else "low"
+        if baseline.turned_low is None:
+            return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
+        low, auc_low = baseline.turned_low, None if baseline.auc_high is None else 1 - baseline.auc_high
+    gain = (low - baseline.chance) / max(1 - baseline.chance, 1e-9)
+    ranking = 0.0 if auc_low is None else 2 * auc_low - 1
+    if gain >= 0.15 or ranking >= 0.4:
+        return _capped(baseline, "high")
+    return "medium" if gain >= 0.04 or ranking >= 0.15 else "low"
+
+
+def _capped(baseline: Baseline, severity: Severity) -> Severity:
+    """Return the severity; extra columns are rarely given to a model, so they are at most of medium weight."""
+    return "medium" if baseline.name == "metadata" else severity
 
 
 def _rule(baseline: Baseline, task: Task) -> str:
-    if baseline.name != "length":
-        return _RULE[baseline.name]
-    measured = {"pair": "hypothesis", "text": "text"}.get(task, "answers")
-    return f"The length of the {measured} alone"
+    noun = {"pair": "hypothesis", "text": "text"}.get(task, "answers")
+    if baseline.name == "length":
+        return f"The length of the {noun} alone"
+    return _RULE[baseline.name].format(noun)
 
 
 def _verb(baseline: Baseline, task: Task) -> str:
-    """Return the verb in the form its subject needs; only the choices are many."""
+    """Return the verb in the form its subject needs; only the choices and extra columns are many."""
     ending = _ending(baseline)
     if task == "preference":
         return f"tell{ending} the preferred answer of"
@@ -127,11 +209,13 @@ def _verb(baseline: Baseline, task: Task) -> str:
 
 
 def _ending(baseline: Baseline) -> str:
-    return "" if baseline.name == "choices_only" else "s"
+    return "" if baseline.name in ("choices_only", "metadata") else "s"
 
 
 def _score(baseline: Baseline, task: Task) -> str:
     what = f"{_percent(baseline.accuracy)} of {baseline.n:,} {_NOUN[task]}"
+    if baseline.direction == "above" and baseline.auc is not None and baseline.low > baseline.chance:
+        what = f"at least {what}"
     if task in ("pair", "text"):
         what = f"the label of {what}"
     chance = (
@@ -139,7 +223,7 @@ def _score(baseline: Baseline, task: Task) -> str:
         if task in ("pair", "text")
         else f"chance is {_percent(baseline.chance)}"
     )
-    return f"{what} (95 % interval {_percent(baseline.low)} to {_percent(baseline.high)}) where {chance}"
+    return f"{what} (95 % CI {_percent(baseline.low)} to {_percent(baseline.high)}) where {chance}"
 
 
 def _against_full(baseline: Baseline) -> str:
@@ -150,9 +234,11 @@ def _against_full(baseline: Baseline) -> str:
 
 
 def _short(baseline: Baseline) -> str:
-    return {"longest": "the longest answer", "shortest": "the shortest answer"}.get(
-        baseline.name, f"{baseline.name} alone"
-    )
+    return _SHORT.get(baseline.name, f"{baseline.name} alone")
+
+
+def _p(baseline: Baseline) -> str:
+    return format_p(baseline.log10_p * math.log(10))
 
 
 def _percent(fraction: float) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from cuecard.analysis import Skip
 from cuecard.data import Instances
 from cuecard.data.holdout import sentence_components
+from cuecard.data.units import UnitScope
 
 Grouping = Literal["sentence", "premise", "example"]
 Ints = npt.NDArray[np.int64]
@@ -37,13 +41,44 @@ class Folds:
 
 
 def example_groups(data: Instances, grouping: Grouping) -> Ints:
-    """Return a group number per example; what shares a group must never be split."""
+    """Return a group number per example; what shares a group must never be split.
+
+    Near copies of a text stay together as well, unless that ties most examples into one group.
+    """
     if grouping == "example":
         return np.arange(data.n_examples, dtype=np.int64)
+    exact = data
     if grouping == "premise":
         empty = pl.lit("", dtype=pl.String)
-        data = replace(data, table=data.table.with_columns(hypothesis=empty))
-    return sentence_components(data)
+        exact = replace(data, table=data.table.with_columns(hypothesis=empty))
+    groups = sentence_components(exact)
+    scopes: tuple[UnitScope, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
+    with_copies = connected(groups, data.example_codes, [_filled_units(data, scope) for scope in scopes])
+    return with_copies if _largest_share(with_copies) <= LARGEST_GROUP else groups
+
+
+def _filled_units(data: Instances, scope: UnitScope) -> Ints:
+    """Return the units of a text, with -1 where it is empty and connects nothing."""
+    if data.cluster is not None or scope not in ("premise", "hypothesis"):
+        return data.units(scope)
+    return np.where(
+        (data.table[scope].fill_null("").str.strip_chars() != "").to_numpy(), data.units(scope), -1
+    )
+
+
+def connected(groups: Ints, examples: Ints, units: Sequence[Ints]) -> Ints:
+    """Return groups of examples joined where rows of theirs share a unit; units of -1 join nothing."""
+    size = int(groups.max(initial=-1)) + 1
+    ends, start = [], size
+    for unit in units:
+        used = unit >= 0
+        ends.append((groups[examples[used]], start + unit[used]))
+        start += int(unit.max(initial=-1)) + 1
+    rows, columns = (np.concatenate(side) for side in zip(*ends, strict=True))
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(start, start))
+    _, component = connected_components(graph, directed=False)
+    _, joined = np.unique(component[:size][groups], return_inverse=True)
+    return joined.astype(np.int64)
 
 
 def make_folds(

@@ -19,7 +19,9 @@ class Guesses:
     `score` is 1 if right, 0 if wrong, and 1/t where the right answer is among t tied ones. `named` is how many
     answers the guess named (t). `answer` is the label guessed, or the place of the first row named.
     `probability` is what the right answer was given, missing for rules that give none. `weight` is how much each
-    example counts, missing where all count the same.
+    example counts, missing where all count the same. `table` has the probabilities of all answers, a row per example;
+    where examples have fewer answers than others, the row ends with nan. `unit` is shared by examples that are one
+    observation, missing where none are.
     """
 
     score: Floats
@@ -28,6 +30,8 @@ class Guesses:
     answer: Ints
     probability: Floats | None = None
     weight: Floats | None = None
+    table: Floats | None = None
+    unit: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -40,6 +44,27 @@ class Guesses:
         """Return the guesses for examples that count by weights."""
         return self if weight is None else replace(self, weight=weight)
 
+    def in_units(self, unit: Ints) -> Guesses:
+        """Return the guesses for examples some of which are one observation."""
+        return replace(self, unit=unit if len(np.unique(unit)) < len(unit) else None)
+
+    def turned_round(self, gold: Ints) -> Guesses | None:
+        """Return the guesses that name the least likely answer instead, where probabilities say which that is."""
+        if self.table is None:
+            return None
+        unlikely = -np.where(np.isnan(self.table), np.inf, self.table)
+        best = unlikely.max(axis=1)
+        named = unlikely >= best[:, None] - TIE
+        ties = named.sum(axis=1)
+        return replace(
+            self,
+            score=named[np.arange(len(self)), gold] / ties,
+            named=ties.astype(np.int64),
+            answer=named.argmax(axis=1).astype(np.int64),
+            probability=None,
+            table=None,
+        )
+
     def take(self, which: Bools | Ints) -> Guesses:
         """Return the guesses for some of the examples."""
         return Guesses(
@@ -49,6 +74,8 @@ class Guesses:
             self.answer[which],
             None if self.probability is None else self.probability[which],
             None if self.weight is None else self.weight[which],
+            None if self.table is None else self.table[which],
+            None if self.unit is None else self.unit[which],
         )
 
 
@@ -66,7 +93,15 @@ def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | N
         options=sizes,
         answer=(first_named - starts).astype(np.int64),
         probability=None if probability is None else probability[right],
+        table=None if probability is None else _padded(probability, sizes),
     )
+
+
+def _padded(values: Floats, sizes: Ints) -> Floats:
+    """Return values of rows as one row per example, with nan where an example has fewer."""
+    table = np.full((len(sizes), int(sizes.max(initial=0))), np.nan)
+    table[np.arange(table.shape[1]) < sizes[:, None]] = values
+    return table
 
 
 def guess_labels(probabilities: Floats, gold: Ints) -> Guesses:
@@ -79,4 +114,19 @@ def guess_labels(probabilities: Floats, gold: Ints) -> Guesses:
         options=np.full(n, k, dtype=np.int64),
         answer=label,
         probability=probabilities[np.arange(n), gold],
+        table=probabilities,
+    )
+
+
+def guess_tied_labels(margins: Floats, gold: Ints) -> Guesses:
+    """Return the guesses of a rule that names every label of highest margin; a hit is shared between them."""
+    named = margins >= margins.max(axis=1, keepdims=True) - TIE
+    ties = named.sum(axis=1)
+    table: Floats = named / ties[:, None]
+    return Guesses(
+        score=table[np.arange(len(gold)), gold],
+        named=ties.astype(np.int64),
+        options=np.full(len(gold), margins.shape[1], dtype=np.int64),
+        answer=named.argmax(axis=1).astype(np.int64),
+        table=table,
     )

@@ -10,12 +10,10 @@ import polars as pl
 
 from cuecard.audits.partial_input.baselines import counted_hits, interval, measured
 from cuecard.audits.partial_input.guessing import Guesses
-from cuecard.data import COLUMNS
+from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.stats import accuracy_log_p, log10_p, q_values
 
-#: A column with more values than this is a text or an identifier, not a slice.
-MOST_VALUES = 60
 FEWEST_EXAMPLES = 20
 LENGTH_BINS = 5
 
@@ -46,7 +44,7 @@ def slice_table(examples: Examples, scored: Ints, guesses: Guesses, tokens: Floa
         else:
             line = measured(part.value, "slice", inside, gold, grouped=grouped)
             chance, p, log10 = line.chance, line.p_value, line.log10_p
-        low, high = interval(inside.score, inside.weight)
+        low, high = interval(inside.score, inside.weight, unit=inside.unit)
         accuracy = inside.mean(inside.score)
         rows.append((part.column, part.value, len(inside), accuracy, low, high, chance, p, log10))
     columns = ["column", "value", "n", "accuracy", "low", "high", "chance", "p_value", "log10_p"]
@@ -68,11 +66,8 @@ def _slices(examples: Examples, scored: Ints, tokens: Floats) -> Iterator[_Slice
         inside = tokens[bins == b]
         first, last = f"{inside.min():.0f}", f"{inside.max():.0f}"
         yield _Slice("length", f"{first} words" if first == last else f"{first} to {last} words", bins == b)
-    extra = data.table.select(pl.exclude(*COLUMNS)).select(pl.all().gather(examples.first_rows[:-1][scored]))
-    for column in extra:
-        if column.dtype.is_nested() or column.dtype.is_float() or not 2 <= column.n_unique() <= MOST_VALUES:
-            continue
-        yield from _values(column.name, column.cast(pl.String))
+    for column in slice_columns(examples):
+        yield from _values(column.name, column.gather(scored))
 
 
 def _values(name: str, values: pl.Series) -> Iterator[_Slice]:

@@ -3,6 +3,7 @@
 from cuecard.data.demo.choice import demo_choice
 from cuecard.data.demo.corpus import demo_corpus, demo_corpus_chunks
 from cuecard.data.demo.cues import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
+from cuecard.data.demo.hidden_leaks import demo_elimination, demo_rare_choices, demo_unbalanced
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
 from cuecard.data.demo.writing import write_demo
@@ -16,7 +17,10 @@ __all__ = [
     "demo_choice",
     "demo_corpus",
     "demo_corpus_chunks",
+    "demo_elimination",
     "demo_nli",
     "demo_predictions",
+    "demo_rare_choices",
+    "demo_unbalanced",
     "write_demo",
 ]

@@ -34,18 +34,18 @@ def demo_corpus_chunks(n: int, seed: int = 0, start: int = 0) -> Iterator[pl.Dat
 
 
 def _chunk(n: int, rng: np.random.Generator) -> pl.DataFrame:
-    premises = _texts(-(-n // PAIRS_PER_PREMISE), PREMISE_TOKENS, rng)
+    premises = random_texts(-(-n // PAIRS_PER_PREMISE), PREMISE_TOKENS, rng)
     codes = rng.integers(0, len(LABELS), n)
     return pl.DataFrame(
         {
             "premise": premises.gather(np.arange(n) // PAIRS_PER_PREMISE),
-            "hypothesis": _texts(n, HYPOTHESIS_TOKENS, rng),
+            "hypothesis": random_texts(n, HYPOTHESIS_TOKENS, rng),
             "label": pl.Series(LABELS, dtype=pl.Enum(LABELS)).gather(codes),
         }
     )
 
 
-def _texts(n: int, mean_tokens: float, rng: np.random.Generator) -> pl.Series:
+def random_texts(n: int, mean_tokens: float, rng: np.random.Generator) -> pl.Series:
     """Return n texts of about this many words."""
     words, cumulative = _vocabulary()
     # Half of a length is fixed, half varies, which gives about SNLI's spread.

@@ -1,0 +1,55 @@
+"""Extra columns: which of them divide the examples into slices, and what they tell of the label by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from cuecard.data import COLUMNS
+from cuecard.data.examples import Examples
+
+#: A column with more values than this is a text or an identifier, not a slice.
+MOST_VALUES = 60
+
+
+def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> list[pl.Series]:
+    """Return the extra columns with few values, one value per example, as text.
+
+    Columns that differ between the rows of an example, and those that only write the label another way, are none.
+    """
+    data = examples.instances
+    table = data.table.select(pl.exclude(*COLUMNS))
+    starts = examples.first_rows[:-1]
+    kept = []
+    for column in table:
+        values = column.gather(starts)
+        if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
+            continue
+        if not 2 <= values.n_unique() <= MOST_VALUES:
+            continue
+        if data.grouped and not column.equals(values.gather(data.example_codes), null_equal=True):
+            continue
+        if not data.grouped and _writes_the_label(values, examples):
+            continue
+        kept.append(values.cast(pl.String))
+    return kept
+
+
+def metadata_features(columns: Sequence[pl.Series]) -> sparse.csr_matrix:
+    """Return an indicator of every value of every column, one row per example; a missing value is a value."""
+    blocks = []
+    for column in columns:
+        codes = column.fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+        n = len(codes)
+        shape = (n, int(codes.max(initial=0)) + 1)
+        blocks.append(sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=shape))
+    return sparse.hstack(blocks, format="csr")
+
+
+def _writes_the_label(values: pl.Series, examples: Examples) -> bool:
+    """Return whether every value goes with one label and every label with one value."""
+    pairs = pl.DataFrame({"value": values.cast(pl.String), "label": examples.gold})
+    return pairs.n_unique() == pairs["value"].n_unique() == pairs["label"].n_unique()

@@ -1,0 +1,96 @@
+"""Generated sets whose leak accuracy or words do not show: unbalanced labels, elimination, rarer choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from cuecard.data.demo.corpus import random_texts
+from cuecard.data.demo.nli import LABELS
+from cuecard.data.instances import Instances
+
+
+def demo_unbalanced(
+    n: int = 2000, *, rare: float = 0.1, strength: float = 0.5, test_fraction: float = 0.25, seed: int = 0
+) -> Instances:
+    """Return pairs of which a share `rare` is "yes", with a word that makes "yes" likelier and never the likeliest.
+
+    The word "indeed" stands in `strength` + 0.05 of the hypotheses labelled "yes" and in 0.05 of the others: the area
+    under the ROC curve of the hypothesis is 0.5 + strength / 2, and always saying "no" is still most accurate.
+    """
+    rng = np.random.default_rng(seed)
+    yes = rng.random(n) < rare
+    cue = rng.random(n) < 0.05 + strength * yes
+    hypotheses = random_texts(n, 7.0, rng)
+    table = pl.DataFrame(
+        {"premise": random_texts(n, 12.0, rng), "hypothesis": hypotheses, "cue": cue}
+    ).select(
+        "premise",
+        hypothesis=pl.when("cue").then(pl.format("Indeed {}", "hypothesis")).otherwise("hypothesis"),
+        label=pl.Series(np.where(yes, "yes", "no")),
+    )
+    return _pairs(table, rng.random(n) < test_fraction, ("no", "yes"), "demo-unbalanced")
+
+
+def demo_elimination(
+    premises: int = 1500, *, strength: float = 0.4, test_fraction: float = 0.25, seed: int = 0
+) -> Instances:
+    """Return three pairs per premise; with chance `strength` each label occurs once, otherwise labels are random.
+
+    Neither sentence says anything about the label, but where training has two pairs of a premise, test tends to have
+    the label that is missing.
+    """
+    rng = np.random.default_rng(seed)
+    every = rng.random(premises) < strength
+    order = rng.permuted(np.tile(np.arange(3), (premises, 1)), axis=1)
+    codes = np.where(every[:, None], order, rng.integers(0, 3, (premises, 3))).ravel()
+    table = pl.DataFrame(
+        {
+            "premise": random_texts(premises, 12.0, rng).gather(np.repeat(np.arange(premises), 3)),
+            "hypothesis": random_texts(3 * premises, 7.0, rng),
+            "label": pl.Series(LABELS, dtype=pl.String).gather(codes),
+        }
+    )
+    return _pairs(table, rng.random(3 * premises) < test_fraction, LABELS, "demo-elimination")
+
+
+def demo_rare_choices(
+    n: int = 800, k: int = 2, *, strength: float = 0.5, test_fraction: float = 0.25, seed: int = 0
+) -> Instances:
+    """Return questions whose wrong choices come from a small pool; a share `strength` of the right ones is new.
+
+    The other right choices come from the pool too. "Take the choice whose text is rarer" scores about
+    strength + (1 − strength) / k.
+    """
+    rng = np.random.default_rng(seed)
+    pool = random_texts(max(n // 8, 2 * k), 5.0, rng)
+    drawn = rng.permuted(np.tile(np.arange(len(pool)), (n, 1)), axis=1)[:, :k]
+    texts = pl.concat([pool, random_texts(n, 5.0, rng)])
+    answer = rng.integers(0, k, n)
+    new = rng.random(n) < strength
+    drawn[np.flatnonzero(new), answer[new]] = len(pool) + np.flatnonzero(new)
+    split = np.where(rng.random(n) < test_fraction, "test", "train")
+    questions = random_texts(n, 10.0, rng)
+    order = np.repeat(np.argsort(split == "test", kind="stable"), k) * k + np.tile(np.arange(k), n)
+    table = pl.DataFrame(
+        {
+            "example_id": np.repeat(np.arange(n), k),
+            "position": np.tile(np.arange(k, dtype=np.int32), n),
+            "split": np.repeat(split, k),
+            "premise": questions.gather(np.repeat(np.arange(n), k)),
+            "hypothesis": texts.gather(drawn.ravel()),
+            "label": np.where(np.tile(np.arange(k), n) == np.repeat(answer, k), "right", "wrong"),
+        }
+    ).with_columns(pl.col("example_id").cast(pl.String), pl.col("label").cast(pl.Enum(["right", "wrong"])))
+    return Instances(table.select(pl.all().gather(order)), "choice", ("right", "wrong"), "demo-rare-choices")
+
+
+def _pairs(table: pl.DataFrame, in_test: np.ndarray, labels: tuple[str, ...], name: str) -> Instances:
+    rows = table.with_columns(
+        example_id=pl.int_range(table.height).cast(pl.String),
+        position=pl.lit(0, dtype=pl.Int32),
+        split=pl.Series(np.where(in_test, "test", "train")),
+        label=pl.col("label").cast(pl.Enum(list(labels))),
+    ).sort("split", descending=True, maintain_order=True)
+    columns = ["example_id", "position", "split", "premise", "hypothesis", "label"]
+    return Instances(rows.select(columns), "pair", labels, name)
