@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Result, Skip
+from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input.baselines import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.battery import Battery, battery_lines, blind_rules
 from cuecard.audits.partial_input.conditions import Condition, conditions
@@ -21,6 +21,7 @@ from cuecard.audits.partial_input.guessing import Guesses
 from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.partial_input.learning_curve import curve
+from cuecard.audits.partial_input.measures import KINDS, measures_of
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
@@ -68,6 +69,7 @@ class PartialInput:
     name: ClassVar[str] = "partial_input"
     title: ClassVar[str] = "Partial input"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
 
     tokens: str = "default"
     ngrams: int = 2
@@ -177,7 +179,7 @@ class PartialInput:
             shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
             if shown:
                 tables["saliency_maps"] = pl.concat(shown)
-        return Result(summary, tables, findings, leaks)
+        return Result(summary, tables, findings, leaks, measures_of(baselines))
 
     def _recipes(self) -> list[Recipe]:
         return [

@@ -42,8 +42,8 @@ def partial_input(card: Card, section: Section) -> SectionView:
 def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
     what = _FROM[primary["name"]]
     level = {
-        "above": "more than chance",
-        "below": "less than chance, which is a pattern as well",
+        "above": "above chance",
+        "below": "below chance, which is a leak turned round",
         "at": "not different from chance",
     }[primary["direction"]]
     first = (
@@ -83,6 +83,8 @@ def _figures(
     if primary["percent_r"] is not None:
         full = f"of the full input's {numbers.percent(lines['full']['accuracy'])}"
         figures.append(KeyFigure("reached", numbers.percent(primary["percent_r"], 0), full))
+    if primary.get("auc") is not None:
+        figures.append(KeyFigure("AUC", f"{primary['auc']:.3f}", "0.5 by chance"))
     if primary["information"] is not None:
         figures.append(KeyFigure("information", f"{primary['information']:.2f}", "bits about the answer"))
     leak = summary["leak"]
@@ -200,13 +202,17 @@ def _battery(card: Card) -> TableView:
         "name": Column("Guess"),
         "kind": Column("Looks at", brief=False),
         "accuracy": Column("Right", "percent"),
-        "low": Column("from", "percent", "lower end of the 95 % interval"),
-        "high": Column("to", "percent", "upper end of the 95 % interval"),
+        "low": Column("CI low", "percent", "lower end of the 95 % confidence interval"),
+        "high": Column("CI high", "percent", "upper end of the 95 % confidence interval"),
         "chance": Column("Chance", "percent"),
-        "p_value": Column("p", "probability", "exact test against chance, two-sided"),
+        "auc": Column("AUC", "decimal", "how well probabilities rank the right answer; 0.5 by chance"),
+        "p_value": Column("p", "probability", "two-sided test of the log score, or of hits for rules"),
         "q_value": Column("q", "probability", "p-value adjusted for the number of baselines", brief=False),
         "percent_r": Column("%R", "percent", "share of the full input's accuracy", brief=False),
-        "information": Column("Bits", "decimal", "V-information about the answer", brief=False),
+        "information": Column("Bits", "decimal", "V-information about the answer"),
+        "turned": Column(
+            "Turned", "percent", "accuracy of the least likely answer, where below chance", brief=False
+        ),
         "n": Column("Examples", "count"),
     }
     frame = card.tables["baselines"].select(list(columns))
