@@ -135,21 +135,28 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'cuecard' has no attribute {name!r}")
     if _PUBLIC[name] in ("cuecard.card", "cuecard.run"):
-        _show_cards_in_notebooks()
+        _connect_cards_with_views()
     value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value
 
 
-def _show_cards_in_notebooks() -> None:
-    from cuecard.card.card import NOTEBOOK_VIEW
+def _connect_cards_with_views() -> None:
+    """Let cards show themselves in notebooks and draw their charts: drawing lives above the card."""
+    from cuecard.card.card import DRAWING, NOTEBOOK_VIEW
 
     def view(card: Card) -> str:
         from cuecard.report import notebook_html
 
         return notebook_html(card)
 
+    def draw(card: Card, section: str, chart: str) -> Any:
+        from cuecard.report.sections import draw_chart
+
+        return draw_chart(card, section, chart)
+
     NOTEBOOK_VIEW[:] = [view]
+    DRAWING[:] = [draw]
 
 
 def __dir__() -> list[str]:

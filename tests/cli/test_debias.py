@@ -228,3 +228,17 @@ def test_the_pair_graph_can_be_balanced_instead(cuecard, tmp_path):
     ran = cuecard("debias", path, "--method", "leakage", "--ngrams", 2, "--out", out)
     assert ran.code == 2
     assert "ngrams" in ran.err
+
+
+def test_every_data_file_is_parsed_once(cuecard, rows, tmp_path, monkeypatch):
+    rows.write_csv(tmp_path / "train.csv")
+    read_csv, calls = pl.read_csv, []
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return read_csv(*arguments, **options)
+
+    monkeypatch.setattr(pl, "read_csv", counted)
+    ran = cuecard("debias", tmp_path / "train.csv", "--min-count", 20, "--out", tmp_path / "w.csv", "-q")
+    assert ran.code == 0, ran.err
+    assert len(calls) == 1

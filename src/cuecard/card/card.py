@@ -101,6 +101,7 @@ class Section(BaseModel):
     tables: list[str] = Field(default_factory=list, description="Names of its tables, tables/<name>.parquet.")
 
     _frames: Mapping[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
+    _card: Card | None = PrivateAttr(default=None)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -109,6 +110,13 @@ class Section(BaseModel):
             why = f" ({self.status}: {self.reason})" if self.reason else ""
             raise KeyError(f"The section {self.title!r} has no table{why}.")
         return self._frames[self.tables[0]]
+
+    def chart(self, name: str) -> Any:
+        """Return one of its charts as an Altair chart; a name that it does not have is answered with the list."""
+        if self._card is None or not DRAWING:
+            raise KeyError(f"The section {self.title!r} is not on a card that `import cuecard` made or read.")
+        here = next(key for key, section in self._card.sections.items() if section is self)
+        return DRAWING[0](self._card, here, name)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self.tables:
@@ -129,6 +137,8 @@ class Provenance(BaseModel):
 
 #: How a notebook shows a card. The package puts the function here, because drawing lives above this layer.
 NOTEBOOK_VIEW: list[Callable[[Card], str]] = []
+#: How a chart of a section is drawn, by the section's and the chart's name; put here for the same reason.
+DRAWING: list[Callable[[Card, str, str], Any]] = []
 
 
 class Card(BaseModel):
@@ -154,6 +164,7 @@ class Card(BaseModel):
         self._tables = dict(tables)
         for section in self.sections.values():
             section._frames = self._tables
+            section._card = self
 
     def __repr__(self) -> str:
         states = ", ".join(f"{name} {section.status}" for name, section in self.sections.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -41,9 +41,6 @@ Examples:
 
 `cuecard audit weighted.parquet --weights weight` (look again, under the weights)
 """
-
-#: Extra column in which instances carry the number of their row while weights are computed.
-ROW = "cuecard_row"
 
 
 def debias(
@@ -148,15 +145,13 @@ def debias(
     Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
     a row without a label has the weight 0.
     """
-    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.progress import progress
     from cuecard.cli.show import show_card
-    from cuecard.data import load, parse_columns, parse_labels
-    from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
+    from cuecard.data import parse_columns, parse_labels
     from cuecard.remedies import REMEDIES
-    from cuecard.run import debias as run_debias
-    from cuecard.run import parse_settings, selected_remedy
+    from cuecard.run import debias_file, parse_settings
 
-    given: dict[str, object] = {
+    given: dict[str, Any] = {
         "ngrams": ngrams,
         "features": tuple(comma_list(features)) or None,
         "regex": named_patterns(regex) or None,
@@ -176,28 +171,22 @@ def debias(
     }
     options = {name: value for name, value in given.items() if value is not None}
     options |= parse_settings(set_ or [], {method: REMEDIES.get(method)}).get(method, {})
-    selected_remedy(method, options)
-    kind = check_writable(out, train)
-    check_new_column(train, weight_column, on_error=on_error)
     silent = quiet or json
-    with stage("Reading", silent=silent):
-        data = load(
-            train,
-            task=task,
-            columns=parse_columns(columns) if columns else None,
-            labels=parse_labels(labels) if labels else None,
-            on_error=on_error,
-            row_column=ROW,
-        )
-    debiased = run_debias(
-        data,
+    debiased = debias_file(
+        train,
+        out,
         method,
+        weight_column=weight_column,
+        reading={
+            "task": task,
+            "columns": parse_columns(columns) if columns else None,
+            "labels": parse_labels(labels) if labels else None,
+            "on_error": on_error,
+        },
         progress=progress(silent=silent),
         command=shlex.join(["cuecard", *sys.argv[1:]]),
         **options,
     )
-    rows = rows_with_weights(train, data, ROW, debiased.weights, column=weight_column, on_error=on_error)
-    write_rows(rows, out, kind)
     show_card(debiased.card, out=report, json=json, quiet=quiet)
     if not silent:
         typer.echo(f"Weighted rows: {out}")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import SPLITS, Source, read_source, split_in_name, without_preset
+from cuecard.data.files.sources import SPLITS, Source, read_as_is, read_source, split_in_name, without_preset
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.scheme import Wishes, columns_of, learn
 from cuecard.data.layout.shaping import Shaped, shape
 from cuecard.data.presets import Preset
 from cuecard.errors import InputError, UsageError
+
+#: Extra column in which instances carry the number of their row while they are made.
+_ROW = "cuecard_row"
 
 
 def load(
@@ -33,7 +38,6 @@ def load(
     on_error: OnError = "stop",
     name: str | None = None,
     limit: int | None = None,
-    row_column: str | None = None,
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
@@ -47,8 +51,7 @@ def load(
         `keep_unlabelled` makes them a class; questions without an answer always are, and the option is refused
     for choices and preferences. `holdout` moves a share of train that has no sentence in common with the rest
     to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the first rows of
-    each split. `row_column` names an extra column with the number of the row, counted from 0, that each instance
-    comes from.
+    each split.
 
         Examples are called by the user's id column or by their row number, counted from 1. The position of a
         preference's answers says which one was chosen, so it is no feature there.
@@ -60,27 +63,64 @@ def load(
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit)
     if holdout is not None and "test" in raws:
         raise UsageError("holdout draws a test split from train, but a test split is given already.")
-    roles = columns_of(raws, wishes)
-    if row_column is not None:
-        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
-    schemes = learn(raws, roles, wishes)
-    shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
-    shaped = _with_rows(
-        shaped, raws, given={s for s, source in (("dev", dev), ("test", test)) if source is not None}
-    )
-    table = stack_tables([part.table for part in shaped.values()])
-    data = Instances(
-        table,
-        roles["train"].task,
-        schemes["train"].labels.names,
-        name or dataset_name(train, preset),
-        load_report(raws.values(), roles["train"], shaped.values()),
-    )
+    named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
+    data = _instances(raws, wishes, name or dataset_name(train, preset), given=named)
     if holdout is None:
         return data
     from cuecard.data.holdout import hold_out
 
     return hold_out(data, holdout, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRows:
+    """A dataset with its train rows as they stand in their source; `numbers` has the row of every train instance."""
+
+    data: Instances
+    rows: pl.DataFrame
+    numbers: npt.NDArray[np.int64]
+
+
+def load_rows(
+    train: Source,
+    *,
+    task: Task | None = None,
+    columns: ColumnsArgument | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    on_error: OnError = "stop",
+) -> LoadedRows:
+    """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
+    preset, source = without_preset(train)
+    wishes = Wishes(task, columns, labels, False, on_error, preset)
+    tables = read_as_is(source, on_error=on_error)
+    raws = _checked({split: table.flat() for split, table in tables.items()})
+    data = _instances(raws, wishes, dataset_name(train, preset), row_column=_ROW)
+    numbers = data.train.table[_ROW].to_numpy()
+    return LoadedRows(replace(data, table=data.table.drop(_ROW)), tables["train"].frame, numbers)
+
+
+def _instances(
+    raws: Mapping[str, RawTable],
+    wishes: Wishes,
+    name: str,
+    *,
+    given: Collection[str] = (),
+    row_column: str | None = None,
+) -> Instances:
+    """Return the instances of raw tables; `row_column` names an extra column for the number of each one's row."""
+    roles = columns_of(raws, wishes)
+    if row_column is not None:
+        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
+    schemes = learn(raws, roles, wishes)
+    shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
+    shaped = _with_rows(shaped, raws, given)
+    return Instances(
+        stack_tables([part.table for part in shaped.values()]),
+        roles["train"].task,
+        schemes["train"].labels.names,
+        name,
+        load_report(raws.values(), roles["train"], shaped.values()),
+    )
 
 
 def _read(
@@ -93,17 +133,21 @@ def _read(
             _, plain = without_preset(source)
             parts = read_source(plain, on_error=on_error, limit=limit)
             found[split] = parts.get(split, parts["train"])
-    for split, raw in found.items():
+    checked = _checked(found)
+    return checked if limit is None else {split: raw.head(limit) for split, raw in checked.items()}
+
+
+def _checked(raws: Mapping[str, RawTable]) -> dict[str, RawTable]:
+    """Return the tables, train first, or raise if one has no rows."""
+    for split, raw in raws.items():
         if raw.frame.height == 0:
             lost = f" (all {raw.n_read:,} are bad and were skipped)" if raw.dropped else ""
             raise InputError(f"{raw.where} has no rows{lost}: give a file with at least one row for {split}.")
-        if limit is not None:
-            found[split] = raw.head(limit)
-    return {s: found[s] for s in SPLITS if s in found}
+    return {s: raws[s] for s in SPLITS if s in raws}
 
 
 def _with_rows(
-    shaped: Mapping[str, Shaped], raws: Mapping[str, RawTable], given: set[str]
+    shaped: Mapping[str, Shaped], raws: Mapping[str, RawTable], given: Collection[str]
 ) -> dict[str, Shaped]:
     """Return the splits that have labelled rows; one the user named must have some.
 

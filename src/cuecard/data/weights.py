@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.files.formats import Format, format_of
-from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import Source, read_as_is, read_source, without_preset
+from cuecard.data.files.sources import Source
 from cuecard.data.instances import Instances
+from cuecard.data.loading import LoadedRows
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
@@ -94,38 +94,22 @@ def weights_note(data: Instances, column: str | None) -> str | None:
 
 
 def rows_with_weights(
-    source: Source,
-    data: Instances,
-    row_column: str,
-    weights: npt.NDArray[np.float64],
-    *,
-    column: str = "weight",
-    on_error: OnError = "stop",
+    loaded: LoadedRows, weights: npt.NDArray[np.float64], *, column: str = "weight"
 ) -> pl.DataFrame:
     """Return the train rows as they stand in their source, in their order, with a column of weights.
 
-    `weights` are those of the train examples of `data`, whose `row_column` tells the row each came from. A row
-    that gave no example, because it has no label or was skipped, has the weight 0: it takes no part in a weighted
-    loss and is never drawn by a weighted sampler.
+    `weights` are those of the train examples. A row that gave no example, because it has no label or was skipped, has
+    the weight 0: it takes no part in a weighted loss and is never drawn by a weighted sampler.
     """
-    rows = read_as_is(without_preset(source)[1], on_error=on_error)["train"].frame
-    _check_new(column, rows)
-    train = data.train
-    first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
-    numbers = train.table[row_column].to_numpy()[first]
-    if len(numbers) != len(weights) or numbers.max(initial=-1) >= rows.height:
-        raise InputError("The rows changed while the weights were computed: run it again.")
-    of_rows = np.zeros(rows.height)
-    of_rows[numbers] = weights
-    return rows.with_columns(pl.Series(column, of_rows))
+    check_new_column(loaded.rows, column)
+    first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
+    of_rows = np.zeros(loaded.rows.height)
+    of_rows[loaded.numbers[first]] = weights
+    return loaded.rows.with_columns(pl.Series(column, of_rows))
 
 
-def check_new_column(source: Source, column: str, *, on_error: OnError = "stop") -> None:
-    """Raise if the train rows have a column of that name already; only the first row is read."""
-    _check_new(column, read_source(without_preset(source)[1], on_error=on_error, limit=1)["train"].frame)
-
-
-def _check_new(column: str, rows: pl.DataFrame) -> None:
+def check_new_column(rows: pl.DataFrame, column: str) -> None:
+    """Raise if the rows have a column of that name already."""
     if column in rows.columns:
         raise InputError(
             f"The rows already have a column {column!r}: name another for the weights with --weight-column."

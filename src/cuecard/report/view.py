@@ -10,6 +10,7 @@ entry point group `cuecard.section_views`)::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -37,13 +38,22 @@ class KeyFigure:
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart with its words; `draw` returns an Altair chart and is called only where it can be shown."""
+    """A chart with its words; `draw` returns an Altair chart and is called only where it can be shown.
+
+    `name` is what `card["cues"].chart(name)` calls it; made of the title by default.
+    """
 
     title: str
     draw: Callable[[], Any]
     alt: str
     caption: str = ""
     wide: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Make a name of the title where there is none: "Label balance" is label_balance."""
+        if not self.name:
+            object.__setattr__(self, "name", re.sub(r"\W+", "_", self.title.lower()).strip("_"))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from cuecard.run.auditing import audit, selected_audits
-    from cuecard.run.debiasing import Debiased, debias, selected_remedy
+    from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.describing import check_labels
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.runner import Progress, run_analyses
@@ -21,6 +21,7 @@ __all__ = [
     "audit",
     "check_labels",
     "debias",
+    "debias_file",
     "parse_settings",
     "probe",
     "run_analyses",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ import numpy.typing as npt
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data import Instances
+from cuecard.data.files.sources import Source
+from cuecard.data.loading import load_rows
+from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.describing import check_labels
@@ -51,14 +56,46 @@ def debias(
     check_labels(data)
     card = run_analyses(data, [remedy], progress=progress, command=command)
     section = card[remedy.name]
-    called = repr(method) if isinstance(method, str) else remedy.name
     if section.status == "skipped":
-        raise UsageError(f"The method {called} cannot be used here: {section.reason}.")
+        raise UsageError(f"{section.title} cannot be computed here: {section.reason}.")
     if section.status == "failed":
-        raise RuntimeError(f"The method {called} failed: {section.reason}.")
+        raise RuntimeError(f"{section.title} failed: {section.reason}.")
     # Remedies give weights of mean one over train; to scale them again could lift one above their max_weight.
     weights = card.tables["examples"].filter(split="train")["weight"].to_numpy()
     return Debiased(weights, card)
+
+
+def debias_file(
+    train: Source,
+    out: Path,
+    method: str | Analysis = "lexical",
+    *,
+    weight_column: str = "weight",
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Debiased:
+    """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
+
+    Args:
+        train: the rows, as `cuecard.load` takes them; they are read once.
+        out: the file to write, whole or not at all (.parquet, .csv, .tsv or .jsonl).
+        method: the remedy, as in `debias`.
+        weight_column: what the column of weights is called; the rows must not have it yet.
+        reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
+        progress: called with what is done; returns a context manager it is done in.
+        command: what the user typed, for the card's provenance.
+        options: parameters of the remedy.
+    """
+    remedy = selected_remedy(method, options)
+    kind = check_writable(out, train)
+    with progress("Reading") if progress else nullcontext():
+        loaded = load_rows(train, **(reading or {}))
+    check_new_column(loaded.rows, weight_column)
+    debiased = debias(loaded.data, remedy, progress=progress, command=command)
+    write_rows(rows_with_weights(loaded, debiased.weights, column=weight_column), out, kind)
+    return debiased
 
 
 def selected_remedy(

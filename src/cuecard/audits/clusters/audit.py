@@ -99,6 +99,11 @@ class Clusters:
     seed: int = 0
     weights: str | None = None
 
+    @property
+    def extras(self) -> frozenset[str]:
+        """Optional dependencies of the embedding and of the map."""
+        return frozenset({self.embed, self.map} & {"minilm", "umap", "opentsne"})
+
     def __post_init__(self) -> None:
         """Check names and numbers at once, so that a typo costs no time."""
         check_embedding(self.embed)

@@ -66,6 +66,11 @@ class PairGraphAudit:
     seed: int = 0
     weights: str | None = None
 
+    @property
+    def extras(self) -> frozenset[str]:
+        """Optional dependencies of the embedding."""
+        return frozenset({self.embed} & {"minilm"})
+
     def __post_init__(self) -> None:
         """Check names and numbers at once, so that a typo costs no time."""
         if self.forest not in FOREST_NAMES:

@@ -46,7 +46,7 @@ class PartialInput:
     examples are always cross-fitted.
 
     Args:
-        tokens: tokenisation of the n-grams.
+        tokens: tokenisation of the n-grams; what suits the language by default.
         ngrams: longest n-gram of the learner, in words.
         strength: inverse of the learner's penalty.
         folds: folds of the cross-fit.
@@ -71,7 +71,7 @@ class PartialInput:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
 
-    tokens: str = "default"
+    tokens: str | None = None
     ngrams: int = 2
     strength: float = 1.0
     folds: int = 5

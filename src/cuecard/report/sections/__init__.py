@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cuecard.card.card import Card
+from cuecard.registry import unknown_name
 from cuecard.report.sections import (
     clusters,
     cues,
@@ -27,6 +30,7 @@ __all__ = [
     "clusters",
     "cues",
     "debiased_evaluation",
+    "draw_chart",
     "experiments",
     "identical_pairs",
     "lexical_weights",
@@ -41,6 +45,14 @@ __all__ = [
     "reliance",
     "section_view",
 ]
+
+
+def draw_chart(card: Card, section: str, name: str) -> Any:
+    """Return a chart of a section as an Altair chart, by the name that its view gives it."""
+    charts = {chart.name: chart for chart in section_view(card, section).charts}
+    if name not in charts:
+        raise unknown_name(f"chart of the section {section!r}", name, list(charts))
+    return charts[name].draw()
 
 
 def section_view(card: Card, name: str) -> SectionView:

@@ -84,6 +84,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 caption=f"Each point is one of the {text}; neighbours are alike. Large: in clusters whose labels "
                 f"diverge from the whole by more than the threshold, which the slider moves.{sampled} Choose a "
                 "label in the legend; drag to move, Ctrl + wheel to zoom, double-click to reset.",
+                name="map",
             )
         )
     if tables["clusters"].filter("significant").height:
@@ -95,6 +96,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Label shares of the clusters that lean most, named by their words; first come "
                 f"{'; '.join(words)}.",
                 caption="Share of each label in a cluster; the clusters that move most labels come first.",
+                name="leaning",
             )
         )
     shown.append(
@@ -106,6 +108,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             caption="Blue: the clustering shown, whose score is the area from the least divergence on: "
             f"{tables['cluster_starts']['peco_exact_l2'][0]:.2f}. Grey: 95 % of shuffles of the labels.",
             wide=False,
+            name="curve",
         )
     )
     if "cluster_sweep" in section.tables and tables["cluster_sweep"].height > 1:
@@ -116,6 +119,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Excess of the PECO score over shuffled labels for several numbers of clusters and components.",
                 caption=sweep_caption(tables["cluster_sweep"]),
                 wide=False,
+                name="sweep",
             )
         )
     if "cluster_transformations" in section.tables:
@@ -126,6 +130,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Excess of the PECO score for the texts as they are and after each transformation.",
                 caption="The same audit on texts from which something was taken away.",
                 wide=False,
+                name="transformations",
             )
         )
     if "cluster_confidence" in section.tables:
@@ -136,6 +141,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Histograms of training confidence inside and outside biased clusters.",
                 caption=confidence_caption(tables["cluster_confidence"]),
                 wide=False,
+                name="confidence",
             )
         )
     return shown

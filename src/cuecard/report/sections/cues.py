@@ -102,6 +102,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             caption="Each point is a feature. Dashed lines are chance, the label's share of train; "
             f"above the curve of its colour a share is significant.{sampled} Choose a label in the legend; "
             "drag to move, Ctrl + wheel to zoom, double-click resets.",
+            name="map",
         )
     ]
     with_cues = [label for label in labels if strongest(frame, label, 1).height]
@@ -115,6 +116,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 by_family,
                 alt="Bars of the share of features that are significant and that are cues, one per family.",
                 caption="Blue: cues. Grey: significant, but too rare in a split to be listed.",
+                name="families",
             )
         )
     return charts
@@ -132,6 +134,7 @@ def _confirmation(card: Card) -> ChartView:
         alt="Scatter plot of the strongest cues by their label's share in train and in test.",
         caption="Each point is a significant cue of train, larger the more test instances have it. On the dashed line "
         "its label's share is the same in both; cues that were luck would lie near the chance level in test.",
+        name="confirmation",
     )
 
 

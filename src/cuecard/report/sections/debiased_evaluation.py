@@ -36,6 +36,7 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
                 accuracies,
                 alt="Accuracy of every model as it stands and under the weights, each with its interval.",
                 caption="With 95 % intervals. Models that lean on the leak lose more than others.",
+                name="accuracy",
             )
         ],
         tables=[_table(card)],

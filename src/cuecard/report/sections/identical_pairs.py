@@ -32,6 +32,7 @@ def identical_pairs(card: Card, section: Section) -> SectionView:
                 draw,
                 alt="Tukey boxes of each model's score of identical pairs by the sentence's frequency.",
                 caption="Box: the middle half; line: median; whiskers: the outermost scores within 1.5 box lengths.",
+                name="scores",
             )
         ],
         tables=[_table(card, summary["last"])],

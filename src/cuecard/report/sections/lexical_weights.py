@@ -164,6 +164,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="For each of the words most associated with a label, the mean distance of its label shares from "
                 "the target with equal weights and with these weights; the table below has the numbers.",
                 caption="0 % is perfect balance. Words that are rarer than the smallest count balanced can stay off.",
+                name="balance",
             )
         )
     charts.append(
@@ -174,6 +175,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             f"{summary['quantiles']['0.0']:.3g} to {summary['max_weight']:.3g}; the mean is 1.",
             caption="┆ mean weight",
             wide=False,
+            name="weights",
         )
     )
     if "trade_off" in section.tables:
@@ -184,6 +186,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Err of the balanced features against the effective sample size, one point for every ridge.",
                 caption="Each point is a ridge (--ridge): higher ones keep more of the sample and balance less.",
                 wide=False,
+                name="trade_off",
             )
         )
     return charts

@@ -49,12 +49,14 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
                 heatmap,
                 alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
                 caption="Points of accuracy with the cue minus without; ° marks a gap that is not significant.",
+                name="gaps",
             ),
             ChartView(
                 "Model weakness",
                 weakness,
                 alt="Bars of the sum of absolute accuracy gaps of each model, raw and without noise.",
                 caption="Grey: raw sum. Blue: without what noise adds to absolute values. Line: 95 % interval.",
+                name="weakness",
             ),
         ]
     notes = [
@@ -244,6 +246,7 @@ def permutation_test(card: Card, section: Section) -> SectionView:
             caption=f"{summary['words_in_test']} of {summary['words']} words occur in test; "
             f"{summary['both_sets']:,} examples are in both groups.",
             wide=False,
+            name="usual",
         ),
         ChartView(
             "p-values",
@@ -251,6 +254,7 @@ def permutation_test(card: Card, section: Section) -> SectionView:
             alt="Points of each model's p-value on a logarithmic scale, over all examples and within labels.",
             caption="Further right is stronger evidence; the dashed line is 0.05.",
             wide=False,
+            name="p_values",
         ),
     ]
     return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])])

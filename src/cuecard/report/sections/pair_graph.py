@@ -114,6 +114,7 @@ def _charts(card: Card) -> list[ChartView]:
             scores,
             alt="Accuracy of every set of graph features with its interval, beside the majority.",
             caption="Accuracy with its 95 % interval; the line is the majority (for choices, a blind guess).",
+            name="accuracy",
         ),
         ChartView(
             "Labels by how often both sentences occur",
@@ -121,12 +122,14 @@ def _charts(card: Card) -> list[ChartView]:
             alt="A grid of first by second sentence frequency, coloured by the share of a label.",
             caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”. "
             "A cell of few pairs takes a strong colour by chance; pointing at it says how many it has.",
+            name="frequencies",
         ),
         ChartView(
             "Labels by how often a sentence occurs",
             shares,
             alt="Share of each label by the frequency of the first and the second sentence.",
             caption="With 95 % intervals. Flat curves mean that frequency says nothing.",
+            name="labels",
         ),
         ChartView(
             "Graph features beside similarity",
@@ -134,6 +137,7 @@ def _charts(card: Card) -> list[ChartView]:
             alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
             caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says. Text "
             "similarity is the cosine of the texts' vectors.",
+            name="similarity",
         ),
     ]
 

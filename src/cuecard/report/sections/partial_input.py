@@ -136,6 +136,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 alt="Share of right answers from partial input by number of examples learned from.",
                 caption="Points are draws, the band their 95 % intervals. ┆ chance",
                 wide=False,
+                name="learning_curve",
             )
         )
     if tables["partial_input_slices"].height:
@@ -145,6 +146,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
                 _drawn("slices", tables["partial_input_slices"]),
                 alt="Share of right answers from partial input by label, length and extra columns.",
                 caption="● right answers, with 95 % interval · │ chance within the slice",
+                name="slices",
             )
         )
     return charts
