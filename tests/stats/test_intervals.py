@@ -6,6 +6,7 @@ from cuecard.stats import (
     artifact_z,
     binomial_log_p,
     clopper_pearson,
+    combined_shares,
     newcombe_difference,
     overlapping_difference,
     percentile_bootstrap,
@@ -151,3 +152,12 @@ def test_two_equal_sets_do_not_differ_at_all() -> None:
     low, high = overlapping_difference(right, members, members)
     assert low == pytest.approx(0, abs=0.1)
     assert high == pytest.approx(0, abs=0.1)
+
+
+def test_combined_shares_are_newcombes_difference_where_there_are_two() -> None:
+    for k1, n1, k2, n2 in ((56, 70, 48, 80), (0, 10, 7, 9), (10, 10, 0, 20)):
+        expected = newcombe_difference(k1, n1, k2, n2)
+        found = combined_shares([1.0, -1.0], [k1, k2], [n1, n2])
+        np.testing.assert_allclose(found, expected)
+    low, high = combined_shares([1.0], [3], [12])
+    np.testing.assert_allclose((low, high), wilson(3, 12))

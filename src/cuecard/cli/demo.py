@@ -154,6 +154,8 @@ def _relied(card: Card, family: str, feature: str) -> str:
     words = {
         "relies": "relies on it",
         "signs": "signs of use",
+        "avoids": "avoids it",
+        "length": "as length explains",
         "none": "no sign",
         "unknown": "too few to tell",
     }

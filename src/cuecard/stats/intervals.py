@@ -74,6 +74,31 @@ def newcombe_difference(
     return np.asarray(low), np.asarray(high)
 
 
+def combined_shares(
+    scale: npt.ArrayLike, k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high end of an interval for Σ scale · k / n, shares of separate sets along the first axis.
+
+    The distances to the Wilson ends of the shares combined in squares, as in Newcombe's method: it does not collapse
+    where all or none succeed, as resampling does. nan where a set is empty.
+
+    >>> low, high = combined_shares([0.5, 0.5], [20, 0], [20, 30])
+    >>> float(low.round(3)), float(high.round(3))
+    (0.419, 0.557)
+    """
+    factor = np.asarray(scale, dtype=np.float64)
+    low, high = wilson(k, n, level)
+    p = share(k, n)
+    factor = factor.reshape(factor.shape + (1,) * (p.ndim - factor.ndim))
+    total = (factor * p).sum(axis=0)
+    down = np.where(factor >= 0, p - low, high - p)
+    up = np.where(factor >= 0, high - p, p - low)
+    return (
+        np.asarray(total - np.sqrt(((factor * down) ** 2).sum(axis=0))),
+        np.asarray(total + np.sqrt(((factor * up) ** 2).sum(axis=0))),
+    )
+
+
 def overlapping_difference(
     right: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:

@@ -63,6 +63,7 @@ class DistributionTest:
                     "towards_usual": int(part["towards_usual"].sum()),
                     "with_cue_only": int((part["towards_usual"] & part["with_cue_only"]).sum()),
                     "away_from_usual": int(part["away_from_usual"].sum()),
+                    "avoided": int((part["away_from_usual"] & part["against_cue"]).sum()),
                 }
                 for (model,), part in tests.group_by("model", maintain_order=True)
             },
@@ -95,6 +96,9 @@ class DistributionTest:
             towards_usual=(significant & (pl.col("usual_low") > pl.col("flat"))).fill_null(False),
             contrast_q=contrast_q.fill_nan(None),
             with_cue_only=((contrast_q.fill_nan(None) <= self.alpha) & (pl.col("contrast") > 0)).fill_null(
+                False
+            ),
+            against_cue=((contrast_q.fill_nan(None) <= self.alpha) & (pl.col("contrast") < 0)).fill_null(
                 False
             ),
             away_from_usual=(significant & (pl.col("usual_high") < pl.col("flat"))).fill_null(False),
@@ -178,7 +182,7 @@ class DistributionTest:
         sizes = examples.sizes[here]
         found = None
         if counts.min() >= self.min_per_label:
-            found = flattened_choice(picked, right, m, sizes, draws=self.draws, seed=self.seed)
+            found = flattened_choice(picked, right, m, sizes)
         if found is None:
             flat = float((m / sizes).sum() / m.sum()) if len(m) else float("nan")
             return _untested(len(right), labels, train, np.array([flat, 1 - flat]), counts, usual)
@@ -274,16 +278,21 @@ def _untested(
 
 
 def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
-    """Return a sentence for the strongest leans of a model towards a cue's usual label."""
-    notable = tests.filter(
-        pl.col("towards_usual")
-        & pl.col("with_cue_only")
-        & (pl.col("usual_low") - pl.col("flat") >= NOTABLE_LEAN)
-    ).sort("lean", descending=True, maintain_order=True)
+    """Return a sentence for the strongest leans of a model towards a cue's usual label, and away from it."""
+    towards = pl.col("towards_usual") & pl.col("with_cue_only")
+    away = pl.col("away_from_usual") & pl.col("against_cue")
+    nearest = pl.when(towards).then(pl.col("usual_low") - pl.col("flat")).when(away).then(
+        pl.col("flat") - pl.col("usual_high")
+    )  # fmt: skip
+    notable = (
+        tests.with_columns(distance=nearest)
+        .filter(pl.col("distance") >= NOTABLE_LEAN)
+        .sort(pl.col("lean").abs(), descending=True, maintain_order=True)
+    )
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
         name = cue_phrase(row["feature"])
-        severity: Severity = "high" if row["usual_low"] - row["flat"] >= 4 * NOTABLE_LEAN else "medium"
+        severity: Severity = "high" if row["distance"] >= 4 * NOTABLE_LEAN else "medium"
         title, text = (_of_choices if task in GROUPED_TASKS else _of_labels)(row, name)
         findings.append(
             Finding(
@@ -308,6 +317,8 @@ def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
         f"{percent(row['usual_share_without'])} get it without the cue; in train {percent(row['train_share'])} of such "
         f"instances are {row['label']} ({count(row['n'], 'test example')})."
     )
+    if row["lean"] < 0:
+        return f"{row['model']} avoids {row['label']} where {name} is", text
     return f"{row['model']} leans to {row['label']} where {name} is", text
 
 
@@ -319,6 +330,9 @@ def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
         f"{percent(row['flat'])} would be even-handed. In train {percent(row['train_share'])} of such {noun} are "
         f"{row['label']} ({count(row['n'], 'test example')})."
     )
+    if row["lean"] < 0:
+        opposite = "avoids" if verb == "picks" else "picks"
+        return f"{row['model']} {opposite} {noun} with {name}, against the cue", text
     return f"{row['model']} {verb} {noun} with {name}", text
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from cuecard.analysis import Finding, Need, Result, Severity, Skip
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
+from cuecard.probes.given_length import given_length
 from cuecard.probes.naming import cue_phrase, whose_choice
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.tests.accuracy import accuracy_table
@@ -18,7 +19,8 @@ from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.probes.tests.permutation import usual_table
 from cuecard.wording import count, listed, percent
 
-Verdict = Literal["relies", "signs", "none", "unknown"]
+Verdict = Literal["relies", "signs", "avoids", "length", "none", "unknown"]
+VERDICTS: tuple[Verdict, ...] = ("relies", "signs", "avoids", "length", "none", "unknown")
 
 #: Fewer test examples than this that break a cue cannot tell whether a model relies on it.
 ENOUGH_UNUSUAL = 20
@@ -30,8 +32,11 @@ class Reliance:
 
     A model *relies* on a cue if it is more often right where the cue has its usual label than where it has
     another, and leans to that label on flattened examples, and more so than on examples without the cue (all at
-    q ≤ alpha). One of the first two, or the last alone, is a *sign*, unless the last was tested and is not met:
-    then a preference for the label, cue or not, would explain it.
+    q ≤ alpha), and all that beyond what the length of the text explains. The last alone is a *sign*; where too few
+    examples could tell, so is predicting the label more often with the cue than without it among examples of the
+    same gold label and length, which a model that is merely better at one label does not do. What only holds before
+    length is held fixed is explained by *length*. A model that leans away from the usual label where the cue is,
+    and only there, *avoids* it.
 
     Args:
         alpha: level of the q-values over the cues.
@@ -56,7 +61,7 @@ class Reliance:
         advice = _advice(table)
         table = table.join(advice, on=["family", "feature"], how="left", maintain_order="left")
         counted = {
-            model: {v: int((part["verdict"] == v).sum()) for v in ("relies", "signs", "none", "unknown")}
+            model: {v: int((part["verdict"] == v).sum()) for v in VERDICTS}
             for (model,), part in table.group_by("model", maintain_order=True)
         }
         summary = {"models": counted, "cues": len(cues), "alpha": self.alpha}
@@ -97,9 +102,11 @@ class Reliance:
                     "contrast",
                     "contrast_q",
                     "with_cue_only",
+                    "against_cue",
                     lean_q="q_value",
                     leaning="towards_usual",
                 ),
+                given_length(model, cues).drop("given_length_log10_p"),
             ],
             how="horizontal",
         )
@@ -107,16 +114,26 @@ class Reliance:
         leaning, beyond = pl.col("leaning"), pl.col("with_cue_only")
         # Whether the model prefers the label anyway is not known where too few examples could tell.
         open_question = pl.col("contrast_q").is_null()
+        given = pl.col("given_length_q") <= self.alpha
+        towards = (given & (pl.col("given_length") > 0)).fill_null(False)
+        away = (given & (pl.col("given_length") < 0)).fill_null(False)
+        unexplained = beyond & (towards | pl.col("given_length_q").is_null())
         verdict = (
-            pl.when(better & leaning & beyond)
+            pl.when(better & leaning & unexplained)
             .then(pl.lit("relies"))
-            .when(beyond | (open_question & (better | leaning)))
+            .when(unexplained | (open_question & towards))
             .then(pl.lit("signs"))
+            .when(pl.col("against_cue") & away)
+            .then(pl.lit("avoids"))
+            .when(beyond)
+            .then(pl.lit("length"))
             .when(pl.col("unusual") < ENOUGH_UNUSUAL)
             .then(pl.lit("unknown"))
             .otherwise(pl.lit("none"))
         )
-        return joined.with_columns(verdict=verdict).drop("breaks_significant", "leaning", "with_cue_only")
+        return joined.with_columns(verdict=verdict).drop(
+            "breaks_significant", "leaning", "with_cue_only", "against_cue"
+        )
 
 
 def _advice(table: pl.DataFrame) -> pl.DataFrame:
@@ -139,6 +156,9 @@ def _next(part: pl.DataFrame) -> str:
         )
     if unusual < ENOUGH_UNUSUAL:
         return f"Collect test examples that break it: {unusual} are too few to tell."
+    avoiding = part.filter(pl.col("verdict") == "avoids")["model"].to_list()
+    if avoiding:
+        return f"Report that {listed(avoiding)} does the opposite of the cue; it costs accuracy where the cue is right."
     if signs:
         return f"Look at the {count(unusual, 'test example')} that break it with {listed(signs)}."
     return "Nothing for these models; a weaker model may still learn it."

@@ -11,22 +11,33 @@ from cuecard.report.sections.model_tests import several
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
 
-WORDS = {"relies": "relies", "signs": "signs", "none": "no sign", "unknown": "too few"}
+WORDS = {
+    "relies": "relies",
+    "signs": "signs",
+    "avoids": "avoids",
+    "length": "as length explains",
+    "none": "no sign",
+    "unknown": "too few",
+}
 _NEXT = {
     "relies": "balance it",
     "signs": "look at what breaks it",
+    "avoids": "report the sign",
+    "length": "balance length",
     "unknown": "collect what breaks it",
     "none": "nothing here",
 }
 _RULE = (
     "A model relies on a cue if it is more often right where the cue has its usual label than where it has "
     "another, and leans to that label on test examples sampled to equal labels, more so than where the cue is "
-    "absent; one alone is a sign."
+    "absent, all of it beyond what length explains; the last alone is a sign. A model avoids a cue if it leans away "
+    "from the usual label where the cue is."
 )
 _CHOICE_RULE = (
     "A model relies on a cue if it is more often right where the right choice has the cue, or lacks it, as is usual in "
-    "train, and also picks, or passes over, choices with it where they are right as often as chance has it; one alone "
-    "is a sign. “On flat” is how often."
+    "train, and also picks, or passes over, choices with it where they are right as often as chance has it, beyond "
+    "what length explains; the last alone is a sign. “On flat” is how often. A model that does the opposite avoids the "
+    "cue."
 )
 MOST_ROWS = 200
 MOST_NAMES = 12
@@ -40,6 +51,7 @@ def reliance(card: Card, section: Section) -> SectionView:
         f"{display_text(name, 60)} relies on {found['relies'] or 'none'} of "
         f"{numbers.plural(section.summary['cues'], 'cue')}"
         + (f" and shows signs of using {found['signs']} more" if found["signs"] else "")
+        + (f"; it avoids {found['avoids']}" if found.get("avoids") else "")
         + (f"; for {found['unknown']} too few test examples could tell." if found["unknown"] else ".")
         for name, found in models.items()
     ]

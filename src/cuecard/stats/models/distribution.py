@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.intervals import combined_shares
+
 __all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distribution"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -32,7 +34,7 @@ class FlattenedDistribution:
     """Expected predicted share of each label over all flattened draws, exactly."""
     low: FloatArray
     high: FloatArray
-    """Bootstrap interval of the share: the test instances themselves are a sample too."""
+    """Interval of the share, Wilson's ends combined in squares: the test instances themselves are a sample too."""
     amplification: float
     """Divergence of the predicted shares from flat, KL(predicted ‖ flat) in bits."""
     amplification_low: float
@@ -78,8 +80,9 @@ def flattened_distribution(
     share = rows.mean(axis=0)
     redrawn = rng.multinomial(counts, rows, size=(max(draws, 1000), len(table))) / counts[:, None]
     repeats = redrawn.mean(axis=1)
-    levels = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(repeats, levels, axis=0)
+    low, high = combined_shares(
+        np.full(len(table), 1 / len(table)), table, np.broadcast_to(counts[:, None], table.shape), confidence
+    )
     amplification = _bits_from_flat(share)
     spread = divergence_interval(float(amplification), _bits_from_flat(repeats), confidence)
     statistic, log10_p, null_bits = _score_test(table, rng)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from cuecard.stats._arrays import FloatArray
+from cuecard.stats.intervals import combined_shares
 
 _LN10 = float(np.log(10.0))
 
@@ -35,9 +36,7 @@ def flattened_choice(
     having: npt.ArrayLike,
     choices: npt.ArrayLike,
     *,
-    draws: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> FlattenedChoice | None:
     """Share of choices with a cue that are picked, when the right one has the cue as often as chance has it.
 
@@ -69,17 +68,18 @@ def flattened_choice(
         return None
     total = sum(n * some for n, some, _, _ in strata)
     flat = sum(n * some / size for n, some, size, _ in strata) / total
-    generator = np.random.default_rng(seed)
-    share, variance, repeats = 0.0, 0.0, np.zeros(draws)
+    share, variance = 0.0, 0.0
+    parts: list[tuple[float, int, int]] = []
     for n, some, size, counts in strata:
         for weight, (hits, of) in zip((some / size, 1 - some / size), counts, strict=True):
             scale = n / total * weight
+            parts.append((scale, hits, of))
             share += scale * hits / of
             # A success and a failure added keep the variance above zero where all or none were picked.
             smooth = (hits + 1) / (of + 2)
             variance += scale**2 * smooth * (1 - smooth) / of
-            repeats += scale * generator.binomial(of, hits / of, size=draws) / of
-    low, high = np.quantile(repeats, [(1 - confidence) / 2, (1 + confidence) / 2])
+    scales, hits_of, sizes = zip(*parts, strict=True)
+    low, high = combined_shares(scales, hits_of, sizes, confidence)
     z = abs(share - flat) / np.sqrt(variance)
     log_p = min(0.0, float(np.log(2.0) + log_ndtr(-z)))
     return FlattenedChoice(sum(n for n, *_ in strata), share, float(low), float(high), flat, log_p / _LN10)

@@ -1,0 +1,95 @@
+"""Does a model follow a cue beyond what the length of the text explains?"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from cuecard.probes.cue_set import CueSet
+from cuecard.probes.examples import UNANSWERED, Floats, Ints
+from cuecard.probes.naming import q_of
+from cuecard.probes.predictions import Predictions
+from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
+
+#: Instances are compared with others of about the same length: so many classes of about equal size.
+LENGTH_CLASSES = 10
+#: The family that is length itself, which is tested without holding length fixed.
+LENGTH = "length"
+
+
+def given_length(model: Predictions, cues: CueSet) -> pl.DataFrame:
+    """Return per cue how far the model leans to its usual label, gold label and length held fixed.
+
+    Columns `given_length` (the excess; above 0: towards the usual label) and `given_length_log10_p`, `given_length_q`.
+    Length itself is tested within gold labels only.
+    """
+    if not len(cues):
+        return _frame(PreferenceGiven(np.empty(0), np.empty(0)))
+    return _frame((_choices if cues.examples.instances.grouped else _labels)(model, cues))
+
+
+def _frame(found: PreferenceGiven) -> pl.DataFrame:
+    log_p = np.asarray(found.log10_p, dtype=np.float64)
+    return pl.DataFrame(
+        {
+            "given_length": pl.Series(found.excess, dtype=pl.Float64),
+            "given_length_log10_p": pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
+            "given_length_q": pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None),
+        }
+    )
+
+
+def _labels(model: Predictions, cues: CueSet) -> PreferenceGiven:
+    labels = cues.examples.instances.labels
+    answered = model.answers != UNANSWERED
+    usual = np.array([labels.index(label) for label in cues.table["label"]], dtype=np.int64)
+    hit = model.answers[answered, None] == usual[None, :]
+    having = np.asarray(cues.members.having.todense())[answered] > 0
+    gold = cues.examples.gold[answered]
+    lengths = _test_lengths(cues)[answered]
+    edges = np.quantile(lengths, np.arange(1, LENGTH_CLASSES) / LENGTH_CLASSES) if len(lengths) else []
+    bins = np.searchsorted(np.unique(edges), lengths, side="left")
+    is_length = (cues.table["family"] == LENGTH).to_numpy()
+    found = labels_given(hit, gold * (LENGTH_CLASSES + 1) + bins, having)
+    alone = labels_given(hit, gold, having)
+    return PreferenceGiven(
+        np.where(is_length, alone.excess, found.excess), np.where(is_length, alone.log10_p, found.log10_p)
+    )
+
+
+def _choices(model: Predictions, cues: CueSet) -> PreferenceGiven:
+    examples = cues.examples
+    answered = np.flatnonzero(model.answers != UNANSWERED)
+    rows = np.repeat(model.answers != UNANSWERED, examples.sizes)
+    picked = np.zeros(len(examples.instances))
+    picked[examples.first_rows[answered] + model.answers[answered]] = 1
+    right = np.zeros(len(examples.instances))
+    right[examples.right_rows] = 1
+    codes = np.repeat(np.arange(len(examples)), examples.sizes)
+    long, short, size = _length_properties(_test_lengths(cues), examples.first_rows[:-1], codes)
+    having = np.asarray(cues.instances_having.todense()) > 0
+    is_length = (cues.table["family"] == LENGTH).to_numpy()
+    given = np.column_stack([right, long, short, size, right * long])
+    if not len(answered):
+        return PreferenceGiven(np.zeros(len(cues)), np.full(len(cues), np.nan))
+    found = choices_given(picked[rows], codes[rows], given[rows], having[rows])
+    alone = choices_given(picked[rows], codes[rows], right[rows, None], having[rows])
+    excess = np.where(is_length, alone.excess, found.excess)
+    # A cue whose usual label is the second one is followed by passing over it.
+    sign = np.where((cues.table["label"] == examples.instances.labels[0]).to_numpy(), 1.0, -1.0)
+    return PreferenceGiven(sign * excess, np.where(is_length, alone.log10_p, found.log10_p))
+
+
+def _test_lengths(cues: CueSet) -> Ints:
+    """Return the number of tokens of every test instance, in the text in which cues are looked for."""
+    lengths = cues.encoded.scoped.lengths
+    return np.asarray(lengths[len(cues.encoded.instances) - len(cues.examples.instances) :], dtype=np.int64)
+
+
+def _length_properties(lengths: Ints, starts: Ints, codes: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return whether a choice is among the longest, the shortest, and its log length within its example."""
+    longest = (lengths == np.maximum.reduceat(lengths, starts)[codes]).astype(np.float64)
+    shortest = (lengths == np.minimum.reduceat(lengths, starts)[codes]).astype(np.float64)
+    size = np.log1p(lengths.astype(np.float64))
+    mean = np.add.reduceat(size, starts) / np.diff(np.append(starts, len(lengths)))
+    return longest, shortest, size - mean[codes]
