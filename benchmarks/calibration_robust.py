@@ -12,7 +12,11 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from cuecard.audits import Cues
+from cuecard.data.demo import demo_nli
+from cuecard.probes import Predictions, Reliance, choose_cues
 from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
 from cuecard.stats.neutral_weights import leakage_neutral_weights
 from cuecard.stats.weighted import weighted_share
@@ -106,7 +110,37 @@ def _coverage(rows: Floats, truth: float) -> Coverage:
     )
 
 
+def better_at_one_label(gold: Ints, labels: int, rng: np.random.Generator) -> Ints:
+    """Answers of a model that is correct on 95 % of one label and on 60 % of the others, whatever the words."""
+    wrong = (gold + rng.integers(1, labels, len(gold))) % labels
+    return np.where(rng.random(len(gold)) < np.where(gold == 0, 0.95, 0.6), gold, wrong)
+
+
+def false_signs(*, examples: int = 3000, runs: int = 30, seed: int = 0) -> dict[str, float]:
+    """Share of runs in which a model that is merely better at one label shows signs of using some cue.
+
+    `unadjusted` counts what was a sign before: more often correct with the usual label, or leaning to it, where too few
+    examples could be compared with examples without the cue.
+    """
+    data = demo_nli(examples, seed=seed).instances
+    audit = Cues(features=("word", "bigram", "length"))
+    cues = choose_cues(data, audit, audit.run(data).tables["cues"], top=20)
+    rng = np.random.default_rng(seed)
+    counted = {"unadjusted": 0, "within gold label and length": 0}
+    for _ in range(runs):
+        answers = better_at_one_label(cues.examples.gold, len(data.labels), rng)
+        table = Reliance().run(data, [Predictions("model", answers)], cues).tables["reliance"]
+        unclear = pl.col("contrast_q").is_null()
+        better = (pl.col("breaks_q") <= 0.05) & (pl.col("difference") > 0)
+        counted["unadjusted"] += table.filter(unclear & better).height > 0
+        counted["within gold label and length"] += (
+            table.filter(pl.col("verdict").is_in(["relies", "signs"])).height > 0
+        )
+    return {name: count / runs for name, count in counted.items()}
+
+
 def main() -> None:
+    print("signs of use by a model better at one label:", false_signs())
     for share in (0.5, 0.3):
         for name, model in MODELS.items():
             print(

@@ -18,6 +18,7 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples, Ints
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
+from cuecard.probes.always_probed import always_probed
 from cuecard.probes.examples import check_test
 from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
 from cuecard.text import Encoded, stop_words
@@ -121,6 +122,8 @@ def choose_cues(
 ) -> CueSet:
     """Return the cues to probe: those named, else the `top` most significant that say something new.
 
+    Choices are then also probed for being the longest, the shortest, and for every position, whatever the data says.
+
     Args:
         data: what `cuecard.load` returned.
         audit: the cue audit that `cue_table` comes from.
@@ -140,7 +143,10 @@ def choose_cues(
     having, everywhere = _presence(chosen, encoded, families)
     if not names:
         kept = _saying_something_new(everywhere, top)
-        chosen, having = chosen[kept], having[:, kept]
+        chosen = chosen[kept]
+        more, families = always_probed(cue_table, chosen, encoded, families)
+        chosen = pl.concat([chosen, more], how="diagonal")
+        having = _presence(chosen, encoded, families)[0] if more.height else having[:, kept]
     return CueSet(examples, encoded, chosen, having)
 
 

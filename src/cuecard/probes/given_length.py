@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from cuecard.data.examples import Floats, Ints
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import UNANSWERED, Floats, Ints
+from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given

@@ -318,7 +318,7 @@ def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
         f"instances are {row['label']} ({count(row['n'], 'test example')})."
     )
     if row["lean"] < 0:
-        return f"{row['model']} avoids {row['label']} where {name} is", text
+        return f"{row['model']} avoids {row['label']} where {name} is", text + _opposite(row)
     return f"{row['model']} leans to {row['label']} where {name} is", text
 
 
@@ -332,8 +332,13 @@ def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
     )
     if row["lean"] < 0:
         opposite = "avoids" if verb == "picks" else "picks"
-        return f"{row['model']} {opposite} {noun} with {name}, against the cue", text
+        return f"{row['model']} {opposite} {noun} with {name}", text + _opposite(row)
     return f"{row['model']} {verb} {noun} with {name}", text
+
+
+def _opposite(row: dict[str, Any]) -> str:
+    """Return that the model does the opposite of what train suggests, where train suggests anything."""
+    return " That is the opposite of what train suggests." if row["train_share"] > row["flat"] else ""
 
 
 def _share(row: dict[str, Any]) -> str:
