@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cuecard.stats.intervals import combined_shares
 from cuecard.stats import (
     artifact_z,
     binomial_log_p,
     clopper_pearson,
-    combined_shares,
     newcombe_difference,
     overlapping_difference,
     percentile_bootstrap,
