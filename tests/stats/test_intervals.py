@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cuecard.stats.intervals import combined_shares
 from cuecard.stats import (
     artifact_z,
     binomial_log_p,
@@ -12,6 +11,7 @@ from cuecard.stats import (
     percentile_bootstrap,
     wilson,
 )
+from cuecard.stats.intervals import combined_shares
 
 
 @pytest.mark.parametrize(("ours", "name"), [(wilson, "wilson"), (clopper_pearson, "exact")])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from cuecard.analysis import Finding, Need, Result, Severity
@@ -78,7 +79,9 @@ class AccuracyTest:
 def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> pl.DataFrame:
     """Return a model's accuracy with and without every cue, with interval, exact test and q-value."""
     gaps = accuracy_gaps(model.correct(cues.examples), cues.members.having)
-    q = q_of(gaps.log10_p)
+    # Every example has a choice in the first place, so that nothing can be compared with it.
+    log_p = np.where((gaps.with_cue > 0) & (gaps.without_cue > 0), gaps.log10_p, np.nan)
+    q = q_of(log_p)
     return for_model(cues.names, model.model).with_columns(
         with_cue=gaps.with_cue,
         without_cue=gaps.without_cue,
@@ -87,8 +90,8 @@ def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> 
         gap=gaps.gap,
         gap_low=gaps.low,
         gap_high=gaps.high,
-        log10_p=gaps.log10_p,
-        q_value=pl.Series(q, dtype=pl.Float64),
+        log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
+        q_value=pl.Series(q, dtype=pl.Float64).fill_nan(None),
         significant=pl.Series(q <= alpha, dtype=pl.Boolean),
     )
 
