@@ -23,16 +23,20 @@ Status = Literal["done", "skipped", "failed"]
 Unit = Literal["share", "points", "count", "bits", "score", "p"]
 #: In which direction a measure gets worse.
 Worse = Literal["higher", "lower", "neither"]
+#: What an analysis is about: the data, models, the weights of a remedy, or models trained for an experiment.
+About = Literal["data", "models", "weights", "experiment"]
+#: What the `n` of a finding counts.
+Counted = Literal["examples", "instances", "cues"]
 #: From the most to the least serious.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number an analysis learned, named `section.measure[.slice]`: what compares, gates, ranks and draws reads.
+    """One number of an analysis, named `section.measure[.slice]`; it is what comparisons, gates and charts read.
 
     `chance` is the value where nothing is given away; `n` the number of examples it rests on; `label` is what people
-    call it, such as "hypothesis-only accuracy".
+    call it, such as "hypothesis-only accuracy". Shares and points are fractions, `p` is log10 of a p-value.
     """
 
     name: str
@@ -52,9 +56,12 @@ class Measure:
 
     @property
     def gain(self) -> float:
-        """How much of what chance leaves is given away, at the careful end of the interval; 0 where that is nothing.
+        """Share of the way from chance to 1, at the lower end of the interval; 0 where chance is not excluded.
 
-        Only a share that is worse when higher, with a chance level, gives anything away.
+        Only a share that is worse when higher, with a chance level, has a gain.
+
+        >>> round(Measure("a.accuracy", 0.65, low=0.6, chance=0.5, unit="share", worse="higher").gain, 2)
+        0.2
         """
         if self.unit != "share" or self.worse != "higher":
             return 0.0
@@ -66,10 +73,12 @@ class MeasureKind:
     """A measure as an analysis declares it, once: its name, what people call it, its unit and its direction.
 
     `name` and `label` may have slots, such as ``{input}.accuracy`` and ``{input} accuracy``, filled for every slice.
+    In a label, an underscore of a slot becomes a hyphen, except in names that users chose (see `USER_SLOTS`).
 
     >>> kind = MeasureKind("{input}.accuracy", "{input} accuracy", unit="share", worse="higher")
-    >>> kind.of("partial_input", 0.646, chance=0.343, input="hypothesis_only").name
-    'partial_input.hypothesis_only.accuracy'
+    >>> measure = kind.of("partial_input", 0.646, chance=0.343, input="hypothesis_only")
+    >>> measure.name, measure.label
+    ('partial_input.hypothesis_only.accuracy', 'hypothesis-only accuracy')
     """
 
     name: str
@@ -88,8 +97,8 @@ class MeasureKind:
         n: int | None = None,
         **slots: str,
     ) -> Measure:
-        """Return the measure of one slice; what is not a number is missing."""
-        plain = {key: text.replace("_", " ") for key, text in slots.items()}
+        """Return the measure of one slice; what is not a finite number is missing."""
+        words = {key: text if key in USER_SLOTS else text.replace("_", "-") for key, text in slots.items()}
         return Measure(
             name=f"{section}.{self.name.format(**slots)}",
             value=_number(value),
@@ -99,8 +108,12 @@ class MeasureKind:
             n=n,
             unit=self.unit,
             worse=self.worse,
-            label=self.label.format(**plain),
+            label=self.label.format(**words),
         )
+
+
+#: Slots of measures that hold names users chose: models, labels, splits, other datasets.
+USER_SLOTS = frozenset({"model", "other", "label", "split", "dataset"})
 
 
 def _given_away(value: float | None, low: float | None, chance: float | None) -> float:
@@ -112,7 +125,7 @@ def _given_away(value: float | None, low: float | None, chance: float | None) ->
 
 
 def _number(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 @dataclass(frozen=True)
@@ -129,7 +142,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence with numbers: what, how strong, against which chance level, on how many examples."""
+    """A sentence with numbers: what, how strong, against which chance level, on how many examples.
+
+    `key` tells the findings of a section apart where they are not about a cue, such as "repeated-examples"; together
+    with `label` it makes the `id` unique.
+    """
 
     section: str
     severity: Severity
@@ -144,14 +161,15 @@ class Finding:
     cue: str = ""  # as `cuecard explain` takes it
     label: str = ""  # the label it is about, if it is about one
     unit: Unit = "share"
-    key: str = ""  # which finding of its section it is, where it is not about a cue: "repeated-examples"
+    key: str = ""
+    counted: Counted = "examples"  # what `n` counts
     coverage: float = 1.0  # share of the examples it concerns
     words: tuple[str, ...] = ()  # words it is about, by which it may be part of another finding
     parts: tuple[str, ...] = ()  # the same thing said in other ways: titles of the findings it absorbed
 
     @property
     def id(self) -> str:
-        """What stays the same between runs: the section, then the cue (or key) and the label it is about."""
+        """What stays the same between runs: the section, the cue (or key), and the label it is about."""
         return "/".join(part for part in (self.section, self.cue or self.key, self.label) if part)
 
     @property
@@ -200,8 +218,9 @@ class Result:
     """What an analysis learned: measures, tables (parquet), findings (sentences) and a summary of its own.
 
     Everything that compares, gates or ranks reads `measures`; `summary` is for the section's own view. It holds only
-    what JSON can hold; rates in it are fractions. `examples` are columns about examples,
-    keyed by `example_id` and `split`, that are joined into the card's table of examples.
+    what JSON can hold; rates in it are fractions. `examples` are columns about examples, keyed by `example_id` and
+    `split`, that are joined into the card's table of examples. `settled` says what the analysis chose where its
+    parameters left it open, such as the tokenisation.
     """
 
     summary: Mapping[str, Any]
@@ -209,6 +228,7 @@ class Result:
     findings: Sequence[Finding] = ()
     examples: pl.DataFrame | None = None
     measures: Sequence[Measure] = ()
+    settled: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
 #: What an analysis may need besides train data: a test split, or inputs that `run` takes by these names:
@@ -230,8 +250,9 @@ class Analysis(Protocol):
     """A question about data or about models that can be asked by name: an audit, a probe or a remedy.
 
     Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are. A class
-    may also declare `needs` (see `Need`), `extras` (names of optional dependencies) and `measures` (its
-    `MeasureKind`s). `extras` may be a property where it depends on the parameters.
+    may also declare `needs` (see `Need`), `extras` (names of optional dependencies; a property where it depends on the
+    parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default) and a function
+    `measured(summary)` that returns its measures, by which cards of an older schema are read.
     """
 
     name: ClassVar[str]

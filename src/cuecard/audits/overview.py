@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Result
+from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.sentences import normalised
 from cuecard.data.weights import unequal_weights, weight_total
@@ -17,6 +18,36 @@ from cuecard.wording import percent
 
 #: Tokens beyond this many share the last bin of the length histogram.
 LONGEST_BIN = 200
+
+EXAMPLES = MeasureKind("examples.{split}", "{split} examples", "count")
+LABEL_SHARE = MeasureKind("label_share.{label}", "share of {label} in the training set", "share")
+REPEATED = MeasureKind("repeated", "repeated examples", "share", "higher")
+CONFLICTING = MeasureKind("conflicting_labels", "examples with conflicting labels", "count", "higher")
+COPIES = MeasureKind("test_copies", "test examples that occur in the training set", "share", "higher")
+OVERLAP = MeasureKind(
+    "test_overlap", "test examples that share a text with the training set", "share", "higher"
+)
+KINDS = (EXAMPLES, LABEL_SHARE, REPEATED, CONFLICTING, COPIES, OVERLAP)
+
+
+def overview_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return sizes, label shares, and what occurs more often than it should."""
+    name, splits = "overview", summary["splits"]
+    total = sum(split["examples"] for split in splits.values())
+    labels = splits["train"]["labels"]
+    mass = sum(labels.values())
+    measures = [EXAMPLES.of(name, split["examples"], split=key) for key, split in splits.items()]
+    measures += [
+        LABEL_SHARE.of(name, count / mass, n=splits["train"]["instances"], label=label)
+        for label, count in labels.items()
+    ]
+    measures.append(REPEATED.of(name, summary["duplicates"]["normalised"] / total, n=total))
+    measures.append(CONFLICTING.of(name, summary["conflicting_labels"], n=total))
+    if overlap := summary["overlap"]:
+        n = overlap["test_examples"]
+        measures.append(COPIES.of(name, overlap["pair"] / n, n=n))
+        measures.append(OVERLAP.of(name, overlap["sentence"] / n, n=n))
+    return measures
 
 
 @dataclass(frozen=True)
@@ -32,6 +63,8 @@ class Overview:
     name: ClassVar[str] = "overview"
     title: ClassVar[str] = "Overview"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(overview_measures)
 
     shown_duplicates: int = 50
     weights: str | None = None
@@ -69,7 +102,8 @@ class Overview:
                 pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
             ),
         }
-        return Result(summary, tables, _findings(summary, repeated, examples, data))
+        findings = _findings(summary, repeated, examples, data)
+        return Result(summary, tables, findings, measures=overview_measures(summary))
 
 
 def _tokens(column: str) -> pl.Expr:
@@ -222,6 +256,7 @@ def _findings(
                 "all of them right.",
                 value=conflicting / examples.height,
                 n=conflicting,
+                key="conflicting-labels",
                 evidence=tuple(
                     Evidence(
                         "",
@@ -245,6 +280,7 @@ def _findings(
                 "the same split up to case and punctuation.",
                 value=duplicates / examples.height,
                 n=duplicates,
+                key="repeated-examples",
             )
         )
     overlap = summary["overlap"]
@@ -259,6 +295,7 @@ def _findings(
                 "train up to case and punctuation.",
                 value=share,
                 n=overlap["pair"],
+                key="test-examples-in-train",
             )
         )
     for split, described in summary["splits"].items():
@@ -272,6 +309,8 @@ def _findings(
                     text=f"{empty:,} {split} instances have an empty "
                     f"{'text' if data.task == 'text' else 'hypothesis'}.",
                     n=empty,
+                    key=f"empty-texts/{split}",
+                    counted="instances",
                 )
             )
     return findings

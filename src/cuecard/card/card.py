@@ -9,11 +9,11 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from cuecard.analysis import Finding, Severity, Status, Unit
+from cuecard.analysis import About, Counted, Finding, Measure, Severity, Status, Unit
 from cuecard.registry import unknown_name
 
 #: Version of the card's schema; grows when a reader of older cards would be misled.
-SCHEMA_VERSION: Literal["1"] = "1"
+SCHEMA_VERSION: Literal["2"] = "2"
 
 
 class _Frozen(BaseModel):
@@ -78,6 +78,7 @@ class FindingModel(_Frozen):
         description="Part of what chance leaves that it surely gives away, over the whole dataset.",
     )
     parts: list[str] = Field(default_factory=list, description="The same thing said in other ways.")
+    counted: Counted = Field(default="examples", description="What n counts.")
     command: str = Field(default="", description="What to type to see it again.")
 
     @classmethod
@@ -95,9 +96,18 @@ class Section(BaseModel):
 
     title: str
     status: Status
+    about: About = Field(default="data", description="What it is about.")
     reason: str = Field(default="", description="Why it was skipped, or the error it failed with.")
     parameters: dict[str, Any] = Field(default_factory=dict)
-    summary: dict[str, Any] = Field(default_factory=dict)
+    settled: dict[str, str | int | float] = Field(
+        default_factory=dict, description="What it chose where the parameters left it open."
+    )
+    measures: list[Measure] = Field(
+        default_factory=list, description="What comparisons, gates and charts read: one number each."
+    )
+    summary: dict[str, Any] = Field(
+        default_factory=dict, description="For the section's own view; its shape may change between versions."
+    )
     tables: list[str] = Field(default_factory=list, description="Names of its tables, tables/<name>.parquet.")
 
     _frames: Mapping[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
@@ -135,6 +145,17 @@ class Provenance(BaseModel):
     seconds: dict[str, float] = Field(default_factory=dict)
 
 
+#: Columns of `Card.measures`.
+MEASURE_SCHEMA: dict[str, Any] = {
+    "name": pl.String,
+    "section": pl.String,
+    "label": pl.String,
+    **dict.fromkeys(("value", "low", "high", "chance"), pl.Float64),
+    "n": pl.Int64,
+    "unit": pl.String,
+    "worse": pl.String,
+}
+
 #: How a notebook shows a card. The package puts the function here, because drawing lives above this layer.
 NOTEBOOK_VIEW: list[Callable[[Card], str]] = []
 #: How a chart of a section is drawn, by the section's and the chart's name; put here for the same reason.
@@ -146,7 +167,7 @@ class Card(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    cuecard: Literal["1"] = Field(default=SCHEMA_VERSION, description="Version of this schema.")
+    cuecard: Literal["2"] = Field(default=SCHEMA_VERSION, description="Version of this schema.")
     dataset: DatasetInfo
     findings: list[FindingModel] = Field(default_factory=list)
     sections: dict[str, Section] = Field(default_factory=dict)
@@ -158,6 +179,23 @@ class Card(BaseModel):
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """All tables of the card by name."""
         return self._tables
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """The measures of every section that ran: name, section, label, value, low, high, chance, n, unit, worse."""
+        rows = [[getattr(m, name) for name in MEASURE_SCHEMA] for m in self.all_measures()]
+        return pl.DataFrame(rows, schema=MEASURE_SCHEMA, orient="row")
+
+    def all_measures(self) -> list[Measure]:
+        """Return the measures of every section that ran, in the card's order."""
+        return [m for section in self.sections.values() for m in section.measures if section.status == "done"]
+
+    def measure(self, name: str) -> Measure:
+        """Return the measure of that name, such as "partial_input.hypothesis_only.accuracy"."""
+        measures = {m.name: m for m in self.all_measures()}
+        if name not in measures:
+            raise unknown_name("measure", name, list(measures))
+        return measures[name]
 
     def attach(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Give the card its tables; sections see them too."""

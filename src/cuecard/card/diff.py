@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.card.card import Card
-from cuecard.card.measures import Measure, MeasureKind, measures
+from cuecard.analysis import Unit
+from cuecard.card.card import Card, FindingModel
 from cuecard.errors import UsageError
 
 #: A cue's share changed if it moved by at least this much and its intervals do not touch.
@@ -22,13 +22,17 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that differs: where it stands on the card, what it is called, and both values."""
+    """One thing that differs: its section, what it is called, and both values.
+
+    Of a measure, `what` is its label, `measure` its name and `unit` its unit.
+    """
 
     section: str
     what: str
     before: Any
     after: Any
-    kind: MeasureKind = "number"
+    unit: Unit | None = None
+    measure: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -61,7 +65,7 @@ class Comparison:
     data: tuple[Change, ...] = ()
     sections: tuple[Change, ...] = ()
     measures: tuple[Change, ...] = ()
-    """The numbers that people ask for: a row per baseline, model and measure."""
+    """The measures of the sections that are on both cards."""
     numbers: tuple[Change, ...] = ()
     """Every number of every section."""
     cues: tuple[CueChange, ...] = ()
@@ -97,7 +101,7 @@ def compare(cards: Sequence[Card], names: Sequence[str] | None = None) -> list[C
 
 
 def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Comparison:
-    old, new = ({finding.title for finding in card.findings} for card in (before, after))
+    old, new = ({_identity(finding) for finding in card.findings} for card in (before, after))
     return Comparison(
         before=name_before,
         after=name_after,
@@ -107,8 +111,8 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         measures=tuple(_measures(before, after)),
         numbers=tuple(_numbers(before, after)),
         cues=tuple(_cues(before, after)),
-        findings_gone=tuple(f.title for f in before.findings if f.title not in new),
-        findings_new=tuple(f.title for f in after.findings if f.title not in old),
+        findings_gone=tuple(f.title for f in before.findings if _identity(f) not in new),
+        findings_new=tuple(f.title for f in after.findings if _identity(f) not in old),
         notes=tuple(_notes(before, after)),
     )
 
@@ -154,15 +158,19 @@ def _sections(before: Card, after: Card) -> list[Change]:
 
 def _measures(before: Card, after: Card) -> list[Change]:
     """Return the measures that both cards have and that differ, or that one of them lacks in a section of both."""
-    old, new = ({(m.section, m.name): m for m in measures(card)} for card in (before, after))
+    old, new = ({m.name: m for m in card.all_measures()} for card in (before, after))
     changes = []
-    for section, name in dict.fromkeys([*old, *new]):
-        first, second = old.get((section, name)), new.get((section, name))
-        a, b = (m.value if m else None for m in (first, second))
-        if section in before.sections and section in after.sections and not _same(a, b):
-            kind = (first or second or Measure(section, name, None, "number")).kind
-            changes.append(Change(section, name, a, b, kind))
+    for name in dict.fromkeys([*old, *new]):
+        known = new.get(name) or old[name]
+        a, b = (part[name].value if name in part else None for part in (old, new))
+        both = known.section in before.sections and known.section in after.sections
+        if both and not _same(a, b):
+            changes.append(Change(known.section, known.label or name, a, b, known.unit, name))
     return changes
+
+
+def _identity(finding: FindingModel) -> str:
+    return finding.id or finding.title
 
 
 def _numbers(before: Card, after: Card) -> list[Change]:

@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from cuecard.card.card import SCHEMA_VERSION, Card
+from cuecard.card.migration import READABLE, migrated
 from cuecard.errors import InputError
 
 CARD_FILE = "card.json"
@@ -66,11 +67,12 @@ def _exchange(folder: Path, new: Path, old: Path, files: list[Path], stale: list
 def _listed_tables(file: Path) -> list[Path]:
     """Return the table files that an earlier card names; none if there is no card that can be read."""
     try:
-        card = Card.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
+        sections = json.loads(file.read_bytes())["sections"]
+        names = {str(name) for section in sections.values() for name in section["tables"]} | {"examples"}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []
     # A name with a path in it would reach outside the folder.
-    return [_table_file(name) for name in _table_names(card) if Path(name).name == name]
+    return [_table_file(name) for name in sorted(names) if Path(name).name == name]
 
 
 def _table_names(card: Card) -> list[str]:
@@ -93,10 +95,12 @@ def load_card(path: str | Path) -> Card:
         ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{file}: this is not a card ({error}).") from None
-    found = document.get("cuecard") if isinstance(document, dict) else None
-    if found != SCHEMA_VERSION:
+    version = document.get("cuecard") if isinstance(document, dict) else None
+    if version in READABLE:
+        document = migrated(document)
+    elif version != SCHEMA_VERSION:
         raise InputError(
-            f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {found!r}); audit the data again."
+            f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {version!r}); audit the data again."
         )
     try:
         card = Card.model_validate(document)

@@ -190,8 +190,8 @@ def _graph_leak(card: Card) -> str:
     section = card["pair_graph"]
     if section.status != "done":
         return section.reason
-    found = section.summary["accuracy"]
-    return f"the pair graph alone predicts {percent(found['leakage'])}, where {percent(found['majority'])} is chance"
+    leak = card.measure("pair_graph.leakage.accuracy")
+    return f"the pair graph alone predicts {percent(leak.value)}, where {percent(leak.chance)} is chance"
 
 
 def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:

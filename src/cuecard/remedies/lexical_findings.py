@@ -34,6 +34,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
             f"sample size; the heaviest example weighs {summary['max_weight']:.1f} times the mean.",
             value=summary["ess"],
             n=summary["examples"],
+            key="balance",
         )
     ]
     left = summary["features"] - summary["constrained"]
@@ -45,6 +46,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "Some features cannot be balanced by weights",
                 f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
                 "with some label; no weights can change that.",
+                key="absent-labels",
             )
         )
     if summary["off_target"]:
@@ -56,6 +58,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "low" if advice else "info",
                 "Some features stay off target",
                 f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.{advice}",
+                key="off-target",
             )
         )
     findings += _held_out(errors)
@@ -74,6 +77,8 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 f"beyond chance with equal weights, {after['significant']:,} with these weights; "
                 f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
                 value=float(after["significant"]),
+                unit="count",
+                key="cues",
             )
         )
     return findings
@@ -107,6 +112,8 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "Balance them too with a higher --ngrams, or soften with --ridge.",
             value=part["after"],
             chance=part["chance_after"],
+            unit="points",
+            key=name,
         )
         for name, part in worse
     ]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Result
+from cuecard.analysis import About, MeasureKind, Result
 from cuecard.audits import Cues
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
@@ -25,6 +25,7 @@ from cuecard.remedies.balance_problem import (
 from cuecard.remedies.balance_tables import balance_table, unbalanced_table
 from cuecard.remedies.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
 from cuecard.remedies.lexical_findings import lexical_findings
+from cuecard.remedies.lexical_measures import KINDS, lexical_measures
 from cuecard.remedies.reaudit import Reaudit, reaudit
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.entropy_balancing import (
@@ -73,6 +74,9 @@ class LexicalWeights:
     name: ClassVar[str] = "lexical_weights"
     title: ClassVar[str] = "Lexical weights"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    about: ClassVar[About] = "weights"
+    measured = staticmethod(lexical_measures)
 
     features: tuple[str, ...] | None = None
     ngrams: int | None = None
@@ -151,7 +155,8 @@ class LexicalWeights:
         reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
         summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
-        return Result(summary, tables, findings, example_weights(train, balanced.weights))
+        weights = example_weights(train, balanced.weights)
+        return Result(summary, tables, findings, weights, lexical_measures(summary))
 
     def balance(self, train: Instances) -> Balanced:
         """Return the weights of the examples of a train split."""

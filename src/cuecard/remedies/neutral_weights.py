@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import About, Finding, MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.scores import trial
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.remedies.neutral_measures import KINDS, neutral_measures
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
@@ -39,6 +40,9 @@ class NeutralWeighting:
     name: ClassVar[str] = "neutral_weights"
     title: ClassVar[str] = "Leakage-neutral weights"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    about: ClassVar[About] = "weights"
+    measured = staticmethod(neutral_measures)
 
     folds: int = 100
     trees: int = 1000
@@ -97,7 +101,7 @@ class NeutralWeighting:
             summary["not_reaudited"] = audited.skipped
             findings += audited.findings(self.name)
             summary["not_reaudited"] = audited.skipped
-        return Result(summary, tables, findings, examples)
+        return Result(summary, tables, findings, examples, neutral_measures(summary))
 
     def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, NeutralWeights]:
         """Return the weights of every split from its own labels, so that train knows nothing of test's.
@@ -186,5 +190,5 @@ def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShar
         title += " and rest on few examples"
     return Finding(
         "neutral_weights", "medium" if remains or few else "info", title, text, after.share, after.low, after.high,
-        majority, after.n,
+        majority, after.n, key="balance",
     )  # fmt: skip

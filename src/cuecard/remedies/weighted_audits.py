@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Skip
+from cuecard.analysis import Finding, Measure, Skip
 from cuecard.audits import AUDITS
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError
@@ -19,12 +19,16 @@ from cuecard.wording import percent
 #: Names that stand for every audit, and for none.
 ALL, NONE = "all", "none"
 WEIGHT = "cuecard_weight"
-#: What an audit draws or tries besides its figures, and that a comparison can do without.
+#: Differences and p-values say again what the shares and scores beside them say.
+LEFT_OUT = frozenset({"points", "p"})
+#: What an audit draws or tries besides its measures, and that a comparison can do without.
 QUICK: dict[str, Any] = {"map": "none", "sweep": False, "learning_curve": False}
 SCHEMA = {
     "audit": pl.String,
-    "figure": pl.String,
+    "measure": pl.String,
+    "label": pl.String,
     "unit": pl.String,
+    "worse": pl.String,
     **{
         f"{what}{when}": pl.Float64
         for when in ("_before", "_after")
@@ -33,29 +37,16 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A number of an audit: its unit ("share", "score" or "count"), its interval, and what chance would give."""
-
-    name: str
-    unit: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    chance: float | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class WeightedAudits:
-    """The figures of every audit before and after, and the reasons of those that did not apply."""
+    """The measures of every audit before and after, and the reasons of those that did not apply."""
 
     table: pl.DataFrame
     skipped: dict[str, str]
 
     def findings(self, section: str) -> list[Finding]:
-        """Return a sentence for every accuracy that was, or is, beyond chance."""
-        rows = self.table.filter(pl.col("audit").is_in(["partial_input", "pair_graph"]))
-        return [_finding(section, row) for row in rows.iter_rows(named=True) if _telling(row)]
+        """Return a sentence for every shortcut that was above chance, or is off it under the weights."""
+        return [_finding(section, row) for row in self.table.iter_rows(named=True) if _telling(row)]
 
 
 def chosen_audits(names: Sequence[str]) -> tuple[str, ...]:
@@ -86,114 +77,61 @@ def audits_before_and_after(
         if train.task not in kind.tasks:
             skipped[name] = f"it is not for {train.task} data"
             continue
-        if name not in FIGURES or "weights" not in known:
-            skipped[name] = "it takes no weights, or has no figure to compare"
+        if "weights" not in known:
+            skipped[name] = "it takes no weights"
             continue
         given = {key: value for key, value in (QUICK | options).items() if key in known}
         try:
             before, after = (
-                list(FIGURES[name](kind(**given, weights=column).run(weighted).summary))
-                for column in (None, WEIGHT)
+                kind(**given, weights=column).run(weighted).measures for column in (None, WEIGHT)
             )
         except (Skip, MissingExtraError) as reason:
             skipped[name] = str(reason)
             continue
-        later = {figure.name: figure for figure in after}
+        later = {measure.name: measure for measure in after}
         rows += [
-            {"audit": name, "figure": figure.name, "unit": figure.unit}
-            | _numbers(figure, "_before")
-            | _numbers(later[figure.name], "_after")
-            for figure in before
+            {"audit": name, "measure": m.name, "label": m.label, "unit": m.unit, "worse": m.worse}
+            | _numbers(m, "_before")
+            | _numbers(later[m.name], "_after")
+            for m in before
+            if m.name in later and m.unit not in LEFT_OUT
         ]
     return WeightedAudits(pl.DataFrame(rows, schema=SCHEMA), skipped)
 
 
-def _numbers(figure: Figure, when: str) -> dict[str, float | None]:
-    return {f"{what}{when}": getattr(figure, what) for what in ("value", "low", "high", "chance")}
-
-
-def _overview(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    labels = summary["splits"]["train"]["labels"]
-    for label, mass in labels.items():
-        yield Figure(f"share of {label}", "share", mass / sum(labels.values()))
-
-
-def _partial_input(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    for line in summary["baselines"]:
-        if line["kind"] != "reference":
-            name = f"accuracy, {line['name'].replace('_', ' ')}"
-            yield Figure(name, "share", *(line[key] for key in ("accuracy", "low", "high", "chance")))
-
-
-def _pair_graph(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    accuracy, interval = summary["accuracy"], summary["intervals"]["leakage"]
-    yield Figure(
-        "accuracy, sentence frequencies",
-        "share",
-        accuracy["leakage"],
-        interval["low"],
-        interval["high"],
-        accuracy["majority"],
-    )
-
-
-def _clusters(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    yield Figure("PECO score", "score", summary["peco_exact_l2"], chance=summary["null_mean"])
-    yield Figure("texts in clusters that lean to a label", "share", summary["leaning_share"])
-
-
-def _cues(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    yield Figure("significant features", "count", summary["significant"])
-
-
-FIGURES: dict[str, Callable[[Mapping[str, Any]], Iterator[Figure]]] = {
-    "overview": _overview,
-    "partial_input": _partial_input,
-    "pair_graph": _pair_graph,
-    "clusters": _clusters,
-    "cues": _cues,
-}
-
-_SUBJECTS = {
-    "hypothesis only": "the hypothesis alone",
-    "premise only": "the premise alone",
-    "choices only": "the choices alone",
-    "length": "the length of a text alone",
-    "position": "the position of a choice alone",
-    "longest": "the rule to take the longest answer",
-    "shortest": "the rule to take the shortest answer",
-    "sentence frequencies": "how often sentences occur",
-}
+def _numbers(measure: Measure, when: str) -> dict[str, float | None]:
+    return {f"{what}{when}": getattr(measure, what) for what in ("value", "low", "high", "chance")}
 
 
 def _telling(row: Mapping[str, Any]) -> bool:
-    """Return whether an accuracy that should be at chance was above it, or lies off it with the weights."""
-    if row["chance_before"] is None or row["figure"] in ("accuracy, full", "accuracy, overlap"):
+    """Return whether a shortcut was above chance, or is off it under the weights."""
+    needed = ("low_before", "chance_before", "low_after", "high_after", "chance_after")
+    if row["unit"] != "share" or row["worse"] != "higher" or any(row[name] is None for name in needed):
         return False
     above = row["low_before"] > row["chance_before"]
     return bool(above or not row["low_after"] <= row["chance_after"] <= row["high_after"])
 
 
 def _finding(section: str, row: Mapping[str, Any]) -> Finding:
-    what = row["figure"].removeprefix("accuracy, ")
-    subject = _SUBJECTS.get(what, what)
+    label = row["label"]
     text = (
-        f"From {subject}, a learner is right on {percent(row['value_before'])} with equal weights (chance "
-        f"{percent(row['chance_before'])}) and on {percent(row['value_after'])} with these (95 % interval "
+        f"{label[0].upper()}{label[1:]} is {percent(row['value_before'])} with equal weights (chance "
+        f"{percent(row['chance_before'])}) and {percent(row['value_after'])} with these (95 % CI "
         f"{percent(row['low_after'])} to {percent(row['high_after'])}, chance {percent(row['chance_after'])})."
     )
     if row["high_after"] < row["chance_after"]:
         text += (
-            " Below chance is what weights do that balance a set exactly: what some folds lean to, the others lean "
-            "against."
+            " Weights that balance a set exactly can bring it below chance: what predicts the label in some folds "
+            "predicts the opposite in the others."
         )
     return Finding(
         section,
         "info",
-        f"{subject[0].upper()}{subject[1:]} under the weights",
+        f"{label[0].upper()}{label[1:]} under the weights",
         text,
         row["value_after"],
         row["low_after"],
         row["high_after"],
         row["chance_after"],
+        key=row["measure"],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -11,17 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cuecard.analysis import Unit
 from cuecard.card.diff import Change, Comparison, CueChange
-from cuecard.card.measures import MeasureKind
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-_WRITERS: dict[MeasureKind, Callable[[float], str]] = {
-    "count": numbers.count,
-    "percent": numbers.percent,
-    "points": numbers.points,
-    "log10_p": lambda log10: numbers.probability(None, log10),
-}
 _KINDS = {
     "new": ("+", "red"),
     "gone": ("−", "green"),
@@ -36,8 +30,7 @@ def render_comparison(
 ) -> None:
     """Print what changed, the most telling first; at most `top` rows per table.
 
-    Of the numbers, one row per baseline, model and measure; with `every_number` all that differ, as they stand on
-    the cards.
+    Of the numbers, the measures; with `every_number` all that differ, as they stand on the cards.
     """
     console.print()
     title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
@@ -78,8 +71,8 @@ def _changes(title: str, changes: Sequence[Change], console: Console, top: int) 
         name = change.what if plain else f"{change.section}: {change.what}"
         table.add_row(
             Text(display_text(name, 80)),
-            _value(change.before, change.kind),
-            _value(change.after, change.kind),
+            _value(change.before, change.unit),
+            _value(change.after, change.unit),
             moved,
         )
     console.print(table)
@@ -110,18 +103,18 @@ def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
 def _moved(change: Change) -> str:
     """Return after minus before, of shares in points; nothing for p-values, whose difference says nothing."""
     difference = change.difference
-    if difference is None or change.kind == "log10_p":
+    if difference is None or change.unit == "p":
         return ""
-    if change.kind in ("percent", "points"):
+    if change.unit in ("share", "points"):
         return numbers.points(difference)
     return (("+" if difference > 0 else "") + numbers.number(difference)).replace("-", "−")
 
 
-def _value(value: Any, kind: MeasureKind = "number") -> str:
+def _value(value: Any, unit: Unit | None) -> str:
     if value is None:
         return numbers.MISSING
-    if kind != "number" and numbers.is_number(value):
-        return _WRITERS[kind](value)
+    if unit is not None and numbers.is_number(value):
+        return numbers.in_unit(value, unit).replace("-", "−")
     if numbers.is_number(value):
         return numbers.number(value).replace("-", "−")
     if isinstance(value, (list, tuple)):

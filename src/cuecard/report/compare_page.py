@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from cuecard.card.card import Card
+from cuecard.card.measures import value_of
 from cuecard.errors import InputError
 from cuecard.report.chart_page import check_chart_path, write_chart
 from cuecard.report.charts.cluster_map import HOW_TO_READ
@@ -38,9 +39,9 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
             charts.append(correlation_chart(table, x, y, identity=x == "sota").properties(width=860))
     names = _names(cards)
     scored = [
-        (name, card.sections["clusters"].summary)
+        (name, card)
         for name, card in zip(names, cards, strict=True)
-        if _has(card, "clusters")
+        if value_of(card, "clusters.excess") is not None
     ]
     if scored:
         charts.append(excess_chart(scored).properties(width=860))
@@ -73,12 +74,16 @@ def _has(card: Card, name: str) -> bool:
     return name in card.sections and card.sections[name].status == "done"
 
 
+def _embedding(card: Card) -> str:
+    return str(card.sections["clusters"].parameters.get("embed", ""))
+
+
 def _names(cards: Sequence[Card]) -> list[str]:
     """Return the names of the datasets, with the embedding and then a number where they are the same."""
     names = [card.dataset.name for card in cards]
     for i, card in enumerate(cards):
         if [c.dataset.name for c in cards].count(card.dataset.name) > 1 and _has(card, "clusters"):
-            names[i] += f", {Path(str(card.sections['clusters'].summary['embedding'])).name}"
+            names[i] += f", {Path(_embedding(card)).name}"
     return [
         name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
         for i, name in enumerate(names)
@@ -90,7 +95,7 @@ def _note(cards: Sequence[Card]) -> str:
     said = []
     if any("cluster_map" in card.tables for card in cards):
         said.append(HOW_TO_READ)
-    embeddings = {c.sections["clusters"].summary["embedding"] for c in cards if _has(c, "clusters")}
+    embeddings = {_embedding(card) for card in cards if _has(card, "clusters")}
     if len(embeddings) > 1:
         said.append("Scores of different embeddings cannot be compared with each other.")
     missing = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,14 @@ from cuecard.card.card import Card
 
 #: Baselines that see one text only, and what they see.
 CONDITIONS = {"hypothesis_only": "hypothesis", "premise_only": "premise", "choices_only": "choices"}
+
+#: Columns that measures of clusters, and of a trained learner, fill.
+_CLUSTERS = {
+    "peco": "clusters.peco",
+    "peco_released": "clusters.peco_released",
+    "peco_excess": "clusters.excess",
+}
+_AGREEMENT = ("nba", "nbr", "nbr_released", "tra")
 
 #: Columns of the comparison: rates are fractions, PECO scores are percent.
 COLUMNS: dict[str, Any] = {
@@ -58,16 +67,29 @@ def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for card in cards:
-        shared = {"name": card.dataset.name, **_clusters(card), **_probes(card)}
-        baselines = _baselines(card)
-        psc, majority = baselines.get("full"), baselines.get("majority")
+        values = {m.name: m.value for m in card.all_measures()}
+        shared = {"name": card.dataset.name} | {
+            column: values[name] for column, name in _CLUSTERS.items() if name in values
+        }
+        shared["peco_null"] = next((m.chance for m in card.all_measures() if m.name == "clusters.peco"), None)
+        if (log10_p := values.get("clusters.p")) is not None:
+            shared["peco_p"] = 10**log10_p
+        learner = _first_learner(values)
+        psc, majority = (
+            values.get("partial_input.full.accuracy"),
+            values.get("partial_input.majority.accuracy"),
+        )
         seen: list[tuple[str, float | None]] = [
-            (CONDITIONS[name], value) for name, value in baselines.items() if name in CONDITIONS
+            (condition, values[f"partial_input.{name}.accuracy"])
+            for name, condition in CONDITIONS.items()
+            if f"partial_input.{name}.accuracy" in values
         ]
-        learner = _learner(card)
         if learner is not None:  # agreement is that of its two conditions, so accuracies must be its own, too
-            psc, seen = learner["psc"]["accuracy"], [(learner["condition"], learner["ssc"]["accuracy"])]
-        clustered = card.sections["clusters"].summary.get("scope") if "clusters" in card.sections else None
+            name, input_name = learner
+            psc = values[f"partial_input.{name}.full.accuracy"]
+            seen = [(CONDITIONS[input_name], values[f"partial_input.{name}.{input_name}.accuracy"])]
+            shared |= {column: values.get(f"partial_input.{name}.{column}") for column in _AGREEMENT}
+        clustered = card.sections["clusters"].parameters.get("scope") if "clusters" in card.sections else None
         for condition, ssc in seen or [(clustered or "hypothesis", None)]:
             rows.append(
                 {
@@ -98,43 +120,8 @@ def correlate(table: pl.DataFrame, x: str, y: str, *, level: float = 0.95) -> Co
     return Correlation(both.height, r, low, high, slope, intercept)
 
 
-def _baselines(card: Card) -> dict[str, float]:
-    section = card.sections.get("partial_input")
-    if section is None or section.status != "done":
-        return {}
-    listed: list[Mapping[str, Any]] = section.summary.get("baselines", [])
-    return {str(row["name"]): float(row["accuracy"]) for row in listed if row.get("accuracy") is not None}
-
-
-def _learner(card: Card) -> Mapping[str, Any] | None:
-    """Return the first trained learner of the partial-input section, if one was asked."""
-    section = card.sections.get("partial_input")
-    if section is None or section.status != "done" or not section.summary.get("learners"):
-        return None
-    first: Mapping[str, Any] = section.summary["learners"][0]
-    return first
-
-
-def _clusters(card: Card) -> dict[str, float]:
-    section = card.sections.get("clusters")
-    if section is None or section.status != "done":
-        return {}
-    summary = section.summary
-    return {
-        "peco": summary["peco_exact_l2"],
-        "peco_released": summary["peco_released_l2"],
-        "peco_null": summary["null_mean"],
-        "peco_excess": summary["excess"],
-        "peco_p": summary["p_value"],
-    }
-
-
-def _probes(card: Card) -> dict[str, float]:
-    """Return agreement and saliency numbers, in whichever section of the card they stand."""
-    found: dict[str, float] = {}
-    for section in card.sections.values():
-        for name in ("nba", "nbr", "nbr_released", "tra"):
-            value = section.summary.get(name)
-            if section.status == "done" and isinstance(value, (int, float)):
-                found.setdefault(name, float(value))
-    return found
+def _first_learner(values: Mapping[str, float | None]) -> tuple[str, str] | None:
+    """Return the first trained learner of the partial-input audit and what its partial condition is called."""
+    pattern = re.compile(rf"partial_input\.(.+)\.({'|'.join(CONDITIONS)})\.accuracy")
+    matches = (pattern.fullmatch(name) for name in values)
+    return next(((match[1], match[2]) for match in matches if match), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cuecard.analysis import SEVERITIES, most_serious_first
 from cuecard.card.card import Card, FindingModel
@@ -34,10 +35,6 @@ def ordered_findings(card: Card) -> list[FindingModel]:
     return most_serious_first(card.findings)
 
 
-#: Sections whose findings are about one accuracy minus another; nil is what they are compared with.
-_DIFFERENCES = frozenset({"reliance", "accuracy_test", "permutation_test", "paired_comparison"})
-
-
 @dataclass(frozen=True)
 class Meter:
     """A rate on a line from 0 to 100 %, with its interval and chance, as positions in percent."""
@@ -63,40 +60,24 @@ def meter(finding: FindingModel) -> Meter | None:
 
 
 def is_rate(finding: FindingModel) -> bool:
-    """Return whether a finding's number is a fraction of something."""
-    return finding.value is not None and 0 <= finding.value <= 1 and not is_difference(finding)
-
-
-def is_difference(finding: FindingModel) -> bool:
-    """Return whether a finding's number is one accuracy minus another, which is no share of anything."""
-    return finding.section in _DIFFERENCES and finding.chance == 0.0 and finding.value is not None
+    """Return whether a finding's number is a share of something."""
+    return finding.value is not None and finding.unit == "share"
 
 
 def facts(finding: FindingModel) -> list[tuple[str, str]]:
     """Return a finding's numbers with what each is: measured (with interval), chance, how many."""
-    if is_difference(finding):
-        return _difference_facts(finding)
-    rate = is_rate(finding)
     shown = []
+    write = partial(numbers.in_unit, unit=finding.unit)
+    difference = finding.unit == "points"
     if finding.value is not None:
-        shown.append(("Measured", numbers.measured(finding.value, rate=rate)))
+        value = write(finding.value)
+        shown.append(("Difference", f"{value} points") if difference else ("Measured", value))
     if finding.low is not None and finding.high is not None:
-        low, high = (numbers.measured(x, rate=rate) for x in (finding.low, finding.high))
-        shown.append(("95 % interval", f"{low} to {high}"))
-    if finding.chance is not None:
-        shown.append(("Chance", numbers.measured(finding.chance, rate=rate)))
+        shown.append(("95 % interval", f"{write(finding.low)} to {write(finding.high)}"))
+    if finding.chance is not None and not (difference and finding.chance == 0.0):
+        shown.append(("Chance", write(finding.chance)))
     if finding.n is not None:
-        # Cues are counted over instances, of which a question has several; everything else over examples.
-        shown.append(("Instances" if finding.section == "cues" else "Examples", numbers.count(finding.n)))
-    return shown
-
-
-def _difference_facts(finding: FindingModel) -> list[tuple[str, str]]:
-    shown = [("Difference", f"{numbers.points(finding.value)} points")]
-    if finding.low is not None and finding.high is not None:
-        shown.append(("95 % interval", f"{numbers.points(finding.low)} to {numbers.points(finding.high)}"))
-    if finding.n is not None:
-        shown.append(("Examples", numbers.count(finding.n)))
+        shown.append((finding.counted.capitalize(), numbers.count(finding.n)))
     return shown
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import facts, is_rate, ordered_findings
+from cuecard.report.findings import facts, ordered_findings
 from cuecard.report.texts import display_text, highlight
 from cuecard.report.verdict import verdict
 
@@ -53,8 +53,8 @@ def dataset_card_markdown(card: Card) -> str:
         rows = [
             (
                 escape(finding.title),
-                numbers.measured(finding.value, rate=is_rate(finding)),
-                numbers.measured(finding.chance, rate=is_rate(finding)),
+                numbers.in_unit(finding.value, finding.unit),
+                numbers.in_unit(finding.chance, finding.unit),
                 numbers.count(finding.n),
                 finding.severity,
             )
@@ -96,7 +96,7 @@ def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
     section = card.sections.get(finding.section)
     if section is None:
         return []
-    settings = {**section.parameters, **{k: section.summary[k] for k in ("null",) if k in section.summary}}
+    settings = section.parameters | section.settled
     plain = {k: v for k, v in settings.items() if v and isinstance(v, (str, int, float, list, tuple))}
     words = [
         f"{k} = {', '.join(map(str, v)) if isinstance(v, (list, tuple)) else v}" for k, v in plain.items()

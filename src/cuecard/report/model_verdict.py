@@ -2,96 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
+from cuecard.analysis import Measure
 from cuecard.card.card import Card
+from cuecard.card.measures import measures_about, shortcuts, slices
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
-from cuecard.report.view import KeyFigure
+from cuecard.report.view import KeyFigure, measure_figure
 from cuecard.wording import listed
 
-#: Sections about models: what they find says nothing against the data.
-MODEL_SECTIONS = frozenset(
-    {"reliance", "accuracy_test", "distribution_test", "permutation_test", "agreement", "paired_comparison"}
-    | {"option_order", "prompts", "debiased_evaluation", "identical_pairs"}
-)
 #: So many models are named in the headline, those that rely on most cues first.
 NAMED = 3
 
 
 def model_headline(card: Card) -> str:
     """Return a sentence about the models of a probe, or nothing for a card without models."""
-    relied, accuracies = _of_models(card, "reliance"), _of_models(card, "accuracy_test")
-    if not relied:
-        said = [f"{display_text(m, 60)} is {_right(known)}" for m, known in list(accuracies.items())[:NAMED]]
-        said = said or _without_the_leak(card)
-        return f"On {display_text(card.dataset.name, 60)}, {listed(said)}." if said else ""
-    cues = card["reliance"].summary["cues"]
-    order = sorted(relied, key=lambda model: (-relied[model]["relies"], -relied[model]["signs"]))
+    relied, accuracies = slices(card, "reliance.relies"), slices(card, "accuracy_test.accuracy")
+    parts = _relying(card, relied, accuracies) if relied else _correct(card, accuracies)
+    if not parts:
+        return ""
+    name = display_text(card.dataset.name, 60)
+    return " ".join([f"On {name}, {listed(parts)}.", *_given_away(card)])
+
+
+def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str, Measure]) -> list[str]:
+    """Return how many cues every model relies on, most first."""
+    cues, signs = card.measure("reliance.cues").value or 0, slices(card, "reliance.signs")
+    order = sorted(relied, key=lambda model: (-_value(relied[model]), -_value(signs.get(model))))
     parts: list[str] = []
     for model in order[:NAMED]:
-        some = numbers.count(relied[model]["relies"]) if relied[model]["relies"] else "none"
-        what = f"{some} of {numbers.plural(cues, 'cue')}" if not parts else some
-        accuracy = f" ({_right(accuracies[model])})" if model in accuracies else ""
+        some = numbers.count(relied[model].value) if relied[model].value else "none"
+        what = f"{some} of {numbers.plural(int(cues), 'cue')}" if not parts else some
+        accuracy = f" (accuracy {numbers.percent(accuracies[model].value)})" if model in accuracies else ""
         parts.append(f"{display_text(model, 60)} {'relies on ' if not parts else 'on '}{what}{accuracy}")
-    rest = len(order) - NAMED
-    if rest > 0:
+    if (rest := len(order) - NAMED) > 0:
         parts.append(f"{numbers.plural(rest, 'other model', 'other models')} on fewer")
-    return f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
+    return parts
 
 
-def _without_the_leak(card: Card) -> list[str]:
-    """Return both accuracies of every model where only they were asked for."""
+def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
+    """Return the accuracy of every model, or the first measures where no probe tells accuracies."""
+    if accuracies:
+        return [_accuracy(model, m) for model, m in list(accuracies.items())[:NAMED]]
+    weighted = slices(card, "debiased_evaluation.weighted_accuracy")
+    plain = slices(card, "debiased_evaluation.accuracy")
+    if weighted:
+        return [
+            f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} under the weights"
+            for model, m in list(weighted.items())[:NAMED]
+        ]
+    judged = [m for m in measures_about(card, ["models"]) if m.worse != "neither" and m.value is not None]
+    return [f"{display_text(m.label, 80)}: {numbers.in_unit(m.value, m.unit)}" for m in judged[:NAMED]]
+
+
+def _given_away(card: Card) -> list[str]:
+    """Return a sentence about the largest gain over chance among the measures of models, if there is one."""
     return [
-        f"{display_text(model, 60)} is {_right(known)}, {numbers.percent(known['weighted_accuracy'])} under the weights"
-        for model, known in _evaluated(card)
+        f"{display_text(m.label[:1].upper() + m.label[1:], 80)}: {numbers.in_unit(m.value, m.unit)}, "
+        f"{numbers.in_unit(m.chance, m.unit)} by chance."
+        for m in shortcuts(card, ["models"])[:1]
     ]
-
-
-def _evaluated(card: Card) -> list[tuple[str, dict[str, Any]]]:
-    models = _of_models(card, "debiased_evaluation")
-    return [(model, known) for model, known in models.items() if not known["baseline"]][:NAMED]
 
 
 def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     """Return the accuracy and the cues relied on of every model of a probe; empty for a card without models."""
-    relied = _of_models(card, "reliance")
-    accuracies = _of_models(card, "accuracy_test") if accuracy else {}
-    shown = []
-    for model, known in list(accuracies.items())[:NAMED]:
-        interval = f"{numbers.percent(known['low'])} to {numbers.percent(known['high'])}"
-        shown.append(
-            KeyFigure(f"accuracy of {display_text(model, 40)}", numbers.percent(known["accuracy"]), interval)
-        )
+    relied = slices(card, "reliance.relies")
+    accuracies = slices(card, "accuracy_test.accuracy") if accuracy else {}
+    shown = [measure_figure(m) for m in list(accuracies.values())[:NAMED]]
     if accuracy and not accuracies and not relied:
+        weighted = slices(card, "debiased_evaluation.weighted_accuracy")
         shown += [
-            KeyFigure(
-                f"accuracy of {display_text(model, 40)}",
-                numbers.percent(known["accuracy"]),
-                f"{numbers.percent(known['weighted_accuracy'])} under the weights",
-            )
-            for model, known in _evaluated(card)
+            measure_figure(m, f"{numbers.percent(weighted[model].value)} under the weights")
+            for model, m in list(slices(card, "debiased_evaluation.accuracy").items())[:NAMED]
         ]
-    for model, found in list(relied.items())[:NAMED]:
-        signs = f", signs of {found['signs']} more" if found["signs"] else ""
-        of = f"of {numbers.count(card['reliance'].summary['cues'])}{signs}"
-        shown.append(
-            KeyFigure(
-                f"{'cue' if found['relies'] == 1 else 'cues'} {display_text(model, 40)} relies on",
-                numbers.count(found["relies"]),
-                of,
-            )
-        )
-    return shown
+    signs = slices(card, "reliance.signs")
+    for model, m in list(relied.items())[:NAMED]:
+        more = signs[model].value if model in signs else 0
+        of = f"of {numbers.count(card.measure('reliance.cues').value)}"
+        shown.append(measure_figure(m, of + (f", signs of {numbers.count(more)} more" if more else "")))
+    return shown + [measure_figure(m) for m in shortcuts(card, ["models"])[:1]]
 
 
-def _right(known: dict[str, Any]) -> str:
-    return f"{numbers.percent(known['accuracy'])} right"
+def _accuracy(model: str, measure: Measure) -> str:
+    return f"{display_text(model, 60)} has an accuracy of {numbers.percent(measure.value)}"
 
 
-def _of_models(card: Card, name: str) -> dict[str, dict[str, Any]]:
-    section = card.sections.get(name)
-    found: dict[str, dict[str, Any]] = (
-        section.summary["models"] if section and section.status == "done" else {}
-    )
-    return found
+def _value(measure: Measure | None) -> float:
+    return measure.value or 0.0 if measure else 0.0

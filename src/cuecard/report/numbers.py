@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cuecard.analysis import Unit
 from cuecard.wording import MISSING, percent, points
 from cuecard.wording import count as plural
 
 __all__ = [
-    "MISSING", "count", "decimal", "fine", "fine_percent", "is_number", "measured", "number", "percent", "plural",
+    "MISSING", "count", "decimal", "fine", "fine_percent", "in_unit", "is_number", "number", "percent", "plural",
     "points", "power_of_ten", "probability",
 ]  # fmt: skip
 
@@ -76,6 +77,14 @@ def power_of_ten(log10: float, *, negative: bool = False) -> str:
     return f"{'-' if negative else ''}{digit}×10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
-def measured(value: float | None, *, rate: bool) -> str:
-    """Return the number of a finding: a percentage where it is a rate, else a plain number."""
-    return percent(value) if rate else number(value)
+def in_unit(value: float | None, unit: Unit) -> str:
+    """Return the value of a measure or a finding as people read its unit: 64.6 %, +30.3, 12,345, 4×10⁻³²."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if unit == "p":
+        return probability(None, value)
+    if unit == "share":
+        return percent(value)
+    if unit == "points":
+        return points(value)
+    return count(value) if unit == "count" else number(value)

@@ -76,11 +76,7 @@ def _what_was_read(card: Card) -> list[str]:
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
     lines = [f"Read as {data.task} data{f': {columns}' if columns else ''}."]
     lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
-    models = (
-        card.sections["accuracy_test"].summary.get("models", {}) if "accuracy_test" in card.sections else {}
-    )
-    read = [f"{name} read as {known['read_as']}." for name, known in models.items() if known.get("read_as")]
-    return [*lines, *data.notes, *read]
+    return [*lines, *data.notes]
 
 
 def _figures(figures: Sequence[KeyFigure]) -> RenderableType:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from cuecard.analysis import Severity
-from cuecard.card.card import Card
+from cuecard.analysis import SEVERITIES, About, Severity
+from cuecard.card.card import Card, Section
+from cuecard.card.measures import shortcuts, value_of
 from cuecard.report import numbers
-from cuecard.report.findings import SEVERITIES, is_rate
-from cuecard.report.model_verdict import MODEL_SECTIONS, model_figures, model_headline
+from cuecard.report.model_verdict import model_figures, model_headline
 from cuecard.report.texts import display_text
-from cuecard.report.view import KeyFigure
+from cuecard.report.view import KeyFigure, measure_figure
 
 
 @dataclass(frozen=True)
@@ -38,49 +38,50 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 )
 
 
-#: Sections of remedies, and the names under which they tell effective sample size and largest weight: a card of
-#: nothing else is about weights, not about flaws.
-_WEIGHTS = {"lexical_weights": ("ess", "max_weight"), "neutral_weights": ("effective_share", "largest")}
-
-#: Sections of experiments: a card with one of them is about models, not about flaws of the data.
 #: Analyses that did not run are named where they are no more than these.
 MOST_NAMED = 3
-_EXPERIMENTS = ("stubborn", "selection")
+#: Gains over chance from which a measure without a finding counts as so severe.
+_GAINS: tuple[tuple[Severity, float], ...] = (("high", 0.15), ("medium", 0.04), ("low", 0.0))
 
 
-def _of_weights(card: Card) -> tuple[float, float] | None:
-    """Return the effective sample size and the largest weight on a card about weights only."""
-    names = [name for name, section in card.sections.items() if section.status == "done"]
-    if len(names) != 1 or len(card.sections) != 1 or names[0] not in _WEIGHTS:
-        return None
-    kept, largest = (card[names[0]].summary[key] for key in _WEIGHTS[names[0]])
-    return kept, largest
+def _main_subject(card: Card) -> About:
+    """Return what the card is mainly about: its first section; a probe tells the cues of the data last."""
+    return next((section.about for section in card.sections.values()), "data")
 
 
 def verdict(card: Card) -> Verdict:
     """Return what the card says, in a sentence."""
-    name = card.dataset.name
-    weights = _of_weights(card)
-    if weights is not None:
+    name, about = card.dataset.name, _main_subject(card)
+    first = next(iter(card.sections.values()), None)
+    if first is not None and first.status == "done" and about == "weights":
         return Verdict(
-            f"Weights for {name} keep {numbers.percent(weights[0])} of its examples as effective sample size.",
+            _of_weights(name, first),
             "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
         )
-    experiment = next((card[name] for name in _EXPERIMENTS if name in card.sections), None)
-    if experiment is not None and experiment.status == "done":
+    if first is not None and first.status == "done" and about == "experiment":
         return Verdict(
-            f"{experiment.title}: the experiment on {name}.",
+            f"{first.title}: the experiment on {name}.",
             "Models were trained for it; what they do with other data, only other data can tell.",
         )
-    if list(card.sections) == ["identical_pairs"] and card["identical_pairs"].status == "done":
-        return Verdict(
-            f"What models say about sentences of {name} paired with themselves.",
-            "All of these pairs match; a score that goes with a sentence's frequency does not come from reading.",
-        )
     of_models, of_data = model_headline(card), _of_data(card)
-    if of_models and "overview" in card.sections:  # an audit and a probe on one card
+    if of_models and about == "data":  # an audit and a probe on one card
         return Verdict(of_data.headline, f"{of_models} {of_data.detail}")
     return Verdict(of_models, of_data.detail) if of_models else of_data
+
+
+def _of_weights(name: str, section: Section) -> str:
+    """Return what the weights of a remedy cost, or its first measure where it does not say that."""
+    size = next((m for m in section.measures if m.name.endswith(".effective_sample_size")), None)
+    if size is not None:
+        return (
+            f"Weights for {name} keep {numbers.percent(size.value)} of its examples as effective sample size."
+        )
+    if section.measures:
+        m = section.measures[0]
+        return (
+            f"Weights for {name}: {display_text(m.label or m.name, 80)} {numbers.in_unit(m.value, m.unit)}."
+        )
+    return f"{section.title}: weights for {name}."
 
 
 def _of_data(card: Card) -> Verdict:
@@ -93,18 +94,41 @@ def _of_data(card: Card) -> Verdict:
         detail = f"Examples count by their weights in the column {column!r}. {detail}"
     if not done:
         return Verdict(f"Nothing is known about {name} yet.", detail.strip())
+    graded = _graded(card)
     for level, of_cues, of_flaws in _HEADLINES:
-        sections = {
-            finding.section for finding in card.findings if finding.severity == level
-        } - MODEL_SECTIONS
-        if sections:
+        if sections := graded[level]:
             words = of_flaws if sections == {"overview"} else of_cues
-            return Verdict(words.format(name=name), detail)
-    if "cues" not in card.sections or card.sections["cues"].status != "done":
+            named = "" if words is of_flaws else _largest(card)
+            return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
+    tested = value_of(card, "cues.features")
+    if tested is None:
         return Verdict(f"Nothing was found in what was looked at of {name}.", detail)
-    if card.sections["cues"].summary.get("features") == 0:
+    if tested == 0:
         return Verdict(f"Nothing in {name} is frequent enough to be tested as a cue.", detail)
     return Verdict(f"No cue was found in {name}.", detail)
+
+
+def _graded(card: Card) -> dict[Severity, set[str]]:
+    """Return the sections about the data by severity: of their findings, or of their gains where they have none."""
+    about_models = {name for name, section in card.sections.items() if section.about == "models"}
+    graded: dict[Severity, set[str]] = {severity: set() for severity in SEVERITIES}
+    for finding in card.findings:
+        if finding.section not in about_models:
+            graded[finding.severity].add(finding.section)
+    speaking = {finding.section for finding in card.findings}
+    for measure in shortcuts(card):
+        if measure.section not in speaking:
+            graded[next(level for level, least in _GAINS if measure.gain >= least)].add(measure.section)
+    return graded
+
+
+def _largest(card: Card) -> str:
+    """Return what gives most away, with its chance level; nothing where no measure gains over chance."""
+    largest = next(iter(shortcuts(card)), None)
+    if largest is None:
+        return ""
+    value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
+    return f": {display_text(largest.label or largest.name, 80)} {value}, {chance} by chance"
 
 
 def _left_out(card: Card) -> str:
@@ -130,35 +154,22 @@ def _detail(tally: Counter[Severity]) -> str:
 
 def key_figures(card: Card) -> list[KeyFigure]:
     """Return the few numbers that stand below the headline."""
-    weights = _of_weights(card)
-    if weights is not None:
-        return [
-            KeyFigure("effective sample size", numbers.percent(weights[0]), "of the examples"),
-            KeyFigure("largest weight", numbers.number(weights[1]), "the mean is 1"),
-        ]
-    if any(name in card.sections for name in _EXPERIMENTS):
+    about = _main_subject(card)
+    if about == "weights":
+        section = next(iter(card.sections.values()))
+        judged = [m for m in section.measures if m.worse != "neither" and m.chance is None]
+        return [measure_figure(m) for m in judged[:MOST_NAMED]]
+    if about == "experiment":
         return []
-    about_data = "overview" in card.sections
-    shown = model_figures(card, accuracy=not about_data)
-    if shown and not about_data:
+    shown = model_figures(card, accuracy=about != "data")
+    if shown and about != "data":
         return shown
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
-    cues = card.sections.get("cues")
-    if cues is not None and cues.status == "done":
-        of = f"of {numbers.count(cues.summary['features'])} features tested"
-        shown.append(KeyFigure("cues", numbers.count(cues.summary["cues"]), of))
-    strongest = max(
-        (f for f in card.findings if is_rate(f) and f.chance is not None and f.severity != "info"),
-        key=lambda f: (f.low if f.low is not None else f.value or 0.0) - (f.chance or 0.0),
-        default=None,
-    )
-    if strongest is not None:
-        chance = f"{numbers.percent(strongest.chance)} by chance"
-        shown.append(KeyFigure(display_text(strongest.title, 60), numbers.percent(strongest.value), chance))
-    overlap = (card.sections["overview"].summary.get("overlap") or {}) if "overview" in card.sections else {}
-    if overlap.get("test_examples"):
-        share = overlap["sentence"] / overlap["test_examples"]
-        shown.append(KeyFigure("test examples that share a text with train", numbers.percent(share)))
+    tested, cues = (value_of(card, f"cues.{name}") for name in ("features", "cues"))
+    if cues is not None:
+        shown.append(KeyFigure("cues", numbers.count(cues), f"of {numbers.count(tested)} features tested"))
+    shown += [measure_figure(m) for m in shortcuts(card)[:1]]
+    shown += [measure_figure(m, "") for m in card.all_measures() if m.name == "overview.test_overlap"]
     return shown

@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import polars as pl
 
+from cuecard.analysis import Measure
 from cuecard.card.card import Card, Section
 from cuecard.registry import Registry
 from cuecard.report import numbers
@@ -34,6 +36,18 @@ class KeyFigure:
     label: str
     value: str
     detail: str = ""
+
+
+def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
+    """Return a measure as a key figure; by default with its chance level, or else its interval, beside it."""
+    write = partial(numbers.in_unit, unit=measure.unit)
+    if detail is None:
+        detail = ""
+        if measure.chance is not None and measure.unit != "points":
+            detail = f"{write(measure.chance)} by chance"
+        elif measure.low is not None and measure.high is not None:
+            detail = f"{write(measure.low)} to {write(measure.high)}"
+    return KeyFigure(display_text(measure.label or measure.name, 60), write(measure.value), detail)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Result
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
 from cuecard.audits.partial_input.baselines import interval
 from cuecard.data import Instances, Task
 from cuecard.errors import InputError, UsageError
@@ -36,6 +37,15 @@ MATCHES = (
 )
 BIASED, DEBIASED = "biased", "debiased"
 
+ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
+WEIGHTED = MeasureKind("weighted_accuracy.{model}", "accuracy of {model} under the weights", "share", "lower")
+DIFFERENCE = MeasureKind(
+    "difference.{dataset}.{seed}",
+    "debiased minus biased training on {dataset}, seed {seed}",
+    "points",
+    "lower",
+)
+
 
 @dataclass(frozen=True)
 class SelectionExperiment:
@@ -58,6 +68,8 @@ class SelectionExperiment:
     name: ClassVar[str] = "selection"
     title: ClassVar[str] = "Selection bias of pairs"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEIGHTED, DIFFERENCE)
+    about: ClassVar[About] = "experiment"
 
     model: str = "siamese-lstm"
     settings: tuple[str, ...] = ()
@@ -124,7 +136,8 @@ class SelectionExperiment:
             "selection_across": across,
             "selection_identical": box_table,
         }
-        return Result(summary, tables, [_finding(self.model, evaluation, across)])
+        findings = [_finding(self.model, evaluation, across)]
+        return Result(summary, tables, findings, measures=selection_measures(summary))
 
     def _fitted(
         self, recipe: Recipe, data: Instances, scored: list[Instances], training: str, weights: Floats | None
@@ -161,6 +174,20 @@ class SelectionExperiment:
             label=pl.lit(data.labels[match]).cast(pl.Enum(data.labels)),
         )
         return replace(data, table=table, name="identical pairs"), pairs.select("example_id", "frequency")
+
+
+def selection_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return every model's accuracy without and with leakage-neutral weights, and what training with them changes."""
+    name, measures = "selection", []
+    for row in summary["evaluation"]:
+        for kind, prefix in ((ACCURACY, ""), (WEIGHTED, "weighted_")):
+            ends = {"low": row[f"{prefix}low"], "high": row[f"{prefix}high"], "n": row["n"]}
+            measures.append(kind.of(name, row[f"{prefix}accuracy"], **ends, model=row["model"]))
+    for row in summary["across"]:
+        ends = {"low": row["difference_low"], "high": row["difference_high"], "n": row["n"]}
+        of = {"dataset": row["dataset"], "seed": str(row["seed"])}
+        measures.append(DIFFERENCE.of(name, row["difference"], **ends, chance=0.0, **of))
+    return measures
 
 
 def _check_labels(data: Instances, other: Instances) -> None:
@@ -212,5 +239,5 @@ def _finding(model: str, evaluation: pl.DataFrame, across: pl.DataFrame) -> Find
     first = rows[0]
     return Finding(
         "selection", "info", f"{model}: what leakage-neutral weights change", text, first["weighted_accuracy"],
-        first["weighted_low"], first["weighted_high"], evaluation["weighted_accuracy"][0], first["n"],
+        first["weighted_low"], first["weighted_high"], evaluation["weighted_accuracy"][0], first["n"], key=model,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard._version import __version__
-from cuecard.analysis import Finding, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.models.answer_cache import content_key
@@ -38,6 +38,18 @@ WEIGHTS: dict[str, LexicalWeights | None] = {
 }
 #: Longer n-grams are rarer: those of this many train instances are balanced.
 NGRAM_MIN_COUNT = 50
+ACCURACY = MeasureKind(
+    "accuracy.{model}.{weights}", "accuracy of {model}, {weights} weights", "share", "lower"
+)
+DIFFERENCE = MeasureKind(
+    "difference.{model}.{weights}",
+    "accuracy of {model} with usual minus unusual label, {weights} weights",
+    "points",
+    "higher",
+)
+P_VALUE = MeasureKind(
+    "p.{model}.{weights}", "median p-value of the difference of {model}, {weights} weights", "p", "lower"
+)
 NO_PAPER_WEIGHTS = (
     "The paper's own weights were left out: they are not defined for examples of several choices."
 )
@@ -65,6 +77,8 @@ class StubbornExperiment:
     name: ClassVar[str] = "stubborn"
     title: ClassVar[str] = "Stubborn lexical bias"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, DIFFERENCE, P_VALUE)
+    about: ClassVar[About] = "experiment"
 
     models: tuple[str, ...] = ("fasttext",)
     settings: tuple[str, ...] = ()
@@ -123,7 +137,8 @@ class StubbornExperiment:
             "notes": notes,
         }
         tables = {"stubborn": grouped, "stubborn_runs": table, "stubborn_weights": weighing}
-        return Result(summary, tables, _findings(grouped, self.alpha, chance, notes))
+        findings = _findings(grouped, self.alpha, chance, notes)
+        return Result(summary, tables, findings, measures=stubborn_measures(summary))
 
     def _predicted(
         self, recipe: Recipe, data: Instances, weights_name: str, weights: Floats | None
@@ -159,6 +174,17 @@ class StubbornExperiment:
             raise Skip("the paper's own weights are not defined for examples of several choices")
         columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
         return found, pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def stubborn_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return accuracy, difference and p-value of every model under every kind of weights."""
+    n, measures = summary["test_examples"], []
+    for row in summary["groups"]:
+        of = {"model": row["model"], "weights": row["weights"]}
+        measures.append(ACCURACY.of("stubborn", row["accuracy"], chance=summary["chance"], n=n, **of))
+        measures.append(DIFFERENCE.of("stubborn", row["difference"], chance=0.0, n=n, **of))
+        measures.append(P_VALUE.of("stubborn", row["log10_p"], n=n, **of))
+    return measures
 
 
 def summed_up(runs: pl.DataFrame) -> pl.DataFrame:
@@ -233,7 +259,8 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence
             f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
         )
         said_all = " ".join([text, *notes])
-        findings.append(Finding("stubborn", "info", f"{model}: what balanced words change", said_all))
+        title = f"{model}: what balanced words change"
+        findings.append(Finding("stubborn", "info", title, said_all, key=str(model)))
     return findings
 
 

@@ -88,7 +88,7 @@ def probe(
         check_source(source)
     check_labels(data)
     inputs: dict[Need, Any] = {}
-    answers, examples = [], []
+    answers, examples, notes = [], [], []
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
     if selection.need("predictions", "cues", "prompts"):
@@ -97,12 +97,13 @@ def probe(
         if len(prompts := [model for model in models if model.prompt]) > 1:
             inputs["prompts"] = prompts
         examples = [_about_examples(models, data)]
+        notes = [f"{model.model} read as {model.read_as}." for model in models if model.read_as]
     if selection.need("cues"):
         found, inputs["cues"] = _cues(data, selection.audit, cues, top, progress)
         answers = [found]
     asked = selection.probes if selection.named else that_can_run(selection.probes, inputs)
     answers = [*(answer(one, data, inputs, progress=progress) for one in asked), *answers]
-    return card_of(data, answers, examples=examples, command=command)
+    return card_of(data, answers, examples=examples, command=command, notes=notes)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from cuecard.analysis import Analysis, Finding, Result, Skip, most_serious_first, parameters
+from cuecard.analysis import About, Analysis, Finding, Result, Skip, most_serious_first, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
@@ -61,7 +61,8 @@ def answer(
     """
     started = time.perf_counter()
     there = inputs or {}
-    section = Section(title=analysis.title, status="skipped", parameters=parameters(analysis))
+    about: About = getattr(analysis, "about", "data")
+    section = Section(title=analysis.title, status="skipped", about=about, parameters=parameters(analysis))
     result = None
     with progress(analysis.title) if progress else nullcontext():
         if reason := reason_to_skip(analysis, data, there):
@@ -86,6 +87,8 @@ def _result(section: Section, run: Callable[[], Result]) -> Result | None:
         section.reason = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
         return None
     section.status = "done"
+    section.settled = dict(result.settled)
+    section.measures = list(result.measures)
     section.summary = dict(result.summary)
     section.tables = list(result.tables)
     return result

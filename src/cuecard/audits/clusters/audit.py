@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Result, Skip
+from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.clusters.clustering import (
     LEAST_SENTENCES,
     Clustering,
@@ -21,6 +21,7 @@ from cuecard.audits.clusters.clustering import (
 from cuecard.audits.clusters.confidence import confidence_histogram, read_dynamics
 from cuecard.audits.clusters.findings import cluster_findings, notable
 from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points
+from cuecard.audits.clusters.measures import KINDS, cluster_measures
 from cuecard.audits.clusters.scores import (
     SWEEP_COMPONENTS,
     SWEEP_K,
@@ -80,6 +81,8 @@ class Clusters:
     name: ClassVar[str] = "clusters"
     title: ClassVar[str] = "Clusters of meaning"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(cluster_measures)
 
     embed: str = "tfidf"
     k: int | None = None
@@ -183,7 +186,8 @@ class Clusters:
             diverging = about.join(table.select("cluster", "divergence_l2"), on="cluster")
             tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
-        return Result(summary, tables, findings, about)
+        settled = {name: summary[name] for name in ("k", "tokens", "null")}
+        return Result(summary, tables, findings, about, cluster_measures(summary), settled)
 
     def _part(self, data: Instances) -> tuple[Instances, npt.NDArray[np.float64] | None]:
         name = self.split or ("test" if "test" in data.splits else "train")

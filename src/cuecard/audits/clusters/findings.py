@@ -21,6 +21,8 @@ WORDS_IN_TITLE = 3
 MOST_STARTS = 0.75
 #: A cluster with a third of all sentences is what is left over, not a region.
 GIANT = 1 / 3
+#: The key of the finding about all clusters together.
+OVERALL = "all-clusters"
 
 
 def notable(clusters: pl.DataFrame) -> pl.DataFrame:
@@ -91,7 +93,9 @@ def _verdict(
         text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
         clearly = "" if clusterings_agree(summary, alpha) else "clearly "
         title = f"No region of meaning {clearly}leans to a label"
-        return Finding("clusters", "info", title, text + caveats, value=0.0, n=total)
+        return Finding(
+            "clusters", "info", title, text + caveats, value=0.0, n=total, key=OVERALL, counted="instances"
+        )
     touched = int(leaning["size"].sum()) / total
     grade: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
     text = f"{measured}, an excess of {summary['excess']:.2f}."
@@ -107,7 +111,9 @@ def _verdict(
     title = f"Regions of meaning lean to a label: {many} alone tell"
     if not clusterings_agree(summary, alpha):
         grade, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
-    return Finding("clusters", grade, title, text + caveats, value=touched, n=total)
+    return Finding(
+        "clusters", grade, title, text + caveats, value=touched, n=total, key=OVERALL, counted="instances"
+    )
 
 
 def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:
@@ -176,6 +182,9 @@ def _cluster(
         prior,
         size,
         tuple(evidence),
+        label=label,
+        key=", ".join(words) or named,
+        counted="instances",
     )
 
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.analysis import Result
+from cuecard.analysis import MeasureKind, Result
 from cuecard.audits.cues.findings import cue_findings
+from cuecard.audits.cues.measures import KINDS, cue_measures
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
@@ -59,6 +60,8 @@ class Cues:
     name: ClassVar[str] = "cues"
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(cue_measures)
 
     features: tuple[str | Family, ...] | None = None
     regex: tuple[tuple[str, str], ...] = ()
@@ -176,8 +179,11 @@ class Cues:
             total=int(counts.totals[0].sum()),
             alpha=self.alpha,
         )
+        summary = self._summary(counts, tables, sample, families)
         return Result(
-            summary=self._summary(counts, tables, sample, families),
+            summary,
+            measures=cue_measures(summary),
+            settled={name: summary[name] for name in ("tokens", "language", "null")},
             tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
             findings=findings,
         )

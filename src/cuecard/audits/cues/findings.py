@@ -22,6 +22,8 @@ NOTABLE_GAIN = 0.10
 TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
 EXAMPLES_PER_FINDING = 3
+#: The key of the finding about all features together.
+OVERALL = "all-features"
 
 
 def cue_findings(
@@ -73,7 +75,9 @@ def _verdict(
     tested = count(cues.height, "feature")
     if significant == 0:
         text = f"None of {tested} is associated with the label beyond chance (q ≤ {alpha:g})."
-        return Finding("cues", "info", "No cue found", text, value=0.0, n=total)
+        return Finding(
+            "cues", "info", "No cue found", text, value=0.0, n=total, key=OVERALL, counted="instances"
+        )
     share = significant / cues.height
     severity: Severity = "high" if notable.height >= 20 else "medium" if notable.height else "low"
     text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label beyond chance (q ≤ {alpha:g})"
@@ -88,7 +92,8 @@ def _verdict(
         )
     else:
         text += f", none by {100 * NOTABLE_GAIN:.0f} points or more."
-    return Finding("cues", severity, "Surface features predict the label", text, value=share, n=total)
+    title = "Surface features predict the label"
+    return Finding("cues", severity, title, text, value=share, n=total, key=OVERALL, counted="instances")
 
 
 def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, ...]) -> Finding:
@@ -103,7 +108,9 @@ def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, .
     )
     title = f"{name[0].upper()}{name[1:]} points to {label}"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
-    return Finding("cues", severity, title, text, share, low, high, chance, n, evidence, cue)
+    return Finding(
+        "cues", severity, title, text, share, low, high, chance, n, evidence, cue, label, counted="instances"
+    )
 
 
 def _of_the_relation(finding: Finding) -> Finding:

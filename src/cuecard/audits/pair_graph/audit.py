@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Result, Skip
+from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.findings import pair_graph_findings
+from cuecard.audits.pair_graph.measures import KINDS, pair_graph_measures
 from cuecard.audits.pair_graph.scores import (
     FOREST_NAMES,
     SMALL_ROWS,
@@ -57,6 +58,8 @@ class PairGraphAudit:
     name: ClassVar[str] = "pair_graph"
     title: ClassVar[str] = "Pair graph"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair", "choice", "preference"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(pair_graph_measures)
 
     forest: ForestName = "fast"
     advanced: bool | None = None
@@ -120,7 +123,8 @@ class PairGraphAudit:
         findings = pair_graph_findings(
             data, features, scores, asked.chance, summary, by_frequency, weights=weights
         )
-        return Result(summary, tables, findings, _examples(data, features))
+        about = _examples(data, features)
+        return Result(summary, tables, findings, about, pair_graph_measures(summary))
 
     def _larger_sets(
         self, data: Instances, graph: PairGraph, asked: Trial, credits: dict[str, FloatArray]

@@ -40,7 +40,7 @@ def pair_graph_findings(
     graph = summary["graph"]
     if graph["sentences_repeated"] == 0:
         text = "No sentence occurs twice, so how often it occurs and what it is paired with say nothing."
-        return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n)]
+        return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n, key="leakage")]
     said = f"{percent(leak.accuracy)} (95 % interval {percent(leak.low)} to {percent(leak.high)})"
     if leak.p_value > ALPHA or leak.low <= chance:
         text = (
@@ -49,7 +49,18 @@ def pair_graph_findings(
         )
         title = "The pair graph does not predict the label"
         return [
-            Finding("pair_graph", "info", title, text, leak.accuracy, leak.low, leak.high, chance, leak.n)
+            Finding(
+                "pair_graph",
+                "info",
+                title,
+                text,
+                leak.accuracy,
+                leak.low,
+                leak.high,
+                chance,
+                leak.n,
+                key="leakage",
+            )
         ]
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
@@ -63,7 +74,7 @@ def pair_graph_findings(
     findings = [
         Finding(
             "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
-            leak.accuracy, leak.low, leak.high, chance, leak.n, evidence,
+            leak.accuracy, leak.low, leak.high, chance, leak.n, evidence, key="leakage",
         )
     ]  # fmt: skip
     if summary["parts"] is not None:
@@ -86,7 +97,7 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
     return Finding(
         "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
         "Where the pair-graph leak comes from", text,
-        train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n,
+        train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n, key="train-only",
     )  # fmt: skip
 
 

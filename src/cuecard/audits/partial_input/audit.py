@@ -21,7 +21,7 @@ from cuecard.audits.partial_input.guessing import Guesses
 from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.partial_input.learning_curve import curve
-from cuecard.audits.partial_input.measures import KINDS, measures_of
+from cuecard.audits.partial_input.measures import KINDS, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
@@ -70,6 +70,7 @@ class PartialInput:
     title: ClassVar[str] = "Partial input"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(partial_measures)
 
     tokens: str | None = None
     ngrams: int = 2
@@ -179,7 +180,7 @@ class PartialInput:
             shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
             if shown:
                 tables["saliency_maps"] = pl.concat(shown)
-        return Result(summary, tables, findings, leaks, measures_of(baselines))
+        return Result(summary, tables, findings, leaks, partial_measures(summary))
 
     def _recipes(self) -> list[Recipe]:
         return [

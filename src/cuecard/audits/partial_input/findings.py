@@ -167,7 +167,8 @@ def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
         f"scores {_percent(shift['example'])}; with examples that share a {grouping} kept together, "
         f"{_percent(shift[grouping])}: a difference of {100 * shift['difference']:+.1f} points."
     )
-    return Finding("partial_input", "info", f"Shared sentences and {name.replace('_', ' ')}", text)
+    title = f"Shared sentences and {name.replace('_', ' ')}"
+    return Finding("partial_input", "info", title, text, key=f"{name}/shared-sentences")
 
 
 def severity_of(baseline: Baseline) -> Severity:
@@ -266,4 +267,5 @@ def _finding(
         chance=baseline.chance,
         n=baseline.n,
         evidence=evidence,
+        key=baseline.name,
     )

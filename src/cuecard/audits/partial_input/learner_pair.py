@@ -258,6 +258,7 @@ def pair_finding(pair: LearnerPair) -> Finding:
         partial.high,
         partial.chance,
         partial.n,
+        key=f"{pair.learner}/{pair.condition}_only",
     )
 
 

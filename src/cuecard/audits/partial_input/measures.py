@@ -2,41 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
-from cuecard.audits.partial_input.baselines import TESTED_KINDS, Baseline
+from cuecard.audits.partial_input.baselines import TESTED_KINDS
 
-SECTION = "partial_input"
-ACCURACY = MeasureKind("{input}.accuracy", "{input} accuracy", unit="share", worse="higher")
-TURNED = MeasureKind(
-    "{input}.turned_accuracy", "{input} accuracy, turned round", unit="share", worse="higher"
+NAME = "partial_input"
+#: A shortcut is an input that should not be enough; the other lines are what it is compared with.
+ACCURACY = MeasureKind("{shortcut}.accuracy", "{shortcut} accuracy", "share", "higher")
+EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} accuracy above chance", "points", "higher")
+TURNED = MeasureKind("{shortcut}.turned_accuracy", "{shortcut} accuracy, turned round", "share", "higher")
+AUC = MeasureKind("{shortcut}.auc", "{shortcut} AUC", "score", "higher")
+BITS = MeasureKind("{shortcut}.bits", "{shortcut} information", "bits", "higher")
+REFERENCE = MeasureKind("{reference}.accuracy", "{reference} accuracy", "share")
+LEARNER = MeasureKind("{model}.{shortcut}.accuracy", "{shortcut} accuracy of {model}", "share", "higher")
+LEARNER_FULL = MeasureKind("{model}.full.accuracy", "full accuracy of {model}", "share")
+NBA = MeasureKind("{model}.nba", "{model}: agreement of full and partial input (NBA)", "share")
+NBR = MeasureKind("{model}.nbr", "{model}: both correct among agreements (NBR)", "share")
+NBR_RELEASED = MeasureKind("{model}.nbr_released", "{model}: both correct among correct", "share")
+TRA = MeasureKind("{model}.tra", "{model}: token relevance agreement (TRA)", "score")
+KINDS = (
+    *(ACCURACY, EXCESS, TURNED, AUC, BITS, REFERENCE),
+    *(LEARNER, LEARNER_FULL, NBA, NBR, NBR_RELEASED, TRA),
 )
-AUC = MeasureKind("{input}.auc", "{input} AUC", unit="score", worse="higher")
-BITS = MeasureKind("{input}.bits", "{input} information", unit="bits", worse="higher")
-#: The full input and relations of both texts may well succeed.
-FULL_ACCURACY = MeasureKind("{input}.accuracy", "{input} accuracy", unit="share")
-
-KINDS = (ACCURACY, TURNED, AUC, BITS)
+ENDS = ("low", "high", "chance", "n")
 
 
-def measures_of(baselines: Sequence[Baseline]) -> list[Measure]:
-    """Return the measures of every line of the battery."""
+def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy of every baseline, what shortcuts reach above chance, and every trained learner."""
     measures = []
-    for b in baselines:
-        accuracy = ACCURACY if b.kind in TESTED_KINDS else FULL_ACCURACY
-        measures.append(_measure(accuracy, b, b.accuracy, b.low, b.high, b.chance))
-        if b.kind in TESTED_KINDS:
-            others = (
-                _measure(TURNED, b, b.turned, b.turned_low, b.turned_high, b.chance),
-                _measure(AUC, b, b.auc, b.auc_low, b.auc_high, 0.5),
-                _measure(BITS, b, b.information, b.information_low, b.information_high, 0.0),
-            )
-            measures += [measure for measure in others if measure.value is not None]
+    for line in summary["baselines"]:
+        if line["kind"] in TESTED_KINDS:
+            measures += _of_shortcut(line)
+            continue
+        chance = None if line["kind"] == "reference" else line["chance"]
+        ends = {end: line[end] for end in ENDS} | {"chance": chance}
+        measures.append(REFERENCE.of(NAME, line["accuracy"], **ends, reference=line["name"]))
+    for pair in summary.get("learners", ()):
+        measures += _of_learner(pair)
     return measures
 
 
-def _measure(
-    kind: MeasureKind, b: Baseline, value: float | None, low: float | None, high: float | None, chance: float
-) -> Measure:
-    return kind.of(SECTION, value, low=low, high=high, chance=chance, n=b.n, input=b.name)
+def _of_shortcut(line: Mapping[str, Any]) -> list[Measure]:
+    n, chance = line["n"], line["chance"]
+
+    def measure(kind: MeasureKind, field: str, chance: float) -> Measure:
+        low, high = line.get(f"{field}_low"), line.get(f"{field}_high")
+        value = line.get(field)
+        return kind.of(NAME, value, low=low, high=high, chance=chance, n=n, shortcut=line["name"])
+
+    ends = {end: line[end] for end in ("low", "high")}
+    above = {end: value - chance for end, value in ends.items()}
+    others = [measure(TURNED, "turned", chance), measure(AUC, "auc", 0.5), measure(BITS, "information", 0.0)]
+    return [
+        ACCURACY.of(NAME, line["accuracy"], **ends, chance=chance, n=n, shortcut=line["name"]),
+        EXCESS.of(NAME, line["accuracy"] - chance, **above, chance=0.0, n=n, shortcut=line["name"]),
+        *(other for other in others if other.value is not None),
+    ]
+
+
+def _of_learner(pair: Mapping[str, Any]) -> list[Measure]:
+    model, n = pair["learner"], pair["n"]
+    full, partial = pair["psc"], pair["ssc"]
+    tra = {"low": pair["tra_low"], "high": pair["tra_high"], "n": pair["tra_n"]}
+    return [
+        LEARNER_FULL.of(NAME, full["accuracy"], **{end: full[end] for end in ENDS}, model=model),
+        LEARNER.of(
+            NAME, partial["accuracy"], **{end: partial[end] for end in ENDS},
+            model=model, shortcut=f"{pair['condition']}_only",
+        ),
+        NBA.of(NAME, pair["nba"], chance=pair["expected_nba"], n=n, model=model),
+        NBR.of(NAME, pair["nbr"], n=n, model=model),
+        NBR_RELEASED.of(NAME, pair["nbr_released"], n=n, model=model),
+        *([] if pair["tra"] is None else [TRA.of(NAME, pair["tra"], **tra, model=model)]),
+    ]  # fmt: skip

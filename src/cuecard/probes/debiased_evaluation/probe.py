@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity, Skip
+from cuecard.analysis import About, Finding, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
+from cuecard.probes.debiased_evaluation.measures import KINDS, evaluation_measures
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
@@ -59,6 +60,9 @@ class DebiasedEvaluation:
     title: ClassVar[str] = "Debiased evaluation"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    about: ClassVar[About] = "models"
+    measured = staticmethod(evaluation_measures)
 
     test_weights: str | None = None
     folds: int = 100
@@ -115,7 +119,8 @@ class DebiasedEvaluation:
             "models": {row["model"]: _described(row) for row in table.iter_rows(named=True)},
         }
         summary["notes"] = _notes(summary, own=self.test_weights is not None)
-        return Result(summary, {"debiased_evaluation": table}, _findings(table, summary))
+        findings, measures = _findings(table, summary), evaluation_measures(summary)
+        return Result(summary, {"debiased_evaluation": table}, findings, measures=measures)
 
     def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
@@ -266,6 +271,7 @@ def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
             Finding(
                 "debiased_evaluation", severity, title, " ".join([text, *summary["notes"][:2]]),
                 row["weighted_accuracy"], row["weighted_low"], row["weighted_high"], None, row["n"],
+                key=row["model"],
             )
         )  # fmt: skip
     return findings

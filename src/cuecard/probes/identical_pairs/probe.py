@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Floats
 from cuecard.errors import UsageError
@@ -22,6 +22,22 @@ ALPHA = 0.05
 FEWEST_COMPARED = 5
 #: Frequent sentences whose mean score is compared with that of the rarest.
 FEWEST_FREQUENT = 20
+
+MATCHED = MeasureKind("matched.{model}", "identical pairs that {model} matches", "share", "lower")
+RISE = MeasureKind("rise.{model}", "score of {model} for frequent minus rare sentences", "points")
+
+
+def identical_pair_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how many identical pairs every model matches, and how its score rises with frequency."""
+    measures = []
+    for model, part in summary["models"].items():
+        measures.append(MATCHED.of("identical_pairs", part["matched"], n=part["n"], model=model))
+        if part["rise"] is not None:
+            ends = {"low": part["rise_low"], "high": part["rise_high"], "n": part["n"]}
+            measures.append(RISE.of("identical_pairs", part["rise"], **ends, chance=0.0, model=model))
+    return measures
+
+
 #: How far the mean score must differ between the rarest sentences and the most frequent ones.
 NOTABLE_RISE, LARGE_RISE = 0.05, 0.2
 
@@ -42,6 +58,9 @@ class IdenticalPairTest:
     title: ClassVar[str] = "Identical pairs"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair"})
     needs: ClassVar[frozenset[Need]] = frozenset({"identical_pairs"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (MATCHED, RISE)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(identical_pair_measures)
 
     match: str | None = None
     last: int = LAST_FREQUENCY
@@ -68,7 +87,8 @@ class IdenticalPairTest:
         models = {str(name): _trend(mine) for (name,), mine in scores.group_by("model", maintain_order=True)}
         summary = {"models": models, "last": self.last, "pairs": scores["example_id"].n_unique()}
         tables = {"identical_pairs": boxes, "identical_pair_scores": scores}
-        return Result(summary, tables, [_finding(name, found) for name, found in models.items()])
+        findings = [_finding(name, found) for name, found in models.items()]
+        return Result(summary, tables, findings, measures=identical_pair_measures(summary))
 
 
 def _trend(scores: pl.DataFrame) -> dict[str, Any]:
@@ -125,7 +145,7 @@ def _finding(model: str, found: dict[str, Any]) -> Finding:
         text = (
             f"{said}{percent(found['matched'])} at least one half; too few occur more often to compare them."
         )
-        return Finding("identical_pairs", "info", title, text, n=found["n"])
+        return Finding("identical_pairs", "info", title, text, n=found["n"], key=model)
     rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
     severity: Severity = "info"
     goes_with = found["p_value"] is not None and found["p_value"] <= ALPHA
@@ -140,7 +160,7 @@ def _finding(model: str, found: dict[str, Any]) -> Finding:
         f"{frequent['n']:,} that occur at least {_times(frequent['from'])} {frequent['mean']:.2f}: a difference of "
         f"{_signed(rise)} (95 % interval {_signed(found['rise_low'])} to {_signed(found['rise_high'])}{trend})."
     )
-    return Finding("identical_pairs", severity, title, text, n=found["n"])
+    return Finding("identical_pairs", severity, title, text, n=found["n"], key=model)
 
 
 def _signed(difference: float) -> str:

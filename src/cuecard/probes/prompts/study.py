@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
@@ -38,6 +38,23 @@ BUILT_IN = {
     "alternative-steps": ("alternative.j2", True),
 }
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
+UNANSWERED_SHARE = MeasureKind(
+    "unanswered.{model}", "examples without an answer of {model}", "share", "higher"
+)
+
+
+def prompt_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy with every prompt, and how many answers could not be read."""
+    n = summary["n"]
+    return [
+        kind.of("prompts", value, n=n, model=model)
+        for model, part in summary["prompts"].items()
+        for kind, value in ((ACCURACY, part["accuracy"]), (UNANSWERED_SHARE, part["unanswered"] / n))
+    ]
+
+
 SHORT_ANSWER, LONG_ANSWER = 16, 512
 
 
@@ -173,6 +190,9 @@ class PromptStudy:
     title: ClassVar[str] = "Prompt study"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "prompts", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, UNANSWERED_SHARE)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(prompt_measures)
 
     alpha: float = 0.05
     draws: int = 200
@@ -201,9 +221,8 @@ class PromptStudy:
             "smallest_gap": {row["feature"]: row["model"] for row in best.iter_rows(named=True)},
             "n": len(cues.examples),
         }
-        return Result(
-            summary, {"prompts": table}, [_finding(row, table) for row in best.iter_rows(named=True)]
-        )
+        findings = [_finding(row, table) for row in best.iter_rows(named=True)]
+        return Result(summary, {"prompts": table}, findings, measures=prompt_measures(summary))
 
     def _of_prompt(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
         leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
@@ -236,6 +255,8 @@ def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
         best["gap_high"],
         0.0,
         best["with_cue"],
+        unit="points",
+        key=f"{best['family']}:{best['feature']}",
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import cue_phrase, for_model, q_of
@@ -21,6 +21,23 @@ from cuecard.wording import count, percent, points
 #: A gap is worth a sentence if its interval lies this far from zero.
 NOTABLE_GAP = 0.05
 FINDINGS_PER_MODEL = 3
+
+ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
+WEAKNESS = MeasureKind("weakness.{model}", "weakness of {model}, corrected for noise", "points", "higher")
+
+
+def accuracy_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy of every model, and the sum of its gaps over the cues."""
+    measures = []
+    for model, part in summary["models"].items():
+        ends = {end: part[end] for end in ("low", "high", "n")}
+        measures.append(ACCURACY.of("accuracy_test", part["accuracy"], **ends, model=model))
+        if "weakness_corrected" in part:
+            ends = {"low": part["weakness_low"], "high": part["weakness_high"], "n": part["n"]}
+            measures.append(
+                WEAKNESS.of("accuracy_test", part["weakness_corrected"], **ends, chance=0.0, model=model)
+            )
+    return measures
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,9 @@ class AccuracyTest:
     title: ClassVar[str] = "Accuracy test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, WEAKNESS)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(accuracy_measures)
 
     alpha: float = 0.05
     draws: int = 500
@@ -50,7 +70,8 @@ class AccuracyTest:
         if len(predictions) > 1 and len(cues):
             findings.append(_ranking(summaries, len(cues)))
         summary = {"models": summaries, "cues": len(cues), "alpha": self.alpha}
-        return Result(summary, {"accuracy_test": pl.concat(tables)}, findings)
+        measures = accuracy_measures(summary)
+        return Result(summary, {"accuracy_test": pl.concat(tables)}, findings, measures=measures)
 
     def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
         right = model.correct(cues.examples)
@@ -125,6 +146,8 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
                 row["gap_high"],
                 0.0,
                 row["with_cue"],
+                unit="points",
+                key=f"{row['model']}/{row['family']}:{row['feature']}",
             )
         )
     return findings
@@ -142,4 +165,4 @@ def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
         f"Over {count(cues, 'cue')} the absolute accuracy gaps sum to {said} points, least first. "
         "The sum of absolute values grows with noise, so compare the corrected ones and their intervals."
     )
-    return Finding("accuracy_test", "info", "Model weakness", text, n=cues)
+    return Finding("accuracy_test", "info", "Model weakness", text, n=cues, key="weakness", counted="cues")

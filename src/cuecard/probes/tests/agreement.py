@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
 from cuecard.wording import count, percent
+
+SAME = MeasureKind("nba.{model}.{other}", "same answer of {model} and {other} (NBA)", "share")
+KAPPA = MeasureKind("kappa.{model}.{other}", "κ of {model} and {other}", "score")
+BOTH_RIGHT = MeasureKind(
+    "nbr.{model}.{other}", "{model} and {other} both correct among same answers (NBR)", "share"
+)
+
+
+def agreement_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how often every two models give the same answer, beside what their label frequencies explain."""
+    measures = []
+    for pair in summary["pairs"]:
+        name, n = "agreement", pair["n"]
+        two = {"model": pair["normal"], "other": pair["biased"]}
+        ends = {"low": pair["nba_low"], "high": pair["nba_high"], "chance": pair["expected_nba"]}
+        measures.append(SAME.of(name, pair["nba"], **ends, n=n, **two))
+        measures.append(KAPPA.of(name, pair["kappa"], chance=0.0, n=n, **two))
+        measures.append(BOTH_RIGHT.of(name, pair["nbr"], n=pair["agreed"], **two))
+    return measures
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,9 @@ class AgreementOfModels:
     title: ClassVar[str] = "Agreement"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (SAME, KAPPA, BOTH_RIGHT)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(agreement_measures)
 
     def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return one row per two models."""
@@ -78,7 +100,18 @@ class AgreementOfModels:
                 text += f" {count(left_out, 'example')} that one of them did not answer are left out."
             title = f"{first.model} and {second.model} agree on {percent(found.nba)}"
             findings.append(
-                Finding("agreement", "info", title, text, found.nba, low, high, found.expected_nba, found.n)
+                Finding(
+                    "agreement",
+                    "info",
+                    title,
+                    text,
+                    found.nba,
+                    low,
+                    high,
+                    found.expected_nba,
+                    found.n,
+                    key=f"{first.model}/{second.model}",
+                )
             )
         if not rows:
             raise Skip(" ".join(skipped))
@@ -87,7 +120,7 @@ class AgreementOfModels:
             "pairs": [{k: _plain(v) for k, v in row.items()} for row in table.iter_rows(named=True)],
             "notes": skipped,
         }
-        return Result(summary, {"agreement": table}, findings)
+        return Result(summary, {"agreement": table}, findings, measures=agreement_measures(summary))
 
 
 def _plain(value: object) -> object:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.data.examples import Bools
 from cuecard.probes.cue_set import CueSet
@@ -24,6 +24,16 @@ from cuecard.wording import count, percent
 FINDINGS_PER_MODEL = 3
 #: A lean is worth a sentence if the interval of the usual label's share lies this far from flat.
 NOTABLE_LEAN = 0.05
+
+PREFERRED = MeasureKind("preferred.{model}", "cues whose usual label {model} prefers", "count", "higher")
+
+
+def distribution_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return of how many cues every model prefers the usual label, more than without the cue."""
+    return [
+        PREFERRED.of("distribution_test", part["with_cue_only"], model=model)
+        for model, part in summary["models"].items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,9 @@ class DistributionTest:
     title: ClassVar[str] = "Distribution test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERRED,)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(distribution_measures)
 
     draws: int = 200
     min_per_label: int = 5
@@ -74,7 +87,8 @@ class DistributionTest:
             "alpha": self.alpha,
         }
         findings = [f for part in parts for f in _findings(part[1], data.task)]
-        return Result(summary, {"distribution_test": tests, "distribution_shares": shares}, findings)
+        tables = {"distribution_test": tests, "distribution_shares": shares}
+        return Result(summary, tables, findings, measures=distribution_measures(summary))
 
     def tested(self, model: Predictions, cues: CueSet) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the shares of a model, cue by cue and label by label, and one test per cue."""
@@ -305,6 +319,7 @@ def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
                 row["usual_high"],
                 row["flat"],
                 row["n"],
+                key=f"{row['model']}/{row['family']}:{row['feature']}",
             )
         )
     return findings

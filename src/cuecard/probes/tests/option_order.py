@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,12 +11,27 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import Instances, Task
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
 from cuecard.wording import percent
+
+PREFERENCE = MeasureKind(
+    "preference.{model}", "position {model} answers most above the key", "points", "higher"
+)
+P_VALUE = MeasureKind("p.{model}", "p-value of the position preference of {model}", "p", "lower")
+
+
+def option_order_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return by how much every model prefers a position, and the p-value of the paired test."""
+    measures = []
+    for model, part in summary["models"].items():
+        gap = max(row["answer_share"] - row["key_share"] for row in part["positions"])
+        measures.append(PREFERENCE.of("option_order", gap, chance=0.0, n=part["n"], model=model))
+        measures.append(P_VALUE.of("option_order", part["paired_log10_p"], n=part["n"], model=model))
+    return measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +135,9 @@ class OptionOrderTest:
     title: ClassVar[str] = "Option order"
     tasks: ClassVar[frozenset[Task]] = frozenset({"choice"})
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (PREFERENCE, P_VALUE)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(option_order_measures)
 
     alpha: float = 0.05
 
@@ -132,7 +150,7 @@ class OptionOrderTest:
         )
         summary = {"models": {name: found.summary() for name, found in models.items()}}
         findings = [self._finding(name, found) for name, found in models.items()]
-        return Result(summary, {"option_order": table}, findings)
+        return Result(summary, {"option_order": table}, findings, measures=option_order_measures(summary))
 
     def _finding(self, model: str, found: OptionOrder) -> Finding:
         gap = found.table.with_columns(gap=pl.col("answer_share") - pl.col("key_share"))
@@ -147,4 +165,4 @@ class OptionOrderTest:
         text = f"{said}." if prefers else f"{said}: no preference beyond chance."
         severity: Severity = "medium" if prefers else "info"
         share, key = float(row["answer_share"]), float(row["key_share"])
-        return Finding("option_order", severity, title, text, value=share, chance=key, n=found.n)
+        return Finding("option_order", severity, title, text, value=share, chance=key, n=found.n, key=model)

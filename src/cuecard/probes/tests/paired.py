@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import LN10, q_of
@@ -17,6 +17,20 @@ from cuecard.probes.predictions import Predictions
 from cuecard.stats import format_p
 from cuecard.stats.models.paired import paired_by_cue, paired_comparison
 from cuecard.wording import percent, points
+
+DIFFERENCE = MeasureKind("difference.{model}.{other}", "accuracy of {model} minus that of {other}", "points")
+P_VALUE = MeasureKind("p.{model}.{other}", "p-value of the difference of {model} and {other}", "p")
+
+
+def paired_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy difference of every two models with its interval and p-value."""
+    measures = []
+    for pair in summary["pairs"]:
+        name, two = "paired_comparison", {"model": pair["model_a"], "other": pair["model_b"]}
+        ends = {"low": pair["low"], "high": pair["high"], "n": pair["n"]}
+        measures.append(DIFFERENCE.of(name, pair["difference"], **ends, chance=0.0, **two))
+        measures.append(P_VALUE.of(name, pair["log10_p"], n=pair["n"], **two))
+    return measures
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,9 @@ class PairedComparison:
     title: ClassVar[str] = "Paired comparison"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(paired_measures)
 
     draws: int = 2000
     alpha: float = 0.05
@@ -66,7 +83,7 @@ class PairedComparison:
             tables.append(self._by_cue(a, b, cues))
         summary = {"pairs": rows}
         frames = {"paired_comparison": pl.DataFrame(rows), "paired_by_cue": pl.concat(tables)}
-        return Result(summary, frames, findings)
+        return Result(summary, frames, findings, measures=paired_measures(summary))
 
     def _by_cue(self, a: Predictions, b: Predictions, cues: CueSet) -> pl.DataFrame:
         found = paired_by_cue(
@@ -104,4 +121,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"same {int(row['n']):,} test examples: a difference of {points(difference)} points (95 % interval "
         f"{points(low)} to {points(high)}; exact McNemar p = {p})."
     )
-    return Finding("paired_comparison", "info", title, text, difference, low, high, 0.0, int(row["n"]))
+    return Finding(
+        "paired_comparison", "info", title, text, difference, low, high, 0.0, int(row["n"]),
+        unit="points", key=f"{a}/{b}",
+    )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.membership import Membership, membership
@@ -19,6 +19,23 @@ from cuecard.stats import newcombe_difference
 from cuecard.stats.models.permutation import PermutationTest as Tested
 from cuecard.stats.models.permutation import permutation_test, permutation_tests_by_feature
 from cuecard.wording import count, percent, points
+
+DIFFERENCE = MeasureKind(
+    "difference.{model}", "accuracy of {model} with usual minus unusual label", "points", "higher"
+)
+P_VALUE = MeasureKind("p.{model}", "p-value of the permutation test of {model}", "p", "lower")
+
+
+def permutation_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how much better every model is where words have their usual label, and the p-value."""
+    measures = []
+    for model, part in summary["models"].items():
+        name, n = "permutation_test", part["pool"]
+        ends = {"low": part["low"], "high": part["high"]}
+        measures.append(DIFFERENCE.of(name, part["difference"], **ends, chance=0.0, n=n, model=model))
+        measures.append(P_VALUE.of(name, part["log10_p"], n=n, model=model))
+    return measures
+
 
 Reading = Literal["union", "twice", "difference"]
 
@@ -43,6 +60,9 @@ class PermutationTest:
     title: ClassVar[str] = "Permutation test"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (DIFFERENCE, P_VALUE)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(permutation_measures)
 
     per_label: int = 50
     stratify: Literal["label"] | None = None
@@ -87,7 +107,8 @@ class PermutationTest:
             "alpha": self.alpha,
             "notes": [*cues.words.notes, *self._notes(cues)],
         }
-        return Result(summary, {"permutation_words": pl.concat(tables)}, findings)
+        measures = permutation_measures(summary)
+        return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
     def _test(self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any) -> Tested:
         return permutation_test(
@@ -187,4 +208,16 @@ def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alp
     else:
         text += f" (within each right answer: {within.p_text})."
     low, high, n = tested.low, tested.high, tested.pool
-    return Finding("permutation_test", severity, title, text, tested.difference, low, high, 0.0, n)
+    return Finding(
+        "permutation_test",
+        severity,
+        title,
+        text,
+        tested.difference,
+        low,
+        high,
+        0.0,
+        n,
+        unit="points",
+        key=model,
+    )

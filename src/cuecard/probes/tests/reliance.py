@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from cuecard.analysis import Finding, Need, Result, Severity, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.given_length import given_length
@@ -24,6 +24,19 @@ VERDICTS: tuple[Verdict, ...] = ("relies", "signs", "avoids", "length", "none", 
 
 #: Fewer test examples than this that break a cue cannot tell whether a model relies on it.
 ENOUGH_UNUSUAL = 20
+
+CUES = MeasureKind("cues", "cues probed", "count")
+RELIES = MeasureKind("relies.{model}", "cues {model} relies on", "count", "higher")
+SIGNS = MeasureKind("signs.{model}", "cues {model} shows signs of using", "count", "higher")
+
+
+def reliance_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how many cues every model relies on or shows signs of using."""
+    measures = [CUES.of("reliance", summary["cues"])]
+    for model, part in summary["models"].items():
+        measures.append(RELIES.of("reliance", part["relies"], model=model))
+        measures.append(SIGNS.of("reliance", part["signs"], model=model))
+    return measures
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,9 @@ class Reliance:
     title: ClassVar[str] = "Cues and reliance"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     needs: ClassVar[frozenset[Need]] = frozenset({"test", "predictions", "cues"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (CUES, RELIES, SIGNS)
+    about: ClassVar[About] = "models"
+    measured = staticmethod(reliance_measures)
 
     alpha: float = 0.05
     draws: int = 200
@@ -66,7 +82,7 @@ class Reliance:
         }
         summary = {"models": counted, "cues": len(cues), "alpha": self.alpha}
         findings = [_finding(str(model), table, len(cues), data.task) for model in counted]
-        return Result(summary, {"reliance": table}, findings)
+        return Result(summary, {"reliance": table}, findings, measures=reliance_measures(summary))
 
     def _of_model(self, model: Predictions, cues: CueSet) -> pl.DataFrame:
         strength = cues.table.select(
@@ -172,7 +188,8 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
         text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
             f"; for {signs} some of them do." if signs else "."
         )
-        return Finding("reliance", "info", f"No cue that {model} clearly relies on", text, n=cues)
+        title = f"No cue that {model} clearly relies on"
+        return Finding("reliance", "info", title, text, n=cues, key=model, counted="cues")
     worst: dict[str, Any] = relied.row(0, named=True)
     names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
@@ -197,4 +214,6 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
         worst["difference_high"],
         0.0,
         worst["usual"] + worst["unusual"],
+        unit="points",
+        key=model,
     )

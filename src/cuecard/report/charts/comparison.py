@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from cuecard.card.card import Card
 from cuecard.report import numbers
 from cuecard.report.charts.cluster_map import CANVAS, map_layers, threshold_slider
 from cuecard.report.charts.drawing import inline, percent_axis
@@ -131,20 +132,22 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
     return alt.layer(*layers).properties(width="container", height=320, title=title)
 
 
-def excess_chart(scored: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:
-    """Return every set's excess of PECO over shuffled labels with its interval, given as (name, summary)."""
-    rows = [
-        {
-            "name": display_text(name, 40),
-            "excess": summary["excess"],
-            "low": summary["excess_low"],
-            "high": summary["excess_high"],
-            "score": summary["peco_exact_l2"],
-            "null": summary["null_mean"],
-            "p": numbers.probability(summary["p_value"]),
-        }
-        for name, summary in scored
-    ]
+def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
+    """Return the excess of PECO over shuffled labels with its interval, for every (name, card)."""
+    rows = []
+    for name, card in scored:
+        excess, peco, p = (card.measure(f"clusters.{measure}") for measure in ("excess", "peco", "p"))
+        rows.append(
+            {
+                "name": display_text(name, 40),
+                "excess": excess.value,
+                "low": excess.low,
+                "high": excess.high,
+                "score": peco.value,
+                "null": peco.chance,
+                "p": numbers.in_unit(p.value, "p"),
+            }
+        )
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=[row["name"] for row in rows], title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[

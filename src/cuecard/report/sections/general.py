@@ -1,4 +1,4 @@
-"""The view of a section that has none of its own: its summary and the first rows of its table."""
+"""The view of a section that has none of its own: its measures and the first rows of its table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
-from cuecard.report.view import Column, KeyFigure, Kind, SectionView, TableView
+from cuecard.report.view import Column, KeyFigure, Kind, SectionView, TableView, measure_figure
 
 MOST_FIGURES = 12
 MOST_ROWS = 50
@@ -19,9 +19,9 @@ _PROBABILITIES = ("p_value", "q_value")
 
 
 def general(card: Card, section: Section) -> SectionView:
-    """Return the section's numbers as they are named on the card, and a sample of its first table."""
+    """Return the section's measures, or its summary where it has none, and a sample of its first table."""
     del card
-    figures = [
+    figures = [measure_figure(measure) for measure in section.measures] or [
         KeyFigure(name.replace("_", " "), _write(name, value)) for name, value in _leaves(section.summary)
     ]
     tables = [_sample(name, section[name]) for name in section.tables[:1]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuecard.card.card import Card, Section
@@ -15,11 +14,6 @@ _JUDGED = {
     "strongest_words": "strongest words, rare ones too",
     "random_bigrams": "random bigrams, not balanced",
     "random_trigrams": "random trigrams, not balanced",
-}
-_WRITTEN: dict[str, Callable[[float], str]] = {
-    "share": numbers.percent,
-    "count": numbers.count,
-    "score": numbers.decimal,
 }
 
 
@@ -108,31 +102,27 @@ def _judged(summary: dict[str, Any]) -> TableView:
 
 
 def reaudited(card: Card) -> list[TableView]:
-    """Return the figures of the audits that were repeated under weights, before and after."""
+    """Return the measures of the audits that were repeated under weights, before and after."""
     if "reaudit" not in card.tables or card.tables["reaudit"].is_empty():
         return []
     frame = card.tables["reaudit"]
     columns = [
         Column("Audit"),
-        Column("Figure"),
+        Column("Measure"),
         Column("Equal weights"),
         Column("Chance", hint="what chance would give, with equal weights"),
         Column("These weights"),
         Column("Chance", hint="what chance would give, with these weights"),
     ]
-    rows = []
-    for row in frame.iter_rows(named=True):
-        write = _WRITTEN[row["unit"]]
-        rows.append(
-            (
-                row["audit"].replace("_", " "),
-                row["figure"],
-                *(
-                    numbers.MISSING if row[name] is None else write(row[name])
-                    for name in ("value_before", "chance_before", "value_after", "chance_after")
-                ),
-            )
+    shown = ("value_before", "chance_before", "value_after", "chance_after")
+    rows = [
+        (
+            row["audit"].replace("_", " "),
+            row["label"],
+            *(numbers.in_unit(row[name], row["unit"]) for name in shown),
         )
+        for row in frame.iter_rows(named=True)
+    ]
     return [TableView("Audits before and after", columns, rows, len(rows), "tables/reaudit.parquet")]
 
 

@@ -1,0 +1,25 @@
+"""The measures of the cue audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cuecard.analysis import Measure, MeasureKind
+
+FEATURES = MeasureKind("features", "features tested", "count")
+SIGNIFICANT = MeasureKind("significant", "significant features", "count", "higher")
+CUES = MeasureKind("cues", "cues", "count", "higher")
+OF_FAMILY = MeasureKind("cues.{family}", "cues, {family}", "count", "higher")
+KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY)
+
+
+def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return how many features were tested, are significant and are cues, overall and by family."""
+    by_family = [
+        OF_FAMILY.of("cues", family["cues"], family=name)
+        for name, family in summary["families"].items()
+        if not family["skipped"]
+    ]
+    whole = [kind.of("cues", summary[kind.name]) for kind in (FEATURES, SIGNIFICANT, CUES)]
+    return [*whole, *by_family]
