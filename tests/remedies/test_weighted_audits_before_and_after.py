@@ -26,12 +26,12 @@ def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
     result = LexicalWeights(min_count=20, reaudit=("all",)).run(leaning_pairs())
     table = result.tables["reaudit"]
     assert set(table["audit"]) == {"overview", "partial_input", "pair_graph", "clusters"}
-    alone = table.filter(figure="accuracy, hypothesis only").row(0, named=True)
+    alone = table.filter(measure="partial_input.hypothesis_only.accuracy").row(0, named=True)
     assert alone["low_before"] > alone["chance_before"]
     assert alone["value_after"] < alone["value_before"] - 0.1
     assert alone["low_after"] <= alone["chance_after"] + 0.02
     assert result.summary["cues"]["before"]["significant"] > result.summary["cues"]["after"]["significant"]
-    told = [f for f in result.findings if f.title == "The hypothesis alone under the weights"]
+    told = [f for f in result.findings if f.title == "Hypothesis-only accuracy under the weights"]
     assert len(told) == 1
     assert told[0].chance == pytest.approx(alone["chance_after"])
 
@@ -61,4 +61,5 @@ def test_names_are_checked_at_once_and_none_means_none():
 
 def test_leakage_weights_can_be_audited_too():
     result = NeutralWeighting(folds=5, trees=20, reaudit=("pair_graph",)).run(leaning_pairs(300))
-    assert result.tables["reaudit"]["figure"].to_list() == ["accuracy, sentence frequencies"]
+    assert "pair_graph.leakage.accuracy" in result.tables["reaudit"]["measure"].to_list()
+    assert set(result.tables["reaudit"]["audit"]) == {"pair_graph"}

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.audits.cues.measures import cue_measures
+from cuecard.audits.overview import overview_measures
 from cuecard.card.card import (
     Card,
     DatasetInfo,
@@ -83,13 +85,16 @@ def _make_card(
                 title="Overview",
                 status="done",
                 summary=_overview_summary(labels),
+                measures=overview_measures(_overview_summary(labels)),
                 tables=["label_balance", "lengths", "duplicates"],
             ),
             "cues": Section(
                 title="Cues",
                 status="done",
                 parameters={"scope": "hypothesis", "min_count": 5},
+                settled={"null": "binomial"},
                 summary=_cues_summary(tables["cues"], labels),
+                measures=cue_measures(_cues_summary(tables["cues"], labels)),
                 tables=["cues"],
             ),
             **(sections or {}),
@@ -117,6 +122,7 @@ def finding(word: str, label: str, **changes: Any) -> FindingModel:
         "high": 0.837,
         "chance": 0.333,
         "n": 992,
+        "counted": "instances",
         "evidence": [
             EvidenceModel(
                 example_id="train-7",

@@ -10,22 +10,26 @@ from typing import Any
 import polars as pl
 import pytest
 
+from cuecard.analysis import Measure
 from cuecard.card.card import Card, Section
 from cuecard.report.charts.comparison import FIGURES, correlation_chart, saturation_map
 from cuecard.report.comparison import COLUMNS, comparison_table, correlate
 
 
 def with_numbers(card: Card, name: str, accuracies: dict[str, float], **peco: float) -> Card:
-    baselines = [{"name": key, "accuracy": value} for key, value in accuracies.items()]
+    def section(title: str, **values: float) -> Section:
+        measures = [Measure(f"{title}.{key.replace('__', '.')}", value) for key, value in values.items()]
+        return Section(title=title, status="done", measures=measures, parameters={"scope": "hypothesis"})
+
+    learner = {"mlp__full__accuracy": 0.8, "mlp__hypothesis_only__accuracy": 0.6, "mlp__nba": 0.7}
+    baselines = {f"{key}__accuracy": value for key, value in accuracies.items()}
     sections = {
-        "partial_input": Section(title="Partial input", status="done", summary={"baselines": baselines}),
-        "agreement": Section(title="Agreement", status="done", summary={"nba": 0.7, "nbr": 0.8}),
+        "partial_input": section(
+            "partial_input", **baselines, **(learner if "premise_only" in accuracies else {})
+        )
     }
     if peco:
-        summary = {"peco_exact_l2": 5.0, "peco_released_l2": 9.0, "null_mean": 1.0, "p_value": 0.01} | peco
-        sections["clusters"] = Section(
-            title="Clusters", status="done", summary={**summary, "scope": "hypothesis"}
-        )
+        sections["clusters"] = section("clusters", **({"peco": 5.0, "peco_released": 9.0, "p": -2.0} | peco))
     dataset = card.dataset.model_copy(update={"name": name})
     return Card(dataset=dataset, sections=sections)
 
@@ -70,7 +74,7 @@ def test_the_papers_correlations_follow_from_its_tables(
 
 
 def test_a_comparison_has_a_row_per_card_and_condition(card: Card) -> None:
-    both = {"majority": 0.34, "hypothesis_only": 0.6, "premise_only": 0.4, "full": 0.8}
+    both = {"majority": 0.34, "hypothesis_only": 0.6, "choices_only": 0.4, "full": 0.8}
     table = comparison_table(
         [with_numbers(card, "a", both, excess=4.0), with_numbers(card, "b", {"full": 0.9})]
     )
@@ -81,9 +85,16 @@ def test_a_comparison_has_a_row_per_card_and_condition(card: Card) -> None:
     assert first["recovered"] == pytest.approx(0.75)
     assert first["delta_maj"] == pytest.approx(0.26)
     assert first["peco_excess"] == 4.0
-    assert first["nba"] == 0.7
+    assert first["peco_p"] == pytest.approx(0.01)
+    assert first["nba"] is None
     assert table.row(2, named=True)["peco"] is None
     assert table.row(2, named=True)["recovered"] is None
+
+
+def test_a_trained_learner_stands_for_its_own_conditions(card: Card) -> None:
+    given = {"majority": 0.3, "hypothesis_only": 0.5, "premise_only": 0.4, "full": 0.7}
+    (row,) = comparison_table([with_numbers(card, "a", given)]).iter_rows(named=True)
+    assert (row["condition"], row["psc"], row["ssc"], row["nba"]) == ("hypothesis", 0.8, 0.6, 0.7)
 
 
 def test_too_few_or_constant_points_have_no_correlation() -> None:

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from cuecard.card.card import FindingModel, Section
+from cuecard.probes.debiased_evaluation.measures import evaluation_measures
 from cuecard.report.sections import section_view
 from cuecard.report.terminal import render_terminal
 from cuecard.report.verdict import key_figures, verdict
@@ -36,14 +37,17 @@ def card(make_card):
     models = {
         str(r["model"]): {k: v for k, v in r.items() if k != "model"} for r in table.iter_rows(named=True)
     }
+    summary = {
+        "weights": "leakage-neutral", "n": 500, "effective_sample_size": 300.4, "effective_share": 0.6,
+        "largest": 20.0, "notes": ["A note."], "models": models,
+    }  # fmt: skip
     made.sections["debiased_evaluation"] = Section(
         title="Debiased evaluation",
         status="done",
-        summary={
-            "weights": "leakage-neutral", "n": 500, "effective_sample_size": 300.4, "largest": 20.0,
-            "notes": ["A note."], "models": models,
-        },
-    )  # fmt: skip
+        about="models",
+        summary=summary,
+        measures=evaluation_measures(summary),
+    )
     boxes = pl.DataFrame(
         {
             "model": [HOSTILE, HOSTILE], "frequency": [1, 10], "n": [7, 3], "q1": 0.4, "median": 0.5, "q3": 0.6,
@@ -52,7 +56,10 @@ def card(make_card):
     )  # fmt: skip
     found = {"n": 10, "mean": 0.5, "matched": 0.5, "rho": 0.25, "p_value": 0.01}
     made.sections["identical_pairs"] = Section(
-        title="Identical pairs", status="done", summary={"models": {HOSTILE: found}, "last": 10, "pairs": 10}
+        title="Identical pairs",
+        status="done",
+        about="models",
+        summary={"models": {HOSTILE: found}, "last": 10, "pairs": 10},
     )
     made.attach({**made.tables, "debiased_evaluation": table, "identical_pairs": boxes})
     return made
@@ -82,7 +89,7 @@ def test_a_terminal_of_80_columns_has_room_for_the_whole_interval_of_the_change(
 def test_a_card_of_the_evaluation_alone_is_headed_by_both_accuracies(card):
     card.sections = {"debiased_evaluation": card.sections["debiased_evaluation"]}
     headline = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
-    assert headline.endswith("model</b> is 80.0 % right, 70.0 % under the weights.")
+    assert headline.endswith("model</b> has an accuracy of 80.0 %, 70.0 % under the weights.")
     (figure,) = key_figures(card)
     assert "70.0" in figure.detail
     assert figure.value.startswith("80.0")
@@ -152,4 +159,7 @@ def test_audits_repeated_under_leakage_neutral_weights_are_in_the_report():
     made = debias(pair_instances(rows), "leakage", trees=5, folds=2, reaudit="overview").card
     table = section_view(made, "neutral_weights").tables[0]
     assert table.title == "Audits before and after"
-    assert [row[:2] for row in table.rows][:2] == [("overview", "share of n"), ("overview", "share of y")]
+    assert [row[:2] for row in table.rows][:2] == [
+        ("overview", "share of n in the training set"),
+        ("overview", "share of y in the training set"),
+    ]

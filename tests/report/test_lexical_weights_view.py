@@ -55,7 +55,7 @@ def test_the_headline_is_about_weights_and_not_about_flaws(weights_card):
     assert said.headline.startswith("Weights for pairs keep")
     assert [figure.label for figure in key_figures(weights_card)] == [
         "effective sample size",
-        "largest weight",
+        "largest weight (mean 1)",
     ]
 
 

@@ -74,7 +74,7 @@ def test_what_to_do_next_is_said_once_per_kind_of_advice(probed: Card) -> None:
 def test_the_headline_and_the_figures_are_about_the_models(probed: Card) -> None:
     headline = verdict(probed).headline
     assert re.match(
-        r"On demo-nli, a-model-with-a-long-name relies on \d+ of \d+ cues \([\d.]+\s% right\) and fair",
+        r"On demo-nli, a-model-with-a-long-name relies on \d+ of \d+ cues \(accuracy [\d.]+\s%\) and fair",
         headline,
     )
     labels = [figure.label for figure in key_figures(probed)]
@@ -86,7 +86,7 @@ def test_the_headline_and_the_figures_are_about_the_models(probed: Card) -> None
 def test_without_the_reliance_section_the_headline_still_tells_accuracies() -> None:
     demo = demo_nli(900, seed=1)
     card = cc.probe(demo.instances, {"m": demo_predictions(demo)}, only=["accuracy_test"], features=("word",))
-    assert re.match(r"On demo-nli, m is [\d.]+\s% right\.", verdict(card).headline)
+    assert re.match(r"On demo-nli, m has an accuracy of [\d.]+\s%\.", verdict(card).headline)
 
 
 def test_a_difference_of_accuracies_is_told_in_points_and_not_drawn_as_a_rate(probed: Card) -> None:

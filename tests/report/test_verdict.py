@@ -6,7 +6,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from cuecard.card.card import Card, FindingModel
+from cuecard.analysis import Measure
+from cuecard.card.card import Card, FindingModel, Section
 from cuecard.report.findings import facts, meter, ordered_findings
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.run import audit
@@ -15,7 +16,7 @@ from small_sets import pair_instances
 CardMaker = Callable[..., Card]
 
 
-def finding(severity: str, section: str = "cues", **numbers: float) -> FindingModel:
+def finding(severity: str, section: str = "cues", **numbers: float | str) -> FindingModel:
     return FindingModel(section=section, severity=severity, title="t", text="x", **numbers)  # type: ignore[arg-type]
 
 
@@ -57,7 +58,7 @@ def test_findings_are_ordered_by_severity_and_then_as_they_came(make_card: CardM
 
 
 def test_only_a_rate_with_a_chance_level_is_drawn_on_a_line() -> None:
-    assert meter(finding("low", value=37.0, chance=1.0)) is None
+    assert meter(finding("low", value=37.0, chance=1.0, unit="count")) is None
     assert meter(finding("low", value=0.5)) is None
     drawn = meter(finding("low", value=0.5, low=0.4, high=0.65, chance=0.25))
     assert drawn is not None
@@ -65,12 +66,54 @@ def test_only_a_rate_with_a_chance_level_is_drawn_on_a_line() -> None:
 
 
 def test_counts_are_not_written_as_percentages() -> None:
-    assert facts(finding("low", value=37.0, n=1200)) == [("Measured", "37"), ("Instances", "1,200")]
+    counted = finding("low", value=37.0, n=1200, unit="count")
+    assert facts(counted) == [("Measured", "37"), ("Examples", "1,200")]
 
 
-def test_cues_are_counted_over_instances_and_the_rest_over_examples() -> None:
-    assert facts(finding("low", "cues", n=1200)) == [("Instances", "1,200")]
-    assert facts(finding("low", "overview", n=1200)) == [("Examples", "1,200")]
+def test_a_finding_says_what_its_number_counts() -> None:
+    assert facts(finding("low", n=1200, counted="instances")) == [("Instances", "1,200")]
+    assert facts(finding("low", n=1200)) == [("Examples", "1,200")]
+
+
+def shortcut(name: str, value: float, low: float, chance: float) -> Measure:
+    return Measure(name, value, low, None, chance, unit="share", worse="higher", label=f"{name} accuracy")
+
+
+def with_measures(card: Card, name: str, *measures: Measure) -> Card:
+    section = Section(title=name, status="done", measures=list(measures))
+    return card.model_copy(update={"sections": card.sections | {name: section}})
+
+
+def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
+    card = make_card(findings=[finding("high")])
+    card = with_measures(card, "mine", shortcut("mine.a", 0.5, 0.45, 0.4), shortcut("mine.b", 0.7, 0.65, 0.5))
+    said = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 %, 50.0 % by chance."
+    )
+    assert ("mine.b accuracy", "70.0 %", "50.0 % by chance") in [
+        tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
+        for f in key_figures(card)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "headline"),
+    [
+        (0.60, "tiny contains strong cues that give labels away: m.x accuracy 70.0 %, 50.0 % by chance."),
+        (
+            0.53,
+            "tiny contains cues worth a look before you trust a score: m.x accuracy 70.0 %, 50.0 % by chance.",
+        ),
+        (0.501, "tiny contains only weak cues: m.x accuracy 70.0 %, 50.0 % by chance."),
+        (0.49, "No cue was found in tiny."),
+    ],
+)
+def test_a_section_without_findings_is_judged_by_its_measures(
+    make_card: CardMaker, low: float, headline: str
+) -> None:
+    card = with_measures(make_card(findings=[finding("info")]), "m", shortcut("m.x", 0.7, low, 0.5))
+    assert verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ") == headline
 
 
 def test_a_set_too_small_to_test_is_not_called_clean() -> None:

@@ -94,9 +94,15 @@ def audits_before_and_after(
             | _numbers(m, "_before")
             | _numbers(later[m.name], "_after")
             for m in before
-            if m.name in later and m.unit not in LEFT_OUT
+            if m.name in later and _worth_comparing(m)
         ]
     return WeightedAudits(pl.DataFrame(rows, schema=SCHEMA), skipped)
+
+
+def _worth_comparing(measure: Measure) -> bool:
+    """Return whether a measure may change with weights and is not said by another one; sizes stay as they are."""
+    size = measure.unit == "count" and measure.worse == "neither"
+    return not size and measure.unit not in LEFT_OUT
 
 
 def _numbers(measure: Measure, when: str) -> dict[str, float | None]:

@@ -158,7 +158,7 @@ def key_figures(card: Card) -> list[KeyFigure]:
     if about == "weights":
         section = next(iter(card.sections.values()))
         judged = [m for m in section.measures if m.worse != "neither" and m.chance is None]
-        return [measure_figure(m) for m in judged[:MOST_NAMED]]
+        return [measure_figure(m) for m in judged[:2]]
     if about == "experiment":
         return []
     shown = model_figures(card, accuracy=about != "data")

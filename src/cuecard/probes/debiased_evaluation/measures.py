@@ -9,12 +9,12 @@ from cuecard.analysis import Measure, MeasureKind
 
 NAME = "debiased_evaluation"
 SIZE = MeasureKind("effective_sample_size", "effective sample size of the test set", "share", "lower")
-ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
+ACCURACY = MeasureKind("accuracy.{model}", "unweighted accuracy of {model}", "share", "lower")
 WEIGHTED = MeasureKind("weighted_accuracy.{model}", "accuracy of {model} under the weights", "share", "lower")
 CHANGE = MeasureKind(
     "change.{model}", "change of the accuracy of {model} under the weights", "points", "lower"
 )
-BASELINE = MeasureKind("baseline.{model}", "accuracy of the baseline {model}", "share")
+BASELINE = MeasureKind("baseline.{model}", "unweighted accuracy of the baseline {model}", "share")
 WEIGHTED_BASELINE = MeasureKind(
     "weighted_baseline.{model}", "accuracy of the baseline {model} under the weights", "share"
 )

@@ -39,9 +39,9 @@ BUILT_IN = {
 }
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
+ACCURACY = MeasureKind("accuracy.{model}", "accuracy with the prompt {model}", "share", "lower")
 UNANSWERED_SHARE = MeasureKind(
-    "unanswered.{model}", "examples without an answer of {model}", "share", "higher"
+    "unanswered.{model}", "examples without an answer to {model}", "share", "higher"
 )
 
 
