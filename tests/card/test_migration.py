@@ -7,7 +7,7 @@ import json
 import pytest
 
 import cuecard as cc
-from cuecard.card import compare, load_card, save_card
+from cuecard.card import compare, join_cards, load_card, save_card
 from cuecard.data.demo import demo_nli, demo_predictions
 
 
@@ -18,7 +18,7 @@ def card():
     probed = cc.probe(
         demo.instances, {"m": demo_predictions(demo)}, only=["accuracy_test"], features=("word",)
     )
-    return cc.join_cards([audited, probed])
+    return join_cards([audited, probed])
 
 
 def as_version_1(file):
