@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from cuecard.analysis import SEVERITIES, About, Severity
+from cuecard.analysis import SEVERITIES, About, Severity, severity_of
 from cuecard.card.card import Card, Section
 from cuecard.card.measures import shortcuts, value_of
 from cuecard.report import numbers
@@ -40,8 +40,6 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 
 #: Analyses that did not run are named where they are no more than these.
 MOST_NAMED = 3
-#: Gains over chance from which a measure without a finding counts as so severe.
-_GAINS: tuple[tuple[Severity, float], ...] = (("high", 0.15), ("medium", 0.04), ("low", 0.0))
 
 
 def _main_subject(card: Card) -> About:
@@ -118,7 +116,7 @@ def _graded(card: Card) -> dict[Severity, set[str]]:
     speaking = {finding.section for finding in card.findings}
     for measure in shortcuts(card):
         if measure.section not in speaking:
-            graded[next(level for level, least in _GAINS if measure.gain >= least)].add(measure.section)
+            graded[severity_of(measure.gain)].add(measure.section)
     return graded
 
 
