@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, sparse
 from sklearn.linear_model import LogisticRegression
 
-from cuecard.models import LinearModel
+from cuecard.models import LinearModel, _kernels
 
 
 def problem(n: int = 120, d: int = 15, k: int = 3, seed: int = 0):
@@ -136,3 +136,43 @@ def test_rows_and_answers_must_be_as_many():
     features, y, _ = problem()
     with pytest.raises(ValueError, match="same number of rows"):
         LinearModel().fit(features, y[:-1])
+
+
+def test_asking_for_memory_ahead_changes_no_bit(monkeypatch):
+    """The order of every sum is that of the plain loop below, so fits are equal to the last digit."""
+    rng = np.random.default_rng(3)
+    features = sparse.random(60, 25, density=0.2, format="csr", random_state=4)
+    codes = rng.integers(0, 3, 60)
+    ours = LinearModel(most_epochs=2, tolerance=0.0).fit(features, codes)
+    plain = LinearModel(most_epochs=2, tolerance=0.0)
+    monkeypatch.setattr(_kernels, "multinomial_epoch", plain_epoch)
+    plain.fit(features, codes)
+    assert np.array_equal(ours.coef_, plain.coef_)
+    assert np.array_equal(ours.intercept_, plain.intercept_)
+    assert ours.gap_ == plain.gap_
+
+
+def plain_epoch(indptr, indices, values, squares, weight, order, penalty, w, bias, dual):
+    """Dual coordinate ascent as it is written down, without a thought of memory."""
+    k, gap = w.shape[1], 0.0
+    for i in order:
+        margins, q = bias.copy(), np.empty(k)
+        entries = range(indptr[i], indptr[i + 1])
+        for t in entries:
+            for j in range(k):
+                margins[j] += values[t] * w[indices[t], j]
+        _kernels.softmax(margins, q)
+        p = dual[i]
+        gap += weight[i] * _kernels.divergence(p, q)
+        length = 0.0
+        for j in range(k):
+            length += (q[j] - p[j]) ** 2
+        s = _kernels.line_step(p, q, margins, weight[i] / penalty * length * squares[i])
+        step = s * (q - p)
+        p += step
+        step *= weight[i] / penalty
+        bias -= step
+        for t in entries:
+            for j in range(k):
+                w[indices[t], j] -= values[t] * step[j]
+    return gap

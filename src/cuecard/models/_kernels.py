@@ -6,10 +6,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from cuecard.models._prefetch import prefetch, prefetch_range
+
 Tokens = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+#: Rows are visited in random order, so most of them come from memory: a row is asked for this many rows ahead, and
+#: where it begins twice as many.
+AHEAD = 8
 
 
 @njit(cache=True, nogil=True)
@@ -236,12 +242,25 @@ def multinomial_epoch(
     """
     k = w.shape[1]
     margins, q = np.empty(k), np.empty(k)
+    duals = dual.reshape(-1)
     gap = 0.0
-    for i in order:
-        margins[:] = bias
-        for t in range(indptr[i], indptr[i + 1]):
-            for j in range(k):
-                margins[j] += values[t] * w[indices[t], j]
+    for at in range(len(order)):
+        if at + 2 * AHEAD < len(order):
+            far = order[at + 2 * AHEAD]
+            prefetch(indptr, far)
+            prefetch(squares, far)
+            prefetch(weight, far)
+            prefetch(duals, far * k)
+        if at + AHEAD < len(order):
+            near = order[at + AHEAD]
+            prefetch_range(indices, indptr[near], indptr[near + 1])
+            prefetch_range(values, indptr[near], indptr[near + 1])
+        i = order[at]
+        for j in range(k):
+            z = bias[j]
+            for t in range(indptr[i], indptr[i + 1]):
+                z += values[t] * w[indices[t], j]
+            margins[j] = z
         softmax(margins, q)
         p = dual[i]
         gap += weight[i] * divergence(p, q)
@@ -254,9 +273,10 @@ def multinomial_epoch(
             p[j] += q[j]
             q[j] *= weight[i] / penalty
             bias[j] -= q[j]
-        for t in range(indptr[i], indptr[i + 1]):
-            for j in range(k):
-                w[indices[t], j] -= values[t] * q[j]
+        for j in range(k):
+            step = q[j]
+            for t in range(indptr[i], indptr[i + 1]):
+                w[indices[t], j] -= values[t] * step
     return gap
 
 
@@ -283,7 +303,18 @@ def within_epoch(
         widest = max(widest, first_row[e + 1] - first_row[e])
     all_margins, all_q = np.empty(widest), np.empty(widest)
     gap = 0.0
-    for e in order:
+    for at in range(len(order)):
+        if at + 2 * AHEAD < len(order):
+            far = order[at + 2 * AHEAD]
+            prefetch(first_row, far)
+            prefetch(weight, far)
+        if at + AHEAD < len(order):
+            near = order[at + AHEAD]
+            first, last = indptr[first_row[near]], indptr[first_row[near + 1]]
+            prefetch_range(indices, first, last)
+            prefetch_range(values, first, last)
+            prefetch(dual, first_row[near])
+        e = order[at]
         a, b = first_row[e], first_row[e + 1]
         margins, q = all_margins[: b - a], all_q[: b - a]
         for i in range(a, b):
