@@ -10,14 +10,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.files.label_files import with_labels
+from cuecard.data.files.paths import shown, typed_path
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import SPLITS, Source, read_as_is, read_source, split_in_name, without_preset
+from cuecard.data.files.sources import (
+    SPLITS,
+    STDIN,
+    Source,
+    read_as_is,
+    read_source,
+    split_in_name,
+    without_preset,
+)
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.scheme import Wishes, columns_of, learn
 from cuecard.data.layout.shaping import Shaped, shape
+from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.presets import Preset
+from cuecard.data.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
 
 #: Extra column in which instances carry the number of their row while they are made.
@@ -31,40 +43,49 @@ def load(
     dev: Source | None = None,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
-    labels: Mapping[str, str | None] | None = None,
+    labels: Mapping[str, str | None] | Threshold | str | None = None,
+    label_file: str | Path | Sequence[str | Path] | None = None,
+    header: str | None = None,
     keep_unlabelled: bool = False,
     holdout: float | None = None,
     seed: int = 0,
     on_error: OnError = "stop",
+    max_skipped: float = MAX_SKIPPED,
     name: str | None = None,
     limit: int | None = None,
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
-        `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson; plain, .gz or .zst), a
-        folder or glob of files, a saved Hugging Face dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, or
-        a table in memory (polars, pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names
-        its splits fills those not given.
+    `train`, `test` and `dev` are each a file (.parquet, .csv, .tsv, .jsonl, .ndjson, .json, .txt; plain, .gz or
+    .zst), a folder or glob of files, a folder with a folder of texts for every class, a saved Hugging Face
+    dataset, `hf:NAME[/CONFIG]:SPLIT`, `preset:NAME[@PATH]`, `-` for standard input, or a table in memory (polars,
+    pandas, pyarrow, list of dicts). A folder, saved dataset or preset that names its splits fills those not given.
 
-        `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), and
-        `labels` names raw label values (`{"0": "entailment"}`). Rows without a label are left out unless
-        `keep_unlabelled` makes them a class; questions without an answer always are, and the option is refused
-    for choices and preferences. `holdout` moves a share of train that has no sentence in common with the rest
-    to a test split. `on_error="skip"` leaves bad rows out and counts them; `limit` reads only the first rows of
-    each split.
+    `columns` says which column plays which role where names are not recognised (`{"premise": "a"}`), and
+    `labels` names raw label values (`{"0": "entailment"}`), every one of them, or cuts a column of numbers in two
+    (`"relatedness_score>3.6"`). `label_file` is a file with one label per row of train, or one for train and one
+    for test. `header="none"` reads the first line of a csv or tsv file as a row; names in its place name the
+    columns (`"premise,hypothesis,label"`).
 
-        Examples are called by the user's id column or by their row number, counted from 1. The position of a
-        preference's answers says which one was chosen, so it is no feature there.
+    Rows without a label are left out unless `keep_unlabelled` makes them a class; questions without an answer and
+    ties always are, and the option is refused for choices and preferences. `holdout` moves a share of train that
+    has no sentence in common with the rest to a test split. `on_error="skip"` leaves bad rows out and counts
+    them, at most `max_skipped` of a split: a share of its rows, or a number of rows if at least 1. `limit` reads
+    only the first rows of each split.
+
+    Examples are called by the user's id column or by their row number, counted from 1. The position of a
+    preference's answers says which one was chosen, so it is no feature there.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit is a number of rows of at least 1, not {limit}.")
     preset, train_source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
-    raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit)
+    raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit, header)
+    raws = {split: wishes.cut(raw) for split, raw in _with_label_files(raws, label_file).items()}
     if holdout is not None and "test" in raws:
         raise UsageError("holdout draws a test split from train, but a test split is given already.")
     named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
-    data = _instances(raws, wishes, name or dataset_name(train, preset), given=named)
+    data = _instances(raws, wishes, name or dataset_name(train, preset), given=named, max_skipped=max_skipped)
     if holdout is None:
         return data
     from cuecard.data.holdout import hold_out
@@ -86,15 +107,18 @@ def load_rows(
     *,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
-    labels: Mapping[str, str | None] | None = None,
+    labels: Mapping[str, str | None] | Threshold | str | None = None,
+    label_file: str | Path | Sequence[str | Path] | None = None,
+    header: str | None = None,
     on_error: OnError = "stop",
+    max_skipped: float = MAX_SKIPPED,
 ) -> LoadedRows:
     """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
     preset, source = without_preset(train)
     wishes = Wishes(task, columns, labels, False, on_error, preset)
-    tables = read_as_is(source, on_error=on_error)
-    raws = _checked({split: table.flat() for split, table in tables.items()})
-    data = _instances(raws, wishes, dataset_name(train, preset), row_column=_ROW)
+    tables = _with_label_files(read_as_is(source, on_error=on_error, header=header), label_file)
+    raws = _checked({split: wishes.cut(table.flat()) for split, table in tables.items()})
+    data = _instances(raws, wishes, dataset_name(train, preset), row_column=_ROW, max_skipped=max_skipped)
     numbers = data.train.table[_ROW].to_numpy()
     return LoadedRows(replace(data, table=data.table.drop(_ROW)), tables["train"].frame, numbers)
 
@@ -106,6 +130,7 @@ def _instances(
     *,
     given: Collection[str] = (),
     row_column: str | None = None,
+    max_skipped: float = MAX_SKIPPED,
 ) -> Instances:
     """Return the instances of raw tables; `row_column` names an extra column for the number of each one's row."""
     roles = columns_of(raws, wishes)
@@ -113,6 +138,8 @@ def _instances(
         raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
     schemes = learn(raws, roles, wishes)
     shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
+    for split, raw in raws.items():
+        check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where)
     shaped = _with_rows(shaped, raws, given)
     return Instances(
         stack_tables([part.table for part in shaped.values()]),
@@ -124,26 +151,45 @@ def _instances(
 
 
 def _read(
-    train: Source, others: Mapping[str, Source | None], on_error: OnError, limit: int | None
+    train: Source,
+    others: Mapping[str, Source | None],
+    on_error: OnError,
+    limit: int | None,
+    header: str | None,
 ) -> dict[str, RawTable]:
     """Return the raw table of every split, train first."""
-    found = read_source(train, on_error=on_error, limit=limit)
+    found = read_source(train, on_error=on_error, limit=limit, header=header)
     for split, source in others.items():
         if source is not None:
             _, plain = without_preset(source)
-            parts = read_source(plain, on_error=on_error, limit=limit)
+            parts = read_source(plain, on_error=on_error, limit=limit, header=header)
             found[split] = parts.get(split, parts["train"])
     checked = _checked(found)
     return checked if limit is None else {split: raw.head(limit) for split, raw in checked.items()}
 
 
 def _checked(raws: Mapping[str, RawTable]) -> dict[str, RawTable]:
-    """Return the tables, train first, or raise if one has no rows."""
+    """Return the tables, train first, or raise if one has no rows or two are read from one file."""
+    refuse_shared_files({split: raw.files for split, raw in raws.items()})
     for split, raw in raws.items():
         if raw.frame.height == 0:
             lost = f" (all {raw.n_read:,} are bad and were skipped)" if raw.dropped else ""
             raise InputError(f"{raw.where} has no rows{lost}: give a file with at least one row for {split}.")
     return {s: raws[s] for s in SPLITS if s in raws}
+
+
+def _with_label_files(
+    raws: Mapping[str, RawTable], label_file: str | Path | Sequence[str | Path] | None
+) -> dict[str, RawTable]:
+    """Return the tables with the labels of other files: the first is that of train, a second that of test."""
+    if label_file is None:
+        return dict(raws)
+    files = [label_file] if isinstance(label_file, str | Path) else list(label_file)
+    splits = ["train", *(s for s in ("test", "dev") if s in raws)]
+    if len(files) > len(splits):
+        raise UsageError(f"{len(files)} files of labels are given, and there are {len(splits)} splits.")
+    labelled = {split: with_labels(raws[split], file) for split, file in zip(splits, files, strict=False)}
+    return {split: labelled.get(split, raw) for split, raw in raws.items()}
 
 
 def _with_rows(
@@ -208,7 +254,9 @@ def dataset_name(train: Source, preset: Preset | None) -> str:
         return "data"
     if str(train).startswith("hf:"):
         return str(train).removeprefix("hf:").rpartition(":")[0]
-    path = Path(train).expanduser().resolve()
+    if str(train) == STDIN:
+        return "stdin"
+    path = Path(shown(typed_path(train).resolve()))
     if split_in_name(path.name) and path.parent.name:
         return path.parent.name
     return path.name.split(".")[0].strip("*?[]-_") or path.parent.name or "data"

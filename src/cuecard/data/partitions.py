@@ -11,10 +11,14 @@ from typing import IO, Any
 
 import polars as pl
 
+from cuecard.data.files.class_folders import read_class_folder
 from cuecard.data.files.formats import Compression, Format, checked_format
-from cuecard.data.files.hub import arrow_reader, saved_class_names, saved_files
+from cuecard.data.files.guard import guarded
+from cuecard.data.files.hub import arrow_frames, is_saved, saved_class_names, saved_files
+from cuecard.data.files.metadata import class_names
+from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import CUT_SHORT, OnError, class_names, parse, quote_of, read_parquet
+from cuecard.data.files.reading import CUT_SHORT, OnError, parse, quote_of, read_file, read_parquet
 from cuecard.errors import InputError
 
 #: Bytes of text that are parsed at a time.
@@ -22,13 +26,18 @@ BLOCK = 16_000_000
 
 
 def parts_of(
-    path: Path, *, rows: int, on_error: OnError, columns: list[str] | None = None
+    path: Path,
+    *,
+    rows: int,
+    on_error: OnError,
+    columns: list[str] | None = None,
+    header: str | None = None,
 ) -> Iterator[RawTable]:
     """Yield the rows of a file, or of a saved dataset's folder, in tables of at most `rows` rows.
 
     `columns` reads only these where the format can (parquet, Arrow); other formats yield all.
     """
-    for table in _tables(path, rows, on_error, columns):
+    for table in _tables(path, rows, on_error, columns, header):
         for start in range(0, table.frame.height, rows):
             if table.frame.height <= rows:
                 yield table.flat()
@@ -45,28 +54,47 @@ def parts_of(
                 yield table
 
 
-def _tables(path: Path, rows: int, on_error: OnError, columns: list[str] | None) -> Iterator[RawTable]:
+def _tables(
+    path: Path, rows: int, on_error: OnError, columns: list[str] | None, header: str | None
+) -> Iterator[RawTable]:
+    if path.is_dir() and not is_saved(path):
+        yield read_class_folder(path)
+        return
     if path.is_dir():
-        yield from _saved(path, rows, columns)
+        yield from _saved(path, columns)
         return
     kind, compression = checked_format(path)
     if kind == "parquet" and compression == "none":
         yield from _parquet(path, rows, columns)
     elif kind == "parquet":
         yield read_parquet(path, compression)
+    elif kind in ("json", "txt"):
+        yield read_file(path, on_error=on_error, header=header)
     else:
-        yield from _text(path, kind, compression, on_error)
+        yield from _text(path, kind, compression, on_error, header)
 
 
-def _text(path: Path, kind: Format, compression: Compression, on_error: OnError) -> Iterator[RawTable]:
+def _text(
+    path: Path, kind: Format, compression: Compression, on_error: OnError, header: str | None
+) -> Iterator[RawTable]:
     def blocks() -> Iterator[tuple[bytes, bool]]:
-        return _blocks(path, compression, quoted=kind != "jsonl", on_error=on_error)
+        return _blocks(
+            path, compression, quoted=kind != "jsonl", has_header=header is None, on_error=on_error
+        )
 
     # One field decides for a whole .tsv file whether quotation marks quote.
     literal = kind == "tsv" and any(quote_of(block, kind) is None for block, _ in blocks())
     before = 0
     for block, cut_short in blocks():
-        table = parse(block, kind, str(path), on_error=on_error, first_row=before, literal_quotes=literal)
+        table = parse(
+            block,
+            kind,
+            shown(path),
+            on_error=on_error,
+            first_row=before,
+            literal_quotes=literal,
+            header=header,
+        )
         before += table.n_read
         lost = {CUT_SHORT: 1} if cut_short else {}
         # Types are learned from all values, which a part does not have: text stays text.
@@ -77,37 +105,36 @@ def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTa
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    where = shown(path)
     before = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
-            names = class_names(written.decode())
-            for batch in file.iter_batches(batch_size=rows, columns=columns):
-                frame = pl.DataFrame(pa.Table.from_batches([batch]))
-                yield RawTable(frame, (str(path),), (frame.height,), class_names=names, first_row=before)
-                before += frame.height
-    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"{path} is damaged or cut short after row {before:,} ({str(error).splitlines()[0]}): "
-            "copy or export it again."
-        ) from None
+
+    def converted() -> pl.DataFrame | None:
+        batch = next(batches, None)
+        if batch is None:
+            return None
+        batch.validate(full=True)
+        return pl.DataFrame(pa.Table.from_batches([batch]))
+
+    with guarded(lambda: pq.ParquetFile(path), where) as file:
+        written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
+        names = class_names(written.decode(errors="replace"))
+        batches = guarded(lambda: file.iter_batches(batch_size=rows, columns=columns), where)
+        while (frame := guarded(converted, f"{where} after row {before:,}")) is not None:
+            yield RawTable(frame, (where,), (frame.height,), class_names=names, first_row=before)
+            before += frame.height
 
 
-def _saved(folder: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:
-    import pyarrow as pa
-
+def _saved(folder: Path, columns: list[str] | None) -> Iterator[RawTable]:
     before = 0
     names = saved_class_names(folder)
     for path in saved_files(folder):
-        for batch in arrow_reader(path):
-            table = pa.Table.from_batches([batch])
-            frame = pl.DataFrame(table.select(columns) if columns else table)
-            yield RawTable(frame, (str(folder),), (frame.height,), class_names=names, first_row=before)
+        for frame in arrow_frames(path, columns):
+            yield RawTable(frame, (shown(folder),), (frame.height,), class_names=names, first_row=before)
             before += frame.height
 
 
 def _blocks(
-    path: Path, compression: Compression, *, quoted: bool, on_error: OnError
+    path: Path, compression: Compression, *, quoted: bool, has_header: bool, on_error: OnError
 ) -> Iterator[tuple[bytes, bool]]:
     """Yield the text of a file in blocks of whole records, and whether the file is cut short after each.
 
@@ -120,14 +147,14 @@ def _blocks(
             data, cut_short = _read_on(stream)
             if cut_short and on_error == "stop":
                 raise InputError(
-                    f"{path} is damaged or cut short ({compression} stream ends early): copy it again, or "
+                    f"{shown(path)} is damaged or cut short ({compression} stream ends early): copy it again, or "
                     "keep the rows before the cut with --on-error skip."
                 )
             block = rest + data
             ended = not data and not cut_short
             end = len(block) if ended else _last_record_end(block, quoted=quoted)
             if end > len(header) and block[:end].strip():
-                if quoted and not header:
+                if quoted and has_header and not header:
                     header = block[: block.find(b"\n") + 1]
                 yield block[:end], cut_short
                 block = header + block[end:]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
+from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import SPLITS, Source, paths_by_split, without_preset
+from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, without_preset
 from cuecard.data.instances import Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.labels import label_texts
 from cuecard.data.layout.scheme import Scheme, Wishes, columns_of, learn
 from cuecard.data.layout.shaping import shape
+from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.loading import dataset_name, load_report
 from cuecard.data.partitions import parts_of
-from cuecard.data.presets import Preset
+from cuecard.data.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
 
 
@@ -36,22 +39,29 @@ class Scan:
     rows: int
     paths: Mapping[str, list[Path]]
     schemes: Mapping[str, Scheme]
+    wishes: Wishes = field(default_factory=Wishes)
+    header: str | None = None
+    max_skipped: float = MAX_SKIPPED
 
     def __iter__(self) -> Iterator[Instances]:
         for split, paths in self.paths.items():
             in_earlier_files = 0
+            dropped: Counter[str] = Counter()
             for path in paths:
                 scheme = self.schemes[split]
                 n_read = 0
-                for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error):
+                for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error, header=self.header):
                     n_read += raw.n_read
                     if raw.frame.height == 0:
+                        dropped.update(raw.dropped)
                         continue
-                    complete = _complete(raw, scheme.columns)
+                    complete = _complete(self.wishes.cut(raw), scheme.columns)
                     shaped = shape(complete, split, scheme, start=in_earlier_files)
+                    dropped.update(shaped.dropped)
                     report = load_report([raw], scheme.columns, [shaped])
                     yield Instances(shaped.table, self.task, self.labels, self.name, report)
                 in_earlier_files += n_read
+            check_skipped(dropped, in_earlier_files, self.max_skipped, shown(paths[0]))
 
 
 def scan(
@@ -61,9 +71,11 @@ def scan(
     dev: Source | None = None,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
-    labels: Mapping[str, str | None] | None = None,
+    labels: Mapping[str, str | None] | Threshold | str | None = None,
+    header: str | None = None,
     keep_unlabelled: bool = False,
     on_error: OnError = "stop",
+    max_skipped: float = MAX_SKIPPED,
     name: str | None = None,
     rows: int = 200_000,
 ) -> Scan:
@@ -78,11 +90,16 @@ def scan(
     preset, source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     paths = _paths(source, {"dev": dev, "test": test})
-    heads = {split: _head(listed, rows, on_error) for split, listed in paths.items()}
+    refuse_shared_files({split: [str(p) for p in listed] for split, listed in paths.items()})
+    heads = {split: wishes.cut(_head(listed, rows, on_error, header)) for split, listed in paths.items()}
     roles = columns_of(heads, wishes)
     values = None
     if roles["train"].task in ("pair", "text"):
-        values = {v for s, listed in paths.items() for v in _label_values(listed, roles[s], rows, on_error)}
+        values = {
+            v
+            for s, listed in paths.items()
+            for v in _label_values(listed, roles[s], wishes, rows=rows, header=header)
+        }
     schemes = learn(heads, roles, wishes, values)
     report = load_report([], roles["train"], [])
     files = tuple(str(path) for listed in paths.values() for path in listed)
@@ -94,12 +111,15 @@ def scan(
         rows,
         paths,
         schemes,
+        wishes,
+        header,
+        max_skipped,
     )
 
 
 def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list[Path]]:
     for source in (train, *others.values()):
-        if source is not None and (isinstance(source, Preset) or not isinstance(source, str | Path)):
+        if source is not None and (not isinstance(source, str | Path) or str(source) == STDIN):
             raise UsageError(
                 "scan reads files and folders; read tables in memory and Hub datasets with load."
             )
@@ -111,22 +131,26 @@ def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list
     return {s: found[s] for s in SPLITS if s in found}
 
 
-def _head(paths: list[Path], rows: int, on_error: OnError) -> RawTable:
+def _head(paths: list[Path], rows: int, on_error: OnError, header: str | None) -> RawTable:
     """Return the first part of a split that has rows."""
     for path in paths:
-        for raw in parts_of(path, rows=rows, on_error=on_error):
+        for raw in parts_of(path, rows=rows, on_error=on_error, header=header):
             if raw.frame.height:
                 return raw
-    raise InputError(f"{paths[0]} has no rows: give a file with at least one row.")
+    raise InputError(f"{shown(paths[0])} has no rows: give a file with at least one row.")
 
 
-def _label_values(paths: list[Path], columns: Columns, rows: int, on_error: OnError) -> set[str | None]:
+def _label_values(
+    paths: list[Path], columns: Columns, wishes: Wishes, *, rows: int, header: str | None
+) -> set[str | None]:
     """Return the different raw labels of a split, reading only their column where the format allows it."""
+    if wishes.threshold is not None:
+        return set(wishes.threshold.names)
     column = columns.one("label")
     wanted = None if "." in column else [column]
     values: set[str | None] = set()
     for path in paths:
-        for raw in parts_of(path, rows=rows, on_error=on_error, columns=wanted):
+        for raw in parts_of(path, rows=rows, on_error=wishes.on_error, columns=wanted, header=header):
             if column in raw.frame.columns:
                 values |= set(label_texts(raw.frame[column]).unique().to_list())
             elif raw.frame.height:

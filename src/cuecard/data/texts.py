@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
+from cuecard.data.layout.dialogues import is_text_list, list_texts
 from cuecard.errors import InputError
 
 #: A single text longer than this is taken for a broken file.
@@ -25,8 +26,10 @@ class Problem:
 
 
 def text(raw: RawTable, column: str) -> pl.Series:
-    """Return a column as text, empty where it is null."""
+    """Return a column as text, empty where it is null; a list of tokens, sentences or messages is one text."""
     values = raw.frame[column]
+    if is_text_list(values.dtype):
+        values = list_texts(values)
     if values.dtype.is_nested() or values.dtype == pl.Binary:
         raise InputError(
             f"Column {column!r} of {raw.where} holds {values.dtype}, not text: name another with --columns."

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.files.formats import Format, format_of
+from cuecard.data.files.formats import WRITTEN, Format, format_of
 from cuecard.data.files.sources import Source
 from cuecard.data.instances import Instances
 from cuecard.data.loading import LoadedRows
@@ -119,7 +119,7 @@ def check_new_column(rows: pl.DataFrame, column: str) -> None:
 def check_writable(path: Path, source: Source) -> Format:
     """Return the format that a file of rows is written in, or raise if it cannot be written there."""
     named = format_of(path)
-    if named is None or named[1] != "none":
+    if named is None or named[0] not in WRITTEN or named[1] != "none":
         raise UsageError(f"{path}: rows are written as .parquet, .csv, .tsv or .jsonl; name such a file.")
     if isinstance(source, str | Path) and path.exists() and path.resolve() == Path(source).resolve():
         raise UsageError(f"{path} is the file that is read: write to another one.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
+from cuecard.data.files.paths import shown
 from cuecard.errors import InputError
 
-Format = Literal["parquet", "csv", "tsv", "jsonl"]
+Format = Literal["parquet", "csv", "tsv", "jsonl", "json", "txt"]
 Compression = Literal["none", "gz", "zst"]
 
 _FORMATS: dict[str, Format] = {
@@ -19,6 +20,8 @@ _FORMATS: dict[str, Format] = {
     ".tsv": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
+    ".txt": "txt",
 }
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".zst": "zst"}
 _MAGIC: dict[bytes, str] = {
@@ -32,8 +35,9 @@ _MAGIC: dict[bytes, str] = {
     b"SQLite": "SQLite",
     b"\x89HDF": "HDF5",
 }
-EXTENSIONS = ".parquet, .csv, .tsv, .jsonl or .ndjson, plain or with .gz or .zst"
-FORMATS: tuple[Format, ...] = get_args(Format)
+EXTENSIONS = ".parquet, .csv, .tsv, .jsonl, .ndjson or .json, plain or with .gz or .zst"
+#: Formats that rows are written in.
+WRITTEN: tuple[Format, ...] = ("parquet", "csv", "tsv", "jsonl")
 
 
 def format_of(path: Path) -> tuple[Format, Compression] | None:
@@ -52,24 +56,46 @@ def checked_format(path: Path) -> tuple[Format, Compression]:
     named = format_of(path)
     if named is None:
         raise InputError(
-            f"{path} has an extension that is not read; convert it to, or rename it as, {EXTENSIONS}."
+            f"{shown(path)} has an extension that is not read; convert it to, or rename it as, {EXTENSIONS}."
         )
     try:
         with path.open("rb") as file:
             start = file.read(16)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be opened ({error.strerror}); check its path and permissions."
+            f"{shown(path)} cannot be opened ({error.strerror}); check its path and permissions."
         ) from None
     if not start:
-        raise InputError(f"{path} is empty (0 bytes); give a file with at least one row.")
+        raise InputError(f"{shown(path)} is empty (0 bytes); give a file with at least one row.")
     expected = {"gz": "gzip", "zst": "zstd"}.get(named[1]) or ("parquet" if named[0] == "parquet" else None)
-    actual = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    actual = magic(start)
     if actual != expected:
         looks = f"it starts like a {actual} file" if actual else "its first bytes say otherwise"
         wanted = f"not a {expected} file" if expected else f"not a plain {named[0]} file"
-        raise InputError(f"{path} is {wanted} ({looks}); give it the right extension or export it again.")
+        raise InputError(
+            f"{shown(path)} is {wanted} ({looks}); give it the right extension or export it again."
+        )
     return named
+
+
+def magic(start: bytes) -> str | None:
+    """Return the kind of file that the first bytes are typical of, None for text."""
+    return next((kind for first, kind in _MAGIC.items() if start.startswith(first)), None)
+
+
+def text_format(data: bytes) -> Format:
+    """Return the format that text is in, told from the text itself: JSON, tabs, commas or plain lines."""
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start[:1] == b"[":
+        return "json"
+    if start[:1] == b"{":
+        return "jsonl"
+    lines = [line for line in data[:100_000].splitlines()[:20] if line.strip()]
+    for kind, separator in (("tsv", b"\t"), ("csv", b","), ("csv", b";")):
+        counts = {line.count(separator) for line in lines}
+        if min(counts, default=0) and (len(counts) == 1 or (kind == "csv" and b'"' in data)):
+            return "tsv" if kind == "tsv" else "csv"
+    return "txt"
 
 
 def content(path: Path, compression: Compression, *, allow_cut: bool = False) -> tuple[bytes, bool]:
@@ -77,7 +103,12 @@ def content(path: Path, compression: Compression, *, allow_cut: bool = False) ->
 
     A file cut short is an error unless `allow_cut`; then what could be decompressed comes back.
     """
-    raw = path.read_bytes()
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{shown(path)} cannot be opened ({error.strerror}); check its path and permissions."
+        ) from None
     if compression == "none":
         return raw, True
     data, whole = _gunzip(raw) if compression == "gz" else _unzstd(raw)
@@ -85,7 +116,7 @@ def content(path: Path, compression: Compression, *, allow_cut: bool = False) ->
         lines = data.count(b"\n")
         kind = "gzip" if compression == "gz" else "zstd"
         raise InputError(
-            f"{path} is damaged or cut short after about {lines:,} lines (the {kind} stream ends early): "
+            f"{shown(path)} is damaged or cut short after about {lines:,} lines (the {kind} stream ends early): "
             "copy it again, or keep the rows before the cut with --on-error skip."
         )
     return data, whole

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from cuecard.data.files.guard import guarded
+from cuecard.data.files.metadata import class_names
+from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
-from cuecard.data.files.reading import class_names
 from cuecard.data.presets import Preset
 from cuecard.errors import InputError, MissingExtraError, UsageError
 
@@ -25,55 +27,81 @@ def saved_splits(folder: Path) -> dict[str, Path]:
     listing = folder / "dataset_dict.json"
     if not listing.is_file():
         return {"train": folder}
-    names = _json(listing).get("splits", [])
-    splits = {str(name): folder / str(name) for name in names}
-    if not splits:
-        raise InputError(f"{listing} lists no splits: save the dataset again.")
-    return splits
+    names = _json(listing).get("splits")
+    if not isinstance(names, list) or not names or not all(_is_name(name) for name in names):
+        raise InputError(f"{shown(listing)} lists no splits: save the dataset again.")
+    return {name: folder / name for name in names}
 
 
 def saved_files(folder: Path) -> list[Path]:
     """Return the Arrow files of a saved dataset in their order."""
     state = folder / "state.json"
     if not state.is_file():
-        raise InputError(f"{folder} is no saved dataset (it has no state.json): save the dataset again.")
-    return [folder / part["filename"] for part in _json(state).get("_data_files", [])]
+        raise InputError(
+            f"{shown(folder)} is no saved dataset (it has no state.json): save the dataset again."
+        )
+    parts = _json(state).get("_data_files")
+    names = [part.get("filename") if isinstance(part, dict) else None for part in parts or ()]
+    if not isinstance(parts, list) or not names or not all(_is_name(name) for name in names):
+        raise InputError(f"{shown(state)} lists no Arrow files: save the dataset again.")
+    return [folder / str(name) for name in names]
+
+
+def _is_name(name: Any) -> bool:
+    """Return whether a value is the name of something inside the folder it is listed in."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
 
 
 def read_saved(folder: Path) -> RawTable:
     """Return the rows of a saved dataset with the names of its classes."""
-    import pyarrow as pa
-
-    files = saved_files(folder)
-    try:
-        tables = [arrow_reader(path).read_all() for path in files]
-        frame = pl.DataFrame(pa.concat_tables(tables))
-    except (pa.ArrowInvalid, OSError, StopIteration) as error:
-        raise InputError(
-            f"{folder} holds a damaged Arrow file ({str(error).splitlines()[0]}): save the dataset again."
-        ) from None
-    return RawTable(frame, (str(folder),), (frame.height,), class_names=saved_class_names(folder))
+    where = shown(folder)
+    frames = [frame for path in saved_files(folder) for frame in arrow_frames(path)]
+    frame = guarded(lambda: pl.concat(frames, how="vertical_relaxed"), where, "save the dataset again")
+    return RawTable(frame, (where,), (frame.height,), class_names=saved_class_names(folder))
 
 
 def saved_class_names(folder: Path) -> dict[str, tuple[str, ...]]:
     """Return column → class names of a saved dataset."""
     info = folder / "dataset_info.json"
-    return class_names(info.read_text("utf-8")) if info.is_file() else {}
+    try:
+        return class_names(info.read_text("utf-8")) if info.is_file() else {}
+    except (OSError, UnicodeDecodeError):
+        return {}
 
 
-def arrow_reader(path: Path) -> Any:
-    """Return a reader over the record batches of an Arrow file, which may be in stream or in file format."""
+def arrow_frames(path: Path, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+    """Yield the record batches of an Arrow file, which may be in stream or in file format, as tables.
+
+    Every batch is validated whole before it is converted: offsets that lead outside their buffers would end the
+    process, not raise.
+    """
     import pyarrow as pa
 
-    source = pa.memory_map(str(path))
-    if source.read(6) == b"ARROW1":
+    def opened() -> Any:
+        source = pa.memory_map(str(path))
+        if source.read(6) == b"ARROW1":
+            source.seek(0)
+            file = pa.ipc.open_file(source)
+            return iter(map(file.get_batch, range(file.num_record_batches)))
         source.seek(0)
-        file = pa.ipc.open_file(source)
-        return pa.RecordBatchReader.from_batches(
-            file.schema, map(file.get_batch, range(file.num_record_batches))
-        )
-    source.seek(0)
-    return pa.ipc.open_stream(source)
+        return iter(pa.ipc.open_stream(source))
+
+    def converted() -> pl.DataFrame | None:
+        batch = next(batches, None)
+        if batch is None:
+            return None
+        batch.validate(full=True)
+        table = pa.Table.from_batches([batch])
+        if len(set(table.column_names)) < table.num_columns:
+            raise InputError(
+                f"{where} has two columns of the same name: save the dataset with distinct names."
+            )
+        return pl.DataFrame(table.select(columns) if columns else table)
+
+    where, remedy = f"{shown(path.parent)} holds an Arrow file that", "save the dataset again"
+    batches = guarded(opened, where, remedy)
+    while (frame := guarded(converted, where, remedy)) is not None:
+        yield frame
 
 
 def read_hub(source: str) -> RawTable:
@@ -97,7 +125,7 @@ def read_hub(source: str) -> RawTable:
 
 def from_dataset(data: Any, where: str) -> RawTable:
     """Return the rows of a `datasets.Dataset` that is in memory."""
-    frame = pl.DataFrame(data.with_format("arrow")[:])
+    frame = guarded(lambda: pl.DataFrame(data.with_format("arrow")[:]), where)
     classes = {name: tuple(f.names) for name, f in data.features.items() if hasattr(f, "names")}
     return RawTable(frame, (where,), (frame.height,), class_names=classes)
 
@@ -132,8 +160,8 @@ def preset_sources(preset: Preset) -> dict[str, str]:
 def _json(path: Path) -> Mapping[str, Any]:
     try:
         described = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         described = None
     if not isinstance(described, dict):
-        raise InputError(f"{path} is not valid JSON: save the dataset again.")
+        raise InputError(f"{shown(path)} is not valid JSON: save the dataset again.")
     return described

@@ -158,16 +158,30 @@ def _all_lists(dtype: pl.Struct) -> bool:
 
 
 def _alike(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Return the frames with a column as text wherever one frame has it as text and another as a number."""
-    kinds: dict[str, set[pl.DataType]] = {}
+    """Return the frames with a column as text wherever its types in two frames have no common one."""
+    kinds: dict[str, list[pl.DataType]] = {}
     for frame in frames:
         for column, dtype in frame.schema.items():
-            if dtype != pl.Null:
-                kinds.setdefault(column, set()).add(dtype)
-    mixed = [c for c, found in kinds.items() if len(found) > 1 and any(d == pl.String for d in found)]
-    return [
-        f.with_columns(
-            pl.col(c).cast(pl.String) for c in mixed if c in f.columns and not f.schema[c].is_nested()
-        )
-        for f in frames
-    ]
+            if dtype != pl.Null and dtype not in kinds.setdefault(column, []):
+                kinds[column].append(dtype)
+    mixed = [column for column, dtypes in kinds.items() if len(dtypes) > 1 and not _common(dtypes)]
+    return [f.with_columns(_as_text(f[c]) for c in mixed if c in f.columns) for f in frames]
+
+
+def _common(dtypes: Sequence[pl.DataType]) -> bool:
+    """Return whether values of different types can stand in one column as they are."""
+    if any(dtype == pl.String for dtype in dtypes):
+        return False
+    try:
+        pl.concat([pl.DataFrame(schema={"c": dtype}) for dtype in dtypes], how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def _as_text(values: pl.Series) -> pl.Series:
+    if not values.dtype.is_nested():
+        return values.cast(pl.String)
+    lines = pl.DataFrame({"v": values}).write_ndjson().splitlines()
+    texts = [None if v is None else line[len('{"v":') : -1] for v, line in zip(values, lines, strict=True)]
+    return pl.Series(values.name, texts, dtype=pl.String)

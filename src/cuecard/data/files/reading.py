@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,33 +10,53 @@ from typing import Literal
 
 import polars as pl
 
-from cuecard.data.files.formats import Compression, Format, checked_format, content
+from cuecard.data.files.formats import Compression, Format, checked_format, content, text_format
+from cuecard.data.files.guard import guarded
+from cuecard.data.files.json_documents import read_document
+from cuecard.data.files.metadata import class_names
+from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
+from cuecard.data.files.text_blocks import read_blocks, read_lines
 from cuecard.data.layout.diagnosis import mend_csv, mend_jsonl
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 
 OnError = Literal["stop", "skip"]
 
 #: Reason under which the unreadable end of a damaged file is counted, once.
 CUT_SHORT = "file cut short: rest of the file"
 
+#: What columns are called that a file has no names for: column_1, column_2, …
+UNNAMED = "column_"
+
 #: A quoted field of a .tsv file from its opening quote; group 1 is the closing one if it ends the field.
 _QUOTED_FIELD = re.compile(rb'(?:\A|[\t\n])"[^"]*+(?:""[^"]*+)*+("(?=[\t\r\n]|\Z))?')
 
+#: An escaped half of a surrogate pair without its other half; the fast parser would read another character.
+_LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 
-def read_file(path: Path, *, on_error: OnError = "stop", limit: int | None = None) -> RawTable:
-    """Return the rows of one file; every value of a csv or tsv file is text, an empty field is null."""
+
+def read_file(
+    path: Path, *, on_error: OnError = "stop", limit: int | None = None, header: str | None = None
+) -> RawTable:
+    """Return the rows of one file; every value of a csv or tsv file is text, an empty field is null.
+
+    `header` is "none" where the first line of a csv or tsv file is a row, or the names of its columns, as in
+    "premise,hypothesis,label".
+    """
     kind, compression = checked_format(path)
     if kind == "parquet":
         return read_parquet(path, compression, limit=limit)
     data, whole = content(path, compression, allow_cut=on_error == "skip")
     if not data.strip():
-        raise InputError(f"{path} is empty; give a file with at least one row.")
+        raise InputError(f"{shown(path)} is empty; give a file with at least one row.")
     dropped = {}
     if not whole:
         data = data[: data.rfind(b"\n") + 1]
         dropped[CUT_SHORT] = 1
-    table = parse(data, kind, str(path), on_error=on_error)
+    table = parse(data, kind, shown(path), on_error=on_error, header=header)
     table = replace(table, dropped={**table.dropped, **dropped})
     return table if limit is None else table.head(limit)
 
@@ -50,39 +69,116 @@ def parse(
     on_error: OnError,
     first_row: int = 0,
     literal_quotes: bool | None = None,
+    header: str | None = None,
 ) -> RawTable:
-    """Return the table that the text of a csv, tsv or jsonl file, or a part of it, holds.
+    """Return the table that the text of a file in any format but parquet, or a part of it, holds.
 
     `first_row` rows stand before the part; `literal_quotes` says that quotation marks quote nothing, and None
     that the text itself decides.
     """
-    skip = on_error == "skip"
+    if kind == "txt":
+        blocks = read_blocks(data, where)
+        if blocks is not None:
+            return blocks
+        kind = text_format(data)
+        if kind == "txt":
+            return read_lines(data, where)
+    if kind == "json":
+        document = read_document(data, where)
+        if document is not None:
+            return document
+        kind = "jsonl"
     if kind == "jsonl":
-        try:
-            frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
-        except pl.exceptions.PolarsError:
-            return mend_jsonl(data, where, skip=skip, first_row=first_row)
-        return RawTable(frame, (where,), (frame.height,), first_row=first_row)
+        return _lines_of_json(data, where, on_error, first_row)
+    return _separated(data, kind, where, on_error, first_row, literal_quotes, header)
+
+
+def _lines_of_json(data: bytes, where: str, on_error: OnError, first_row: int) -> RawTable:
+    skip = on_error == "skip"
+    if b"\\u" in data and _LONE_SURROGATE.search(data):
+        return mend_jsonl(data, where, skip=skip, first_row=first_row)
+    try:
+        frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=None), where)
+    except InputError:
+        return mend_jsonl(data, where, skip=skip, first_row=first_row)
+    return RawTable(frame, (where,), (frame.height,), first_row=first_row)
+
+
+def _separated(
+    data: bytes,
+    kind: Format,
+    where: str,
+    on_error: OnError,
+    first_row: int,
+    literal_quotes: bool | None,
+    header: str | None,
+) -> RawTable:
     separator = separator_of(data, kind)
     quote = quote_of(data, kind) if literal_quotes is None else None if literal_quotes else '"'
     try:
-        frame = pl.read_csv(io.BytesIO(data), separator=separator, quote_char=quote, infer_schema=False)
-    except pl.exceptions.PolarsError:
-        return mend_csv(data, where, separator=separator, quote=quote, skip=skip, first_row=first_row)
-    if frame.width > 1 and frame.height and frame[:, 0].null_count():
-        # The parser takes a blank line for a row without values.
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return RawTable(frame, (where,), (frame.height,), untyped=True, first_row=first_row)
+        frame = guarded(
+            lambda: pl.read_csv(
+                io.BytesIO(data),
+                separator=separator,
+                quote_char=quote,
+                infer_schema=False,
+                has_header=header is None,
+            ),
+            where,
+        )
+    except InputError:
+        table = mend_csv(
+            data,
+            where,
+            separator=separator,
+            quote=quote,
+            skip=on_error == "skip",
+            first_row=first_row,
+            has_header=header is None,
+        )
+    else:
+        if frame.width > 1 and frame.height and frame[:, 0].null_count():
+            # The parser takes a blank line for a row without values.
+            frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+        table = RawTable(frame, (where,), (frame.height,), untyped=True, first_row=first_row)
+    return _named(table, header)
+
+
+def _named(table: RawTable, header: str | None) -> RawTable:
+    """Return the table with the names that the caller gives its columns, and a note on names that repeat."""
+    columns = table.frame.columns
+    if header is None:
+        repeated = [name for name in columns if "_duplicated_" in name]
+        if not repeated:
+            return table
+        first = repeated[0].rpartition("_duplicated_")[0]
+        note = (
+            f"The header of {table.where} has the name {first!r} more than once; later ones are called "
+            f"{', '.join(repeated[:5])}."
+        )
+        return replace(table, notes=(*table.notes, note))
+    if header == "none":
+        return table
+    names = [name.strip() for name in header.split(",")]
+    if len(names) != len(columns) or len(set(names)) != len(names) or not all(names):
+        raise UsageError(
+            f"--header names {len(names)} columns, and {table.where} has {len(columns)}: give every column a name "
+            "of its own, or write --header none."
+        )
+    return replace(table, frame=table.frame.rename(dict(zip(columns, names, strict=True))))
 
 
 def separator_of(data: bytes, kind: Format) -> str:
     """Return what separates the fields: a tab in .tsv, and in .csv the comma unless the header has none."""
     if kind == "tsv":
         return "\t"
-    header = data[: data.find(b"\n")] if b"\n" in data else data
-    if b"," in header:
-        return ","
-    return next((s.decode() for s in (b"\t", b";") if s in header), ",")
+    lines = data[:100_000].splitlines()[:20]
+    first = lines[0] if lines else b""
+    if b"," in first:
+        tabs, commas = ({line.count(s) for line in lines if line.strip()} for s in (b"\t", b","))
+        # Texts have commas too, but not every text the same number.
+        return "\t" if b"\t" in first and len(tabs) == 1 and len(commas) > 1 else ","
+    return next((s.decode() for s in (b"\t", b";") if s in first), ",")
 
 
 def quote_of(data: bytes, kind: Format) -> str | None:
@@ -95,32 +191,22 @@ def quote_of(data: bytes, kind: Format) -> str | None:
 
 def read_parquet(path: Path, compression: Compression = "none", *, limit: int | None = None) -> RawTable:
     """Return the rows of a parquet file, with the class names that Hugging Face wrote into it."""
-    source: Path | io.BytesIO = path
+    where = shown(path)
     if compression != "none":
-        source = io.BytesIO(content(path, compression)[0])
-    try:
+        data = content(path, compression)[0]
+    elif where != str(path):
+        data = path.read_bytes()  # a name that is no UTF-8 cannot be handed on
+    else:
+        data = None
+    return parquet_table(io.BytesIO(data) if data is not None else path, where, limit=limit)
+
+
+def parquet_table(source: Path | io.BytesIO, where: str, *, limit: int | None = None) -> RawTable:
+    """Return the rows of a parquet file on disk or in memory."""
+
+    def read() -> tuple[pl.DataFrame, dict[str, str]]:
         frame = pl.read_parquet(source, n_rows=limit, glob=False)
-        metadata = pl.read_parquet_metadata(source)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0].removeprefix("parquet: ")
-        raise InputError(
-            f"{path} is damaged or cut short, so no row can be read ({reason}): copy or export it again."
-        ) from None
-    names = class_names(metadata.get("huggingface"))
-    return RawTable(frame, (str(path),), (frame.height,), class_names=names)
+        return frame, pl.read_parquet_metadata(source)
 
-
-def class_names(metadata: str | None) -> dict[str, tuple[str, ...]]:
-    """Return column → class names from the JSON that Hugging Face datasets write about their features."""
-    if not metadata:
-        return {}
-    try:
-        described = json.loads(metadata)
-    except json.JSONDecodeError:
-        return {}
-    features = described.get("info", described).get("features") or {}
-    return {
-        column: tuple(map(str, feature["names"]))
-        for column, feature in features.items()
-        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" and feature.get("names")
-    }
+    frame, metadata = guarded(read, where, "no row can be read; copy or export it again")
+    return RawTable(frame, (where,), (frame.height,), class_names=class_names(metadata.get("huggingface")))

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import glob
+import io
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from cuecard.data.files.formats import EXTENSIONS, format_of
+from cuecard.data.files.class_folders import class_folders, read_class_folder
+from cuecard.data.files.formats import EXTENSIONS, format_of, magic, text_format
+from cuecard.data.files.guard import guarded
 from cuecard.data.files.hub import from_dataset, is_saved, preset_sources, read_hub, read_saved, saved_splits
+from cuecard.data.files.paths import shown, typed_path
 from cuecard.data.files.raw import RawTable, stacked
-from cuecard.data.files.reading import OnError, read_file
+from cuecard.data.files.reading import OnError, parquet_table, parse, read_file
 from cuecard.data.presets import Preset, split_preset
 from cuecard.errors import InputError, UsageError
 
@@ -21,6 +27,12 @@ from cuecard.errors import InputError, UsageError
 Source: TypeAlias = Any
 
 SPLITS = ("train", "dev", "test")
+#: The path that means what is piped in.
+STDIN = "-"
+#: JSON documents that describe a dataset and hold none of its rows.
+_DESCRIPTIONS = frozenset(
+    {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "config.json"}
+)
 _SPLIT_WORD = re.compile(
     r"(?:^|[-_.])(train|training|dev|valid|validation|val|test)(?=$|[-_.])", re.IGNORECASE
 )
@@ -36,28 +48,43 @@ def without_preset(source: Source) -> tuple[Preset | None, Source]:
 
 
 def read_source(
-    source: Source, *, on_error: OnError = "stop", limit: int | None = None
+    source: Source,
+    *,
+    on_error: OnError = "stop",
+    limit: int | None = None,
+    header: str | None = None,
 ) -> dict[str, RawTable]:
     """Return the raw tables of a source by split, fields of structs as columns of their own."""
-    tables = read_as_is(source, on_error=on_error, limit=limit)
+    tables = read_as_is(source, on_error=on_error, limit=limit, header=header)
     return {split: table.flat() for split, table in tables.items()}
 
 
 def read_as_is(
-    source: Source, *, on_error: OnError = "stop", limit: int | None = None
+    source: Source,
+    *,
+    on_error: OnError = "stop",
+    limit: int | None = None,
+    header: str | None = None,
 ) -> dict[str, RawTable]:
     """Return the tables of a source as they stand there; one that does not name splits is all `train`."""
     if isinstance(source, Preset):
         return {split: read_hub(name) for split, name in preset_sources(source).items()}
+    if isinstance(source, Mapping) and source and all(_is_dataset(part) for part in source.values()):
+        return _dictionary(source)
     if not isinstance(source, str | Path):
         return {"train": from_memory(source)}
     if str(source).startswith("hf:"):
         return {"train": read_hub(str(source))}
-    tables = {}
-    for split, paths in paths_by_split(source).items():
-        read = [read_saved(p) if p.is_dir() else read_file(p, on_error=on_error, limit=limit) for p in paths]
-        tables[split] = stacked(read)
-    return tables
+    if str(source) == STDIN:
+        table = read_stdin(on_error=on_error, header=header)
+        return {"train": table if limit is None else table.head(limit)}
+
+    def read(path: Path) -> RawTable:
+        if path.is_dir():
+            return read_saved(path) if is_saved(path) else read_class_folder(path)
+        return read_file(path, on_error=on_error, limit=limit, header=header)
+
+    return {split: stacked([read(p) for p in paths]) for split, paths in paths_by_split(source).items()}
 
 
 def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
@@ -65,16 +92,16 @@ def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
-    path = Path(source).expanduser()
+    path = typed_path(source)
     if path.is_file():
         return {"train": [path]}
     if path.is_dir():
         return _folder(path)
-    found = sorted(Path(p) for p in glob.glob(str(path), recursive=True) if Path(p).is_file())
-    if found:
-        return {"train": found}
+    listed = sorted(Path(p) for p in glob.glob(str(path), recursive=True) if Path(p).is_file())
+    if listed:
+        return {"train": listed}
     kind = "No file matches" if glob.has_magic(str(path)) else "There is no file or folder"
-    raise InputError(f"{kind} {source}; check the path (the current folder is {Path.cwd()}).")
+    raise InputError(f"{kind} {shown(source)}; check the path (the current folder is {shown(Path.cwd())}).")
 
 
 def _folder(path: Path) -> dict[str, list[Path]]:
@@ -83,12 +110,36 @@ def _folder(path: Path) -> dict[str, list[Path]]:
         if len(parts) == 1:
             return {"train": [parts[0][1]]}
         return _by_split([p for _, p in parts], [split_in_name(name) for name, _ in parts])
-    files = sorted(p for p in path.iterdir() if p.is_file() and format_of(p))
-    files = files or sorted(p for p in path.rglob("*") if p.is_file() and format_of(p))
+    files = _data_files(path.iterdir())
     if not files:
-        raise InputError(f"The folder {path} holds no data file; expected {EXTENSIONS}.")
+        folders = sorted(p for p in path.iterdir() if p.is_dir() and split_in_name(p.name))
+        if folders and all(class_folders(p) for p in folders):
+            return _by_split(folders, [split_in_name(p.name) for p in folders])
+        if class_folders(path):
+            return {"train": [path]}
+        files = _data_files(p for p in path.rglob("*") if not _hidden(p.relative_to(path)))
+    if not files:
+        raise InputError(
+            f"The folder {shown(path)} holds no data file; expected {EXTENSIONS}, or a folder of .txt files "
+            "for every class."
+        )
     splits = [split_in_name(p.name) for p in files]
     return {"train": files} if None in splits or "train" not in splits else _by_split(files, splits)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _data_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the data files among paths; JSON documents count only where there is no other format.
+
+    They often describe the data beside them. Plain text is read where it is named, never picked up.
+    """
+    kinds = {p: format_of(p) for p in sorted(paths) if not p.name.startswith(".")}
+    files = {p: kind[0] for p, kind in kinds.items() if kind is not None and kind[0] != "txt" and p.is_file()}
+    tables = [p for p, kind in files.items() if kind != "json"]
+    return tables or [p for p in files if p.name not in _DESCRIPTIONS]
 
 
 def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, list[Path]]:
@@ -111,19 +162,47 @@ def split_in_name(name: str) -> str | None:
     return _SPLIT_NAMES.get(match.group(1).lower(), "dev") if match else None
 
 
+@cache
+def _stdin() -> bytes:
+    return sys.stdin.buffer.read()
+
+
+def read_stdin(*, on_error: OnError = "stop", header: str | None = None) -> RawTable:
+    """Return the rows that are piped in, in the format that the first bytes are in; they are read once and kept."""
+    data = _stdin()
+    if not data.strip():
+        raise InputError("Nothing came in on standard input (the path -): pipe a file with rows into it.")
+    kind = magic(data)
+    if kind == "parquet":
+        return parquet_table(io.BytesIO(data), "standard input")
+    if kind is not None:
+        raise InputError(f"Standard input is a {kind} file: pipe parquet, csv, tsv, jsonl or json into it.")
+    return parse(data, text_format(data), "standard input", on_error=on_error, header=header)
+
+
+def _is_dataset(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "datasets" and hasattr(source, "with_format")
+
+
+def _dictionary(datasets: Mapping[str, Any]) -> dict[str, RawTable]:
+    """Return the tables of a `DatasetDict` by split."""
+    names = {Path(name): name for name in datasets}
+    if len(names) == 1:
+        return {"train": from_dataset(next(iter(datasets.values())), "the given dataset")}
+    by_split = _by_split(list(names), [split_in_name(name) for name in datasets])
+    return {
+        split: stacked([from_dataset(datasets[names[p]], f"the split {names[p]}") for p in paths])
+        for split, paths in by_split.items()
+    }
+
+
 def from_memory(source: object) -> RawTable:
     """Return a table that is in memory already: polars, pandas, pyarrow, dict of columns, list of dicts."""
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    if type(source).__module__.split(".")[0] == "datasets" and hasattr(source, "with_format"):
+    if _is_dataset(source):
         return from_dataset(source, "the given dataset")
-    try:
-        frame = _frame(source)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"The given rows are no table ({reason}): give every row the same columns and types."
-        ) from None
+    frame = guarded(lambda: _frame(source), "The given table", "give every row the same columns and types")
     return RawTable(frame, ("the given table",), (frame.height,))
 
 

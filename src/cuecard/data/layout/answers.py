@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -38,6 +38,14 @@ class Answered:
         if missing.any():
             given = pl.select(pl.when(~missing).then(self.answers)).to_series()
             object.__setattr__(self, "answers", given)
+
+    def without_beyond(self, base: int | None) -> Answered:
+        """Return the rows without the answers one beside the choices: 0 counted from 1, their number from 0."""
+        if base is None:
+            return self
+        beyond = _numbers(self) == (0 if base else _sizes(self.choices))
+        answers = pl.select(pl.when(~pl.Series(beyond)).then(self.answers)).to_series()
+        return replace(self, answers=answers)
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -85,6 +93,17 @@ def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRu
         if placed > best[0] and (rule != "from 1" or base == 1):
             best = (placed, rule)
     return best[1]
+
+
+def open_base(tables: Sequence[Answered]) -> bool:
+    """Return whether answers are numbers that run from 0 up to the number of choices: more values than choices.
+
+    Either 0 or the last of them then means something else, such as a tie, and nothing tells which.
+    """
+    numbers = [_numbers(t) for t in tables]
+    zero = any(bool((n == 0).any()) for n in numbers)
+    last = any(bool(((n == _sizes(t.choices)) & (n > 1)).any()) for n, t in zip(numbers, tables, strict=True))
+    return zero and last
 
 
 def _allowed(tables: Sequence[Answered], base: int | None, given: int) -> list[AnswerRule]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
 from cuecard.data.layout.answers import Answered
 from cuecard.data.layout.columns import Columns
+from cuecard.data.layout.dialogues import is_chat, last_message
 from cuecard.data.layout.labels import label_texts
 from cuecard.data.texts import text
 from cuecard.errors import InputError
@@ -20,13 +23,20 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
 
     Accepted: one column of lists, a struct of two lists (`{text: […], label: […]}`), a list of structs, or
     several columns with one choice each. A null among them is a choice the row does not have; it stays here,
-    because answers count its place.
+    because answers count its place. Where one of the columns is the right answer, the file has no order of
+    choices, and they are put in one that their texts decide.
     """
     names = columns.roles["choices"]
     if len(names) > 1:
+        nested = [n for n in names if raw.frame[n].dtype.is_nested()]
+        if nested:
+            raise InputError(
+                f"Column {nested[0]!r} of {raw.where} holds {_kind(raw.frame[nested[0]].dtype)}, not the text of one "
+                "choice: name the columns of the choices with --columns choices=A+B+C+D."
+            )
         present = [pl.Series(n, raw.frame[n].cast(pl.String)) for n in names]
         lists = pl.select(pl.concat_list(present)).to_series()
-        return lists, None
+        return _in_any_order(lists) if columns.roles["answer"][0] in names else lists, None
     values = raw.frame[names[0]]
     if values.dtype == pl.String:
         raise InputError(
@@ -36,12 +46,29 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
     if isinstance(values.dtype, pl.Array):
         values = values.arr.to_list()
     texts, keys = _fields(values)
-    if texts is None or not isinstance(texts.dtype, pl.List):
+    if texts is None or not isinstance(texts.dtype, pl.List) or texts.dtype.inner.is_nested():
         raise InputError(
-            f"Column {names[0]!r} of {raw.where} holds {values.dtype}, not a list of choices: "
+            f"Column {names[0]!r} of {raw.where} holds {_kind(values.dtype)}, not a list of choices: "
             "name the right one with --columns choices=…"
         )
+    if keys is not None and (not isinstance(keys.dtype, pl.List) or keys.dtype.inner.is_nested()):
+        keys = None
     return texts.cast(pl.List(pl.String)), keys.cast(pl.List(pl.String)) if keys is not None else None
+
+
+def _kind(dtype: pl.DataType) -> str:
+    text = str(dtype)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _in_any_order(lists: pl.Series) -> pl.Series:
+    """Return every list in the order of its texts' hashes, which says nothing about them."""
+    ordered = [sorted(row, key=_digest) for row in lists.to_list()]
+    return pl.Series(lists.name, ordered, dtype=pl.List(pl.String))
+
+
+def _digest(text: str | None) -> bytes:
+    return blake2b((text or "").encode(), digest_size=8).digest()
 
 
 def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
@@ -65,38 +92,20 @@ def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
 def answered(raw: RawTable, columns: Columns) -> Answered:
     """Return the rows' choices with their answers as text."""
     lists, keys = choice_texts(raw, columns)
-    answers = label_texts(raw.frame[columns.one("answer")])
+    values = raw.frame[columns.one("answer")]
+    if values.dtype.is_nested():
+        raise InputError(
+            f"Column {columns.one('answer')!r} of {raw.where} holds {_kind(values.dtype)}, not one answer: "
+            "name another with --columns answer=…"
+        )
     names = columns.roles["choices"]
     from_1 = len(names) > 1 and names[0].rstrip().endswith("1")
-    return Answered(answers.cast(pl.String), lists, keys, from_1)
+    table = Answered(label_texts(values).cast(pl.String), lists, keys, from_1)
+    # The user says where counting starts: the number before or after the choices then stands for none of them.
+    return table.without_beyond(columns.answer_base) if "answer" in columns.explicit else table
 
 
 def message_text(raw: RawTable, column: str) -> pl.Series:
-    """Return a column of answers as text; of a conversation (a list of messages), its last message."""
+    """Return a column of responses as text; of a conversation (a list of messages), its last message."""
     values = raw.frame[column]
-    dtype = values.dtype
-    if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
-        contents, _ = _fields(values)
-        if contents is not None:
-            return contents.list.last().cast(pl.String).fill_null("")
-    return text(raw, column)
-
-
-def shared_prompt(first: pl.Series, second: pl.Series, marker: str) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Return (prompt, rest of the first, rest of the second) of dialogues that share their beginning.
-
-    The prompt ends with the last marker up to which both texts are the same.
-    """
-    import re
-
-    ending = f"(?s)^(.*{re.escape(marker)})"
-    frame = pl.DataFrame({"a": first, "b": second}).with_columns(
-        p=pl.col("a").str.extract(ending).fill_null("")
-    )
-    differs = ~pl.col("b").str.starts_with(pl.col("p"))
-    while frame.select(differs.any()).item():
-        shorter = pl.col("p").str.strip_suffix(marker).str.extract(ending).fill_null("")
-        frame = frame.with_columns(p=pl.when(differs).then(shorter).otherwise(pl.col("p")))
-    rest = [pl.col(c).str.slice(pl.col("p").str.len_chars()).alias(c) for c in ("a", "b")]
-    cut = frame.select("p", *rest)
-    return cut["p"], cut["a"], cut["b"]
+    return last_message(values) if is_chat(values.dtype) else text(raw, column)

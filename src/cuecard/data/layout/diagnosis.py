@@ -8,11 +8,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from cuecard.data.files.guard import guarded
 from cuecard.data.files.raw import RawTable
 from cuecard.errors import InputError
 
@@ -20,28 +22,41 @@ _REMEDY = "correct the row, or leave such rows out with --on-error skip"
 
 
 def mend_csv(
-    data: bytes, where: str, *, separator: str, quote: str | None, skip: bool, first_row: int = 0
+    data: bytes,
+    where: str,
+    *,
+    separator: str,
+    quote: str | None,
+    skip: bool,
+    first_row: int = 0,
+    has_header: bool = True,
 ) -> RawTable:
     """Return the good rows of a csv file a fast parser refused, or raise an error about the first bad one."""
     text = data.decode("utf-8-sig", errors="surrogateescape")
     previous = csv.field_size_limit(max(len(text), 1))
     try:
-        return _mend_csv(text, where, separator, quote, skip, first_row)
+        return _mend_csv(text, where, separator, quote, skip, first_row, has_header)
     finally:
         csv.field_size_limit(previous)
 
 
 def _mend_csv(
-    text: str, where: str, separator: str, quote: str | None, skip: bool, first_row: int
+    text: str, where: str, separator: str, quote: str | None, skip: bool, first_row: int, has_header: bool
 ) -> RawTable:
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=separator,
-        quotechar=quote,
-        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
-        strict=True,
-    )
+    def records() -> Iterator[list[str]]:
+        return csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=separator,
+            quotechar=quote,
+            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+            strict=True,
+        )
+
+    reader = records()
     header = _header(reader, where)
+    if not has_header:
+        header = [f"column_{i}" for i in range(1, len(header) + 1)]
+        reader = records()
     good: list[list[str | None]] = []
     rows: list[int] = []
     reasons: Counter[str] = Counter()
@@ -55,9 +70,7 @@ def _mend_csv(
             if not skip:
                 raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
             reasons[reason] += 1
-    frame = pl.DataFrame(
-        good, schema={_unique(header, i): pl.String for i in range(len(header))}, orient="row"
-    )
+    frame = pl.DataFrame(good, schema=dict.fromkeys(_unique(header), pl.String), orient="row")
     return replace(_mended(frame, where, rows, reasons), first_row=first_row, untyped=True)
 
 
@@ -98,9 +111,16 @@ def _csv_problem(fields: list[str] | csv.Error, width: int) -> tuple[str, str] |
     return None
 
 
-def _unique(header: list[str], i: int) -> str:
-    earlier = header[:i].count(header[i])
-    return header[i] if not earlier else f"{header[i]}_duplicated_{earlier - 1}"
+def _unique(header: list[str]) -> list[str]:
+    """Return the names of a header, those that repeat with a number that no other name has."""
+    names: list[str] = []
+    for name in header:
+        number, unique = 0, name
+        while unique in names or (unique != name and unique in header):
+            unique = f"{name}_duplicated_{number}"
+            number += 1
+        names.append(unique)
+    return names
 
 
 def _undecodable(text: str) -> bool:
@@ -121,9 +141,11 @@ def mend_jsonl(data: bytes, where: str, *, skip: bool, first_row: int = 0) -> Ra
             reason, detail = "not a JSON object", "is not a JSON object in curly braces"
         except UnicodeDecodeError:
             value, reason, detail = None, "invalid UTF-8", "is not valid UTF-8 (save the file as UTF-8)"
-        except (json.JSONDecodeError, RecursionError) as error:
-            said = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-            value, reason, detail = None, "broken JSON", f"is not valid JSON ({said})"
+        except (ValueError, RecursionError) as error:
+            value, reason, detail = None, "broken JSON", f"is not valid JSON ({_said(error)})"
+        if isinstance(value, dict) and b"\\u" in line and not whole_characters(value):
+            value, reason = None, "half of a character"
+            detail = "has half of a character (a lone surrogate, \\ud800 to \\udfff)"
         if isinstance(value, dict):
             good.append(value)
             rows.append(number)
@@ -131,7 +153,7 @@ def mend_jsonl(data: bytes, where: str, *, skip: bool, first_row: int = 0) -> Ra
         if not skip:
             raise InputError(f"Row {first_row + number:,} of {where} {detail}: {_REMEDY}.")
         reasons[reason] += 1
-    return replace(_mended(_frame_of(good), where, rows, reasons), first_row=first_row)
+    return replace(_mended(frame_of(good), where, rows, reasons), first_row=first_row)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -139,15 +161,30 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     return enumerate(filled, start=1)
 
 
-def _frame_of(records: list[dict[str, Any]]) -> pl.DataFrame:
+def _said(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number of more than 4,300 digits"
+
+
+def whole_characters(value: Any) -> bool:
+    """Return whether every text of a JSON value has whole characters only; JSON can escape half of one."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def frame_of(records: list[dict[str, Any]]) -> pl.DataFrame:
     """Return records as a table, writing out as text every column whose values have no common type."""
     names = dict.fromkeys(name for record in records for name in record)
     columns = {}
     for name in names:
         values = [record.get(name) for record in records]
         try:
-            columns[name] = pl.Series(name, values, strict=True)
-        except (TypeError, pl.exceptions.PolarsError, OverflowError):
+            columns[name] = guarded(partial(pl.Series, name, values, strict=True), name)
+        except InputError:
             columns[name] = pl.Series(name, [_as_text(v) for v in values], dtype=pl.String)
     return pl.DataFrame(columns)
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
+from cuecard.data.layout.roles import GROUP_IDS, normal_name
 
 #: A recognised column repeats for at least this share of at least this many rows: then it names groups.
 GROUP_SHARE = 0.5
@@ -30,7 +31,10 @@ def row_numbers(raw: RawTable, start: int = 0) -> pl.Series:
 
 
 def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0) -> Ids:
-    """Return the ids of all rows; a row whose id is missing is called by its number."""
+    """Return the ids of all rows; a row whose id is missing is called by its number.
+
+    A recognised column names groups where most rows share their value, or where it is called after a group.
+    """
     if column is None:
         return Ids(row_numbers(raw, start))
     values = raw.frame[column].cast(pl.String).alias("example_id")
@@ -39,6 +43,7 @@ def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0)
     if values.n_unique() == len(values):
         return Ids(values)
     shared = np.asarray(values.is_duplicated())
-    if not explicit and len(values) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE:
+    often = len(values) >= GROUP_ROWS and shared.mean() >= GROUP_SHARE
+    if not explicit and (often or normal_name(column) in GROUP_IDS):
         return Ids(row_numbers(raw, start), group=True)
     return Ids(values, repeated=~values.is_first_distinct())

@@ -24,8 +24,6 @@ class LabelScheme:
 
     names: tuple[str, ...]
     mapping: Mapping[str, str]
-    #: Values left out because a mapping was given that does not have them.
-    unmapped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -66,7 +64,7 @@ def learn_labels(
     """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
-    already are one of its names stay. Any other counts as unknown, or keeps its own name if not `strict`.
+    already are one of its names stay. Any other is an error, or keeps its own name if not `strict`.
     Where rows have no label, `keep_unlabelled` adds a class for them.
     """
     mapping = {str(raw): name for raw, name in mapping.items()} if mapping else None
@@ -82,25 +80,26 @@ def learn_labels(
         order = list(dict.fromkeys(renamed.values()))
         known = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
         unmapped = tuple(sorted(v for v in rest if v not in known and v not in mapping))
-        if not strict:
-            known |= {raw: raw for raw in unmapped}
-            order += sorted(unmapped, key=_label_order(set(unmapped)))
-            unmapped = ()
+        if strict and unmapped:
+            raise InputError(
+                f"Column {column!r} of {where} has {_some(unmapped)}, which --labels does not name: name every value, "
+                f"or leave rows out by naming nothing, --labels {_renaming(renamed, {})},{unmapped[0]}=."
+            )
+        known |= {raw: raw for raw in unmapped}
+        order += sorted(unmapped, key=_label_order(set(unmapped)))
         names = [name for name in order if name in known.values()]
     else:
         known = {raw: raw for raw in rest}
-        unmapped = ()
         names = sorted(rest, key=_label_order(rest))
     if len(names) > MAX_CLASSES:
         raise InputError(
             f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
-            "name the label column with --columns label=…"
+            f"name the label column with --columns label=…, or cut numbers in two with --labels '{column}>NUMBER'."
         )
     if not names:
-        remedy = (
-            f"its values are {_some(unmapped)}; map them with --labels" if unmapped else "give labelled rows"
+        raise InputError(
+            f"Every label in column {column!r} of {where} is missing or unknown: give labelled rows."
         )
-        raise InputError(f"Every label in column {column!r} of {where} is missing or unknown: {remedy}.")
     if len(names) == 1:
         raise InputError(
             f"Column {column!r} of {where} has one class only, {names[0]!r}, so nothing can predict it: "
@@ -115,7 +114,7 @@ def learn_labels(
     ordered = {raw: known[raw] for raw in sorted(known)}
     if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
         names.append(UNLABELLED)
-    return LabelScheme(tuple(names), ordered, unmapped, tuple(_alike_notes(names, known)))
+    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, known)))
 
 
 def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:

@@ -22,6 +22,8 @@ Role = Literal[
     "prompt",
     "chosen",
     "rejected",
+    "responses",
+    "winner",
     "text",
     "id",
 ]
@@ -31,11 +33,12 @@ ROLES: tuple[Role, ...] = get_args(Role)
 TASK_ROLES: Mapping[Task, tuple[Role, ...]] = {
     "pair": ("premise", "hypothesis", "label"),
     "choice": ("context", "question", "choices", "answer"),
-    "preference": ("prompt", "chosen", "rejected"),
+    "preference": ("prompt", "chosen", "rejected", "responses", "winner"),
     "text": ("text", "label"),
 }
 
-#: Roles without which a task cannot be read. A choice also needs a context or a question.
+#: Roles without which a task cannot be read. A choice also needs a context or a question; a preference has a
+#: chosen and a rejected response, or two responses and a column that says which one won.
 REQUIRED: Mapping[Task, tuple[Role, ...]] = {
     "pair": ("premise", "hypothesis", "label"),
     "choice": ("choices", "answer"),
@@ -43,8 +46,10 @@ REQUIRED: Mapping[Task, tuple[Role, ...]] = {
     "text": ("text", "label"),
 }
 
-#: Two columns that together are a pair: (premise, hypothesis). Order of rows is order of preference.
+#: Two columns that together are a pair: (premise, hypothesis). Order of rows is order of preference; columns
+#: joined by `+` are read one after another.
 PAIR_NAMES: tuple[tuple[str, str], ...] = (
+    ("premise+hypothesis", "update"),
     ("premise", "hypothesis"),
     ("sentence1", "sentence2"),
     ("sentence_1", "sentence_2"),
@@ -67,6 +72,8 @@ PAIR_NAMES: tuple[tuple[str, str], ...] = (
     ("premise", "claim"),
     ("question", "sentence"),
     ("query", "passage"),
+    ("passage", "question"),
+    ("paragraph", "question"),
 )
 
 LABEL_NAMES = (
@@ -86,6 +93,37 @@ LABEL_NAMES = (
     "relation",
     "gold",
     "y",
+    "update_type",
+    "updatetype",
+)
+
+#: Names that are a label's only if the column holds few different values; scores and texts have them too.
+WEAK_LABEL_NAMES = (
+    "answer",
+    "stars",
+    "star_rating",
+    "rating",
+    "overall",
+    "score",
+    "polarity",
+    "stance",
+    "emotion",
+    "intent",
+    "topic",
+    "type",
+)
+
+#: Columns that name an example where every row has its own value, and a group of rows where values repeat.
+GROUP_IDS = (
+    "question_id",
+    "prompt_id",
+    "premise_id",
+    "passage_id",
+    "story_id",
+    "conversation_id",
+    "dialogue_id",
+    "group_id",
+    "doc_id",
 )
 
 NAMES: Mapping[Role, tuple[str, ...]] = {
@@ -101,9 +139,25 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "premise",
         "reason",
         "background",
+        "dialogue",
+        "dialog",
+        "conversation",
+        "utterances",
+        "support",
     ),
-    "question": ("question", "question_text", "stem", "query", "claim", "goal", "sentence"),
-    "choices": ("choices", "options", "endings", "answers", "candidates", "alternatives"),
+    "question": (
+        "question",
+        "question_stem",
+        "question_text",
+        "stem",
+        "query",
+        "claim",
+        "goal",
+        "sentence",
+        "ask_for",
+        "input",
+    ),
+    "choices": ("choices", "choice", "options", "endings", "answers", "candidates", "alternatives"),
     "answer": (
         "answer",
         "answer_key",
@@ -121,10 +175,44 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "correctlabelw0orw1",
         "label_idx",
     ),
-    "prompt": ("prompt", "instruction", "question", "query", "input", "context"),
-    "chosen": ("chosen", "preferred", "response_chosen", "winner"),
-    "rejected": ("rejected", "dispreferred", "response_rejected", "loser"),
-    "text": ("text", "sentence", "review", "content", "document", "comment", "tweet", "utterance"),
+    "prompt": ("prompt", "instruction", "question", "query", "input", "context", "history", "post"),
+    "chosen": ("chosen", "preferred", "response_chosen", "chosen_response", "winner"),
+    "rejected": ("rejected", "dispreferred", "response_rejected", "rejected_response", "loser"),
+    "responses": (),
+    "winner": (
+        "winner",
+        "preference",
+        "preferred",
+        "human_preference",
+        "better_response_id",
+        "label",
+        "labels",
+        "verdict",
+        "annotator1",
+        "annotator_1",
+    ),
+    "text": (
+        "text",
+        "sentence",
+        "review",
+        "review_text",
+        "reviewtext",
+        "review_body",
+        "content",
+        "document",
+        "comment",
+        "tweet",
+        "utterance",
+        "utterances",
+        "dialogue",
+        "dialog",
+        "conversation",
+        "messages",
+        "message",
+        "body",
+        "headline",
+        "tokens",
+    ),
     "id": (
         "id",
         "example_id",
@@ -132,7 +220,6 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "guid",
         "pairid",
         "pair_id",
-        "question_id",
         "id_string",
         "qid",
         "uuid",
@@ -140,6 +227,7 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "ind",
         "input_story_id",
         "inputstoryid",
+        *GROUP_IDS,
     ),
 }
 
@@ -149,6 +237,38 @@ CONTEXT_SERIES: tuple[tuple[str, ...], ...] = (
     ("obs1", "obs2"),
     ("input_sentence_1", "input_sentence_2", "input_sentence_3", "input_sentence_4"),
     ("inputsentence1", "inputsentence2", "inputsentence3", "inputsentence4"),
+)
+
+#: Columns that are read one after another as the prompt.
+PROMPT_SERIES: tuple[tuple[str, ...], ...] = (("instruction", "input"),)
+
+#: What the columns of two responses are called before their number or letter.
+RESPONSE_STEMS = (
+    "response",
+    "output",
+    "completion",
+    "answer",
+    "conversation",
+    "reply",
+    "generation",
+    "summary",
+    "human_ref",
+    "assistant",
+)
+
+#: One column per verdict, 1 in the one that applies: the first, the second, a tie.
+ONE_HOT_WINNERS = (("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie"))
+
+#: The right answer and wrong ones in columns of their own, so that their order means nothing.
+RIGHT_NAMES = ("answer", "correct_answer", "right_answer", "best_answer", "correct")
+WRONG_STEMS = (
+    "wrong_answer",
+    "incorrect_answer",
+    "distractor",
+    "distractor_",
+    "wrong_answer_",
+    "incorrect_answer_",
+    "wrong",
 )
 
 #: What the columns of a choice spread over several columns are called before their number or letter.
@@ -162,7 +282,9 @@ CHOICE_STEMS = (
     "answer",
     "candidate",
     "sol",
+    "solution",
     "hyp",
+    "hypothesis",
     "sentence_quiz",
     "randomfifthsentencequiz",
     "",
@@ -181,15 +303,42 @@ def choice_series(names: Mapping[str, str]) -> list[str]:
     columns; bare numbers are no series.
     """
     for stem in CHOICE_STEMS:
-        for joint in ("", "_"):
-            for start, symbols in ((0, "0123456789"), (1, "123456789"), (0, "abcdefghij")):
-                if stem == "" and (symbols[0] != "a" or joint):
-                    continue
-                found = []
-                for symbol in symbols:
-                    if f"{stem}{joint}{symbol}" not in names:
-                        break
-                    found.append(names[f"{stem}{joint}{symbol}"])
-                if len(found) >= 2 and not (start == 1 and f"{stem}{joint}0" in names):
-                    return found
+        columns = series(names, stem)
+        if columns:
+            return columns
+    return []
+
+
+def series(names: Mapping[str, str], stem: str) -> list[str]:
+    """Return the columns called after a stem with a number or letter each, counted up from 0, 1 or a."""
+    for joint in ("", "_"):
+        for start, symbols in ((0, "0123456789"), (1, "123456789"), (0, "abcdefghij")):
+            if stem == "" and (symbols[0] != "a" or joint):
+                continue
+            columns = []
+            for symbol in symbols:
+                if f"{stem}{joint}{symbol}" not in names:
+                    break
+                columns.append(names[f"{stem}{joint}{symbol}"])
+            if len(columns) >= 2 and not (start == 1 and f"{stem}{joint}0" in names):
+                return columns
+    return []
+
+
+def response_series(names: Mapping[str, str]) -> list[str]:
+    """Return the two columns that hold one response each (`response_a` and `response_b`), or none."""
+    for stem in RESPONSE_STEMS:
+        columns = series(names, stem)
+        if len(columns) == 2:
+            return columns
+    return []
+
+
+def right_and_wrong(names: Mapping[str, str]) -> list[str]:
+    """Return the column of the right answer and those of wrong ones, or none."""
+    right = next((names[name] for name in RIGHT_NAMES if name in names), None)
+    for stem in WRONG_STEMS:
+        wrong = series(names, stem) or ([names[stem]] if stem in names else [])
+        if right is not None and wrong:
+            return [right, *wrong]
     return []

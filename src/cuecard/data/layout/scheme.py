@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
+from cuecard.data.files.label_files import labels_beside
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
 from cuecard.data.instances import GROUPED_TASKS, Task
-from cuecard.data.layout.answers import AnswerRule, choose_rule
+from cuecard.data.layout.answers import AnswerRule, choose_rule, open_base
 from cuecard.data.layout.choices import answered
-from cuecard.data.layout.columns import Columns, ColumnsArgument, recognise
+from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
+from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
+from cuecard.data.layout.thresholds import Threshold, parse_threshold
+from cuecard.data.layout.winners import WinnerRule, winner_rule
 from cuecard.data.presets import Preset
+from cuecard.data.texts import text
 from cuecard.errors import InputError, UsageError
 
 #: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
@@ -27,7 +33,7 @@ class Wishes:
 
     task: Task | None = None
     columns: ColumnsArgument | None = None
-    labels: Mapping[str, str | None] | None = None
+    labels: Mapping[str, str | None] | Threshold | str | None = None
     keep_unlabelled: bool = False
     on_error: OnError = "stop"
     preset: Preset | None = None
@@ -35,6 +41,29 @@ class Wishes:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise UsageError(f"on_error is 'stop' or 'skip', not {self.on_error!r}.")
+        if isinstance(self.labels, str):
+            object.__setattr__(self, "labels", parse_threshold(self.labels) or parse_labels(self.labels))
+        if isinstance(self.labels, Threshold):
+            if self.columns and "label" in self.columns:
+                raise UsageError(
+                    f"--labels {self.labels.label} makes the labels, and --columns names another column of labels: "
+                    "leave one of them out."
+                )
+            object.__setattr__(self, "columns", {**(self.columns or {}), "label": self.labels.label})
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """Where a column of numbers is cut into two classes."""
+        return self.labels if isinstance(self.labels, Threshold) else None
+
+    @property
+    def label_names(self) -> Mapping[str, str | None] | None:
+        """Names for the values of the label column."""
+        return self.labels if isinstance(self.labels, Mapping) else None
+
+    def cut(self, raw: RawTable) -> RawTable:
+        """Return a table with the labels that a threshold makes, where one was named."""
+        return raw if self.threshold is None else self.threshold.applied(raw)
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,7 @@ class Scheme:
     columns: Columns
     labels: LabelScheme
     rule: AnswerRule | None = None
+    winner: WinnerRule | None = None
     keep_unlabelled: bool = False
     on_error: OnError = "stop"
 
@@ -66,6 +96,9 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
             known=known,
             answer_base=base,
             prompt_ends_with=ends,
+            frame=raw.frame,
+            can_lack_header=raw.untyped,
+            labels_beside=partial(labels_beside, raw),
         )
 
     first = look(train, task)
@@ -93,6 +126,7 @@ def learn(
     """Return the scheme of every split; `label_values` replaces looking for labels in the given tables."""
     first = columns["train"]
     rule: AnswerRule | None = None
+    winner: WinnerRule | None = None
     if wishes.keep_unlabelled and first.task in GROUPED_TASKS:
         raise UsageError(
             f"--keep-unlabelled is for pairs and texts: without an answer, none of the choices of a "
@@ -100,6 +134,10 @@ def learn(
         )
     if first.task == "preference":
         labels = LabelScheme(PREFERENCE_LABELS, {})
+        winner = _winner_rule(raws, columns) if "winner" in first else None
+        columns = {
+            split: replace(c, prompt_ends_with=_marker(raws["train"], first)) for split, c in columns.items()
+        }
     elif first.task == "choice":
         rule = _answer_rule(raws, columns)
         labels = LabelScheme(CHOICE_LABELS, {})
@@ -107,7 +145,10 @@ def learn(
         if label_values is None:
             label_values = seen_labels(raws, columns)
         labels = _labels(raws["train"], first, wishes, label_values)
-    return {s: Scheme(c, labels, rule, wishes.keep_unlabelled, wishes.on_error) for s, c in columns.items()}
+    return {
+        s: Scheme(c, labels, rule, winner, wishes.keep_unlabelled, wishes.on_error)
+        for s, c in columns.items()
+    }
 
 
 def seen_labels(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -> set[str | None]:
@@ -125,13 +166,46 @@ def _answer_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
             f"Every answer in column {columns['train'].one('answer')!r} of {raws['train'].where} is missing: "
             "give rows with answers, or name another column with --columns answer=…"
         )
-    return choose_rule(tables, columns["train"].answer_base)
+    base = columns["train"].answer_base
+    if base is None and open_base(tables):
+        column = columns["train"].one("answer")
+        raise InputError(
+            f"Column {column!r} of {raws['train'].where} has answers from 0 up to the number of choices, so where "
+            f"counting starts cannot be told: type --columns answer={column}:1 if 1 is the first choice and 0 is none, "
+            f"or --columns answer={column}:0 if 0 is the first choice and the largest number is none."
+        )
+    return choose_rule(tables, base)
+
+
+def _marker(raw: RawTable, columns: Columns) -> str | None:
+    """Return what ends the prompt in responses that have no column of prompts beside them."""
+    if columns.prompt_ends_with or "prompt" in columns:
+        return columns.prompt_ends_with
+    names = columns.response_columns
+    if any(raw.frame[name].dtype.is_nested() for name in names):
+        return None
+    return prompt_marker(text(raw, names[0]), text(raw, names[1]))
+
+
+def _winner_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -> WinnerRule:
+    first = columns["train"]
+    if len(first.roles["responses"]) != 2:
+        raise UsageError(
+            f"A preference has two responses, not {len(first.roles['responses'])}: name them with "
+            "--columns responses=A+B."
+        )
+    if len(first.roles["winner"]) > 1:
+        return "one-hot"
+    values = [raw.frame[columns[split].one("winner")] for split, raw in raws.items()]
+    return winner_rule(values, first.roles["responses"], first.answer_base, raws["train"].where)
 
 
 def _labels(train: RawTable, columns: Columns, wishes: Wishes, values: Iterable[str | None]) -> LabelScheme:
     """Return the label names: as the user maps them, else as the file's metadata or the preset knows them."""
     column = columns.one("label")
-    mapping = wishes.labels
+    mapping = wishes.label_names
+    if wishes.threshold is not None:
+        mapping = {name: name for name in wishes.threshold.names}
     if mapping is None and column in train.class_names:
         mapping = {str(i): name for i, name in enumerate(train.class_names[column])}
     if wishes.labels is None and wishes.preset and wishes.preset.labels:

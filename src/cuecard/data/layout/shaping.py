@@ -12,14 +12,19 @@ from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
 from cuecard.data.layout.answers import AnswerRule
-from cuecard.data.layout.choices import answered, message_text, shared_prompt
+from cuecard.data.layout.choices import answered, message_text
 from cuecard.data.layout.columns import Columns
+from cuecard.data.layout.dialogues import chat_prompt, is_chat, shared_prompt
 from cuecard.data.layout.identity import ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
+from cuecard.data.layout.winners import TIE, UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.texts import Problem, joined, text, text_problems
 from cuecard.errors import InputError
+
+#: Reasons for leaving a row out that are no fault of the row.
+NO_FAULT = ("missing label", "missing answer", "missing winner", "tie")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         problems.append(_repeated(columns, ids.values, ids.repeated))
     if problems:
         return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
-    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns)
+    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns) + _reading_notes(raw, columns)
     if ids.group:
         notes += (
             f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
@@ -73,7 +78,7 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         raw_labels = label_texts(raw.frame[columns.one("label")])
         table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
     table = table.select(COLUMNS).hstack(extras)
-    table, dropped = _labelled(table, raw, scheme)
+    table, dropped = _labelled(table, parts, scheme)
     return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns)
 
 
@@ -89,7 +94,7 @@ def _parts(raw: RawTable, scheme: Scheme) -> _Parts:
         words = _role(raw, columns, "text")
         return _Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
     if columns.task == "preference":
-        return _preference(raw, columns)
+        return _preference(raw, scheme)
     return _choice(raw, scheme)
 
 
@@ -97,16 +102,46 @@ def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
     return joined([text(raw, name) for name in columns.roles[role]])
 
 
-def _preference(raw: RawTable, columns: Columns) -> _Parts:
-    chosen, rejected = (message_text(raw, columns.one(role)) for role in ("chosen", "rejected"))
+def _preference(raw: RawTable, scheme: Scheme) -> _Parts:
+    columns = scheme.columns
+    names = columns.response_columns
+    prompt, first, second = _prompt_and_responses(raw, columns, names)
+    both = pl.select(pl.concat_list(pl.lit(first), pl.lit(second))).to_series()
+    if scheme.winner is None:
+        return _Parts(prompt, both, np.zeros(len(first), dtype=np.int64))
+    flags = [raw.frame[name] for name in columns.roles["winner"]]
+    won = one_hot_positions(flags) if len(flags) > 1 else winner_positions(flags[0], scheme.winner, names)
+    problems = []
+    if (won == UNKNOWN).any():
+        rows = pl.Series(won == UNKNOWN)
+        value = flags[0][int(rows.arg_max() or 0)]
+        problems.append(
+            Problem(
+                "unknown winner",
+                f"has the winner {value!r} in column {flags[0].name!r}, neither of the responses {names[0]!r} and "
+                f"{names[1]!r} nor a tie",
+                rows,
+                "correct the row, name another column with --columns winner=…",
+            )
+        )
+    # The preferred response comes first, as in files that name it.
+    swapped = pl.select(pl.when(pl.Series(won == 1)).then(both.list.reverse()).otherwise(both)).to_series()
+    return _Parts(prompt, swapped, np.where(won < 0, won, 0), tuple(problems))
+
+
+def _prompt_and_responses(
+    raw: RawTable, columns: Columns, names: tuple[str, ...]
+) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Return prompt and responses; without a column of prompts, what both responses begin with is the prompt."""
+    chats = all(is_chat(raw.frame[name].dtype) for name in names)
+    if chats and "prompt" not in columns:
+        return chat_prompt(raw.frame[names[0]], raw.frame[names[1]])
+    first, second = (message_text(raw, name) for name in names)
     if "prompt" in columns:
-        prompt = _role(raw, columns, "prompt")
-    elif columns.prompt_ends_with:
-        prompt, chosen, rejected = shared_prompt(chosen, rejected, columns.prompt_ends_with)
-    else:
-        prompt = pl.repeat("", len(chosen), eager=True, dtype=pl.String)
-    both = pl.select(pl.concat_list(pl.lit(chosen), pl.lit(rejected))).to_series()
-    return _Parts(prompt, both, np.zeros(len(chosen), dtype=np.int64))
+        return _role(raw, columns, "prompt"), first, second
+    if columns.prompt_ends_with:
+        return shared_prompt(first, second, columns.prompt_ends_with)
+    return pl.repeat("", len(first), eager=True, dtype=pl.String), first, second
 
 
 def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
@@ -190,7 +225,7 @@ def _grouped(base: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.Data
     return long, long["row"]
 
 
-def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
+def _labelled(table: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the rows that have a label, or all with a class for those that have none, and how many went."""
     missing = table["label"].null_count()
     if not missing:
@@ -200,12 +235,10 @@ def _labelled(table: pl.DataFrame, raw: RawTable, scheme: Scheme) -> tuple[pl.Da
     kept = table.filter(pl.col("label").is_not_null())
     if scheme.columns.task == "choice":
         return kept, {"missing answer": table["example_id"].n_unique() - kept["example_id"].n_unique()}
-    if scheme.labels.unmapped:
-        values = label_texts(raw.frame[scheme.columns.one("label")])
-        unknown = int(values.is_in(list(scheme.labels.unmapped)).sum())
-        return kept, {
-            k: v for k, v in (("missing label", missing - unknown), ("unknown label", unknown)) if v
-        }
+    if scheme.columns.task == "preference" and parts.right is not None:
+        ties = int((parts.right == TIE).sum())
+        lost = int((parts.right < 0).sum()) - ties
+        return kept, {k: v for k, v in (("tie", ties), ("missing winner", lost)) if v}
     return kept, {"missing label": missing}
 
 
@@ -244,3 +277,27 @@ def _empty_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
         for name, n in counts.items()
         if n
     )
+
+
+def _reading_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
+    """Return what was decided by values rather than names, for the user to check."""
+    notes = []
+    unnamed = [
+        f"{names[0]} as {role}"
+        for role, names in columns.roles.items()
+        if role not in columns.explicit and names[0].startswith("column_")
+    ]
+    if unnamed:
+        notes.append(f"The columns of {raw.where} have no names: {', '.join(unnamed)}, told by their values.")
+    if columns.task == "preference" and "prompt" not in columns:
+        chats = is_chat(raw.frame[columns.response_columns[0]].dtype)
+        if chats or columns.prompt_ends_with:
+            notes.append(
+                "There is no column of prompts: what both responses begin with is read as the prompt."
+            )
+    if columns.task == "choice" and columns.one("answer") in columns.roles["choices"]:
+        notes.append(
+            f"{columns.one('answer')!r} holds the right answer and other columns the wrong ones: choices have no "
+            "order in the file, so their positions mean nothing."
+        )
+    return tuple(notes)

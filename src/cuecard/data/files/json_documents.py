@@ -1,0 +1,143 @@
+"""A `.json` file becomes a table: an array of objects or arrays, an object of lists, or objects by their id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cuecard.data.files.guard import guarded
+from cuecard.data.files.raw import RawTable
+from cuecard.data.layout.diagnosis import frame_of, whole_characters
+from cuecard.errors import InputError
+
+Record = dict[str, Any]
+
+#: What a list of rows is called where an object has it beside a version, a description, …
+_ROWS = (
+    "data",
+    "rows",
+    "examples",
+    "samples",
+    "instances",
+    "questions",
+    "items",
+    "train",
+    "test",
+    "validation",
+)
+_EXPECTED = "expected an array of objects, an object of equally long lists, or objects by their id"
+
+
+def read_document(data: bytes, where: str) -> RawTable | None:
+    """Return the table that a JSON document holds, or None if it is several documents, one per line."""
+    try:
+        document = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(f"{where} is not valid UTF-8: save the file as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and error.msg == "Extra data":
+            return None
+        raise InputError(
+            f"{where} is not valid JSON (line {error.lineno:,}: {error.msg}): correct it or export it again."
+        ) from None
+    except RecursionError:
+        raise InputError(f"{where} is not valid JSON (nested too deeply): export it again.") from None
+    except ValueError:
+        raise InputError(
+            f"{where} has a number of more than 4,300 digits: write it as text in quotation marks."
+        ) from None
+    return _table(_records(document, where), where)
+
+
+def _records(document: Any, where: str) -> list[Record]:
+    """Return the rows of a document as objects."""
+    if isinstance(document, list):
+        return _of_list(document, where)
+    if not isinstance(document, dict) or not document:
+        raise InputError(f"{where} holds no rows: {_EXPECTED}.")
+    values = list(document.values())
+    if all(isinstance(value, list) for value in values) and not _is_rows(values):
+        return _of_columns(document, where)
+    if all(isinstance(value, dict) for value in values):
+        return _of_objects(document)
+    lists = [name for name in _ROWS if isinstance(document.get(name), list)]
+    lists += [name for name, value in document.items() if isinstance(value, list) and name not in lists]
+    rows = [name for name in lists if document[name] and isinstance(document[name][0], dict)]
+    if len(rows) > 1:
+        raise InputError(
+            f"{where} holds several tables ({', '.join(rows)}): write each to a file of its own, and give them as "
+            "TRAIN and --test."
+        )
+    if rows:
+        return _of_list(document[rows[0]], where)
+    if any(isinstance(value, str) for value in values):
+        return [document]
+    raise InputError(f"{where} holds no rows: {_EXPECTED}.")
+
+
+def _is_rows(values: Sequence[list[Any]]) -> bool:
+    """Return whether lists are tables of their own, so that no list is a column."""
+    return all(value and all(isinstance(row, dict) for row in value) for value in values)
+
+
+def _of_list(rows: Sequence[Any], where: str) -> list[Record]:
+    if rows and all(isinstance(row, list) for row in rows):
+        return _questions([{f"column_{i}": v for i, v in enumerate(row, start=1)} for row in rows])
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"Row {number:,} of {where} is not a JSON object in curly braces: {_EXPECTED}.")
+    return _questions(list(rows))
+
+
+def _of_columns(columns: Mapping[str, list[Any]], where: str) -> list[Record]:
+    sizes = {name: len(values) for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} {size:,}" for name, size in list(sizes.items())[:6])
+        raise InputError(f"{where} has lists of different length ({listed}): {_EXPECTED}.")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _of_objects(document: Mapping[str, Record]) -> list[Record]:
+    """Return the rows of objects by id, or of columns by row number, as pandas writes them."""
+    keys = [list(value) for value in document.values()]
+    numbers = [str(i) for i in range(len(keys[0]))]
+    if keys[0] and all(k == numbers for k in keys):
+        return [{name: values[i] for name, values in document.items()} for i in numbers]
+    named = "id" if not any("id" in value for value in document.values()) else "key"
+    return _questions([{named: key, **value} for key, value in document.items()])
+
+
+def _questions(rows: list[Record]) -> list[Record]:
+    """Return one row per question where rows have a list of questions, each an object with its own choices."""
+    column = next((c for c in (rows[0] if rows else ()) if all(_asks(row.get(c)) for row in rows)), None)
+    if column is None:
+        return rows
+    return [
+        {**{k: v for k, v in row.items() if k != column and k not in question}, **question}
+        for row in rows
+        for question in row[column]
+    ]
+
+
+def _asks(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(q, dict) and "question" in q and any(isinstance(v, list) for v in q.values())
+            for q in value
+        )
+    )
+
+
+def _table(records: list[Record], where: str) -> RawTable:
+    for number, record in enumerate(records, start=1):
+        if not whole_characters(record):
+            raise InputError(
+                f"Row {number:,} of {where} has half of a character (a lone surrogate): correct the row."
+            )
+    frame = guarded(lambda: frame_of(records), where)
+    return RawTable(frame, (where,), (frame.height,), np.arange(1, frame.height + 1, dtype=np.int64))

@@ -1,0 +1,37 @@
+"""Paths as they are typed, and as they are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cuecard.errors import InputError, UsageError
+
+#: Longer paths are shown by their end.
+SHOWN = 300
+
+
+def typed_path(source: str | Path) -> Path:
+    """Return the path that was typed, with `~` expanded, or raise an error if it can be no path."""
+    if not str(source).strip():
+        raise UsageError("The path is empty: name a file or folder (the current folder is ./).")
+    if "\0" in str(source):
+        raise InputError(f"{shown(source)} cannot be a path (it has a NUL character): check what is typed.")
+    try:
+        path = Path(source).expanduser()
+        path.exists()
+    except RuntimeError:
+        raise InputError(
+            f"{shown(source)} names a user without a home folder: write the path of the folder in full."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{shown(source)} cannot be read ({error.strerror}): check the path and its permissions."
+        ) from None
+    return path
+
+
+def shown(path: str | Path) -> str:
+    """Return a path as text that can be printed and written: bytes that are no UTF-8 appear as `\\udc..`."""
+    text = str(path).encode("utf-8", "backslashreplace").decode()
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= SHOWN else "…" + text[-SHOWN:]

@@ -1,0 +1,124 @@
+"""Conversations as text: lists of messages, lists of utterances, and dialogues that share their beginning."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+
+_TEXT_FIELDS = ("content", "value", "text", "utterance", "message")
+_SPEAKER_FIELDS = ("role", "from", "speaker", "author", "name")
+#: What ends the prompt of a dialogue written as one text.
+_MARKERS = (
+    "\n\nAssistant:",
+    "<|start_header_id|>assistant<|end_header_id|>",
+    "<|im_start|>assistant",
+    "<|assistant|>",
+    "[/INST]",
+    "### Response:",
+    "\nAssistant:",
+)
+#: Share of rows that must have a common beginning for it to be taken for a prompt.
+_SHARE = 0.9
+
+
+def is_chat(dtype: pl.DataType) -> bool:
+    """Return whether a column holds conversations: lists of messages with a text each."""
+    return (
+        isinstance(dtype, pl.List)
+        and isinstance(dtype.inner, pl.Struct)
+        and _field(dtype.inner, _TEXT_FIELDS) is not None
+    )
+
+
+def is_text_list(dtype: pl.DataType) -> bool:
+    """Return whether a column holds a text in parts: tokens, sentences, utterances or messages."""
+    return is_chat(dtype) or (isinstance(dtype, pl.List | pl.Array) and dtype.inner == pl.String)
+
+
+def list_texts(values: pl.Series) -> pl.Series:
+    """Return each list as one text: messages and utterances one per line, tokens with a space between them."""
+    if is_chat(values.dtype):
+        return pl.Series(values.name, [_joined(messages) for messages in _messages(values)], dtype=pl.String)
+    parts = values.arr.to_list() if isinstance(values.dtype, pl.Array) else values
+    sentences = parts.list.eval(pl.element().str.contains(r"\s")).list.any().fill_null(False)
+    frame = pl.DataFrame({"parts": parts, "sentences": sentences})
+    lines, words = (pl.col("parts").list.join(joint, ignore_nulls=True) for joint in ("\n", " "))
+    return frame.select(pl.when("sentences").then(lines).otherwise(words)).to_series().alias(values.name)
+
+
+def last_message(values: pl.Series) -> pl.Series:
+    """Return the text of the last message of every conversation."""
+    texts = [messages[-1][1] if messages else "" for messages in _messages(values)]
+    return pl.Series(values.name, texts, dtype=pl.String)
+
+
+def chat_prompt(first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Return (prompt, rest of the first, rest of the second) of conversations with the same first messages.
+
+    The last message of either is never part of the prompt.
+    """
+    prompts, rests = [], ([], [])  # type: tuple[list[str], tuple[list[str], list[str]]]
+    for a, b in zip(_messages(first), _messages(second), strict=True):
+        shared = 0
+        while shared < min(len(a), len(b)) - 1 and a[shared] == b[shared]:
+            shared += 1
+        prompts.append(_joined(a[:shared]))
+        for rest, messages in zip(rests, (a, b), strict=True):
+            left = messages[shared:]
+            rest.append(left[0][1] if len(left) == 1 else _joined(left))
+    return tuple(pl.Series(texts, dtype=pl.String) for texts in (prompts, *rests))  # type: ignore[return-value]
+
+
+def prompt_marker(first: pl.Series, second: pl.Series) -> str | None:
+    """Return what ends the prompt in dialogues written as one text, None where they are no dialogues."""
+    for marker in _MARKERS:
+        if all(_mean(texts.str.contains(marker, literal=True)) >= _SHARE for texts in (first, second)):
+            return marker
+    shared = pl.DataFrame({"a": first, "b": second}).filter(pl.col("a") != pl.col("b"))
+    lines = [
+        a.split("\n", 1)[0] == b.split("\n", 1)[0] and "\n" in a and "\n" in b for a, b in shared.iter_rows()
+    ]
+    return "\n" if lines and sum(lines) >= _SHARE * len(lines) else None
+
+
+def shared_prompt(first: pl.Series, second: pl.Series, marker: str) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Return (prompt, rest of the first, rest of the second) of dialogues that share their beginning.
+
+    The prompt ends with the last marker up to which both texts are the same.
+    """
+    ending = f"(?s)^(.*{re.escape(marker)})"
+    frame = pl.DataFrame({"a": first, "b": second}).with_columns(
+        p=pl.col("a").str.extract(ending).fill_null("")
+    )
+    differs = ~pl.col("b").str.starts_with(pl.col("p"))
+    while frame.select(differs.any()).item():
+        shorter = pl.col("p").str.strip_suffix(marker).str.extract(ending).fill_null("")
+        frame = frame.with_columns(p=pl.when(differs).then(shorter).otherwise(pl.col("p")))
+    rest = [pl.col(c).str.slice(pl.col("p").str.len_chars()).alias(c) for c in ("a", "b")]
+    cut = frame.select("p", *rest)
+    return cut["p"], cut["a"], cut["b"]
+
+
+def _mean(marks: pl.Series) -> float:
+    return float(marks.sum()) / max(len(marks), 1)
+
+
+def _field(dtype: pl.Struct, names: tuple[str, ...]) -> str | None:
+    fields = {field.name: field.dtype for field in dtype.fields}
+    return next((name for name in names if fields.get(name) == pl.String), None)
+
+
+def _messages(values: pl.Series) -> list[list[tuple[str, str]]]:
+    """Return every conversation as (speaker, text) of its messages."""
+    inner: Any = values.dtype.inner  # type: ignore[attr-defined]
+    text, speaker = _field(inner, _TEXT_FIELDS), _field(inner, _SPEAKER_FIELDS)
+    return [
+        [(m.get(speaker) or "" if speaker else "", m.get(text) or "") for m in row or () if m is not None]
+        for row in values.to_list()
+    ]
+
+
+def _joined(messages: list[tuple[str, str]]) -> str:
+    return "\n".join(f"{speaker}: {text}" if speaker else text for speaker, text in messages)

@@ -1,0 +1,42 @@
+"""What is refused before anything is computed: one file for two splits, and too many rows skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cuecard.data.layout.shaping import NO_FAULT
+from cuecard.errors import InputError, UsageError
+
+#: Share of a split's rows that may be skipped; more of them are a misread file, not a few bad rows.
+MAX_SKIPPED = 0.05
+
+
+def refuse_shared_files(files: Mapping[str, Sequence[str]]) -> None:
+    """Raise if a file is read for two splits: what is learned from it would be tested on it."""
+    owner: dict[Path, str] = {}
+    for split, names in files.items():
+        for name in names:
+            path = Path(name)
+            if not path.exists():
+                continue  # a table in memory, standard input or a name on the Hub
+            first = owner.setdefault(path.resolve(), split)
+            if first != split:
+                raise UsageError(
+                    f"{name} is given as {first} and as {split}: name another file for one of them, or draw a test "
+                    "split with --holdout 0.2."
+                )
+
+
+def check_skipped(dropped: Mapping[str, int], n_read: int, most: float, where: str) -> None:
+    """Raise if more rows of a split were skipped than are allowed; rows without a label are not skipped."""
+    bad = {reason: n for reason, n in dropped.items() if reason not in NO_FAULT}
+    skipped = sum(bad.values())
+    allowed = most * n_read if most < 1 else most
+    if skipped > allowed:
+        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in bad.items())
+        limit = f"{100 * most:g} %" if most < 1 else f"{most:,.0f} rows"
+        raise InputError(
+            f"{skipped:,} of {n_read:,} rows of {where} cannot be used ({reasons}), where at most {limit} may be "
+            f"skipped: correct them, or allow as many with --max-skipped {skipped}."
+        )
