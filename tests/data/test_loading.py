@@ -185,11 +185,14 @@ def test_choices_have_no_class_for_unlabelled_examples(columns):
         load(pl.DataFrame(columns), keep_unlabelled=True)
 
 
-def test_labels_outside_a_given_mapping_are_counted_as_unknown():
+def test_a_value_that_a_mapping_does_not_name_is_refused_with_what_leaves_it_out():
     frame = pl.DataFrame({"text": list("abcd"), "label": ["0", "1", "2", ""]})
-    data = load(frame, labels={"0": "no", "1": "yes"})
+    with pytest.raises(InputError, match="has '2', which --labels does not name") as caught:
+        load(frame, labels={"0": "no", "1": "yes"})
+    option = str(caught.value).rpartition("--labels ")[2].removesuffix(".")
+    data = load(frame, labels=option)
     assert data.labels == ("no", "yes")
-    assert data.report.dropped == {"missing label": 1, "unknown label": 1}
+    assert data.report.dropped == {"missing label": 2}
 
 
 def test_labels_that_look_alike_are_noted_once():

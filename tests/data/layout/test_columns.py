@@ -116,7 +116,7 @@ def test_unknown_columns_are_listed_with_the_option_to_type():
 
 
 def test_a_task_that_the_columns_cannot_fill_says_what_it_needs():
-    with pytest.raises(InputError, match="the task 'choice' needs choices, answer"):
+    with pytest.raises(InputError, match="the task 'choice' needs choices, question"):
         recognise(schema("text label"), where="t", task="choice")
 
 

@@ -27,10 +27,14 @@ def test_minus_one_is_a_label_beside_names_and_where_it_is_mapped():
     assert learn(["-1", "1"], mapping={"-1": "bad", "1": "good"}).names == ("bad", "good")
 
 
-def test_a_mapping_gives_names_and_order_and_leaves_out_what_it_does_not_know():
-    scheme = learn(["0", "1", "2", "left"], mapping={"1": "left", "0": "right"})
+def test_a_mapping_gives_names_and_order_and_refuses_what_it_does_not_name():
+    mapping = {"1": "left", "0": "right"}
+    with pytest.raises(
+        InputError, match=r"has '2', which --labels does not name.*--labels 0=right,1=left,2=\.$"
+    ):
+        learn(["0", "1", "2", "left"], mapping=mapping)
+    scheme = learn(["0", "1", "2", "left"], mapping={**mapping, "2": ""})
     assert scheme.names == ("left", "right")
-    assert scheme.unmapped == ("2",)
     encoded = scheme.encode(pl.Series(["0", "1", "2", "left", None]))
     assert encoded.cast(pl.String).to_list() == ["right", "left", None, "left", None]
 
@@ -42,7 +46,6 @@ def test_a_loose_mapping_keeps_what_it_does_not_know():
 def test_a_value_mapped_to_nothing_is_a_missing_label():
     scheme = learn(["a", "b", "hidden"], mapping={"a": "a", "b": "b", "hidden": ""})
     assert scheme.encode(pl.Series(["hidden", "a"])).to_list() == [None, "a"]
-    assert scheme.unmapped == ()
 
 
 def test_unlabelled_rows_can_be_a_class_of_their_own():
@@ -50,7 +53,6 @@ def test_unlabelled_rows_can_be_a_class_of_their_own():
     assert learn(["b", "a", None], keep_unlabelled=True).names == ("a", "b", "unlabelled")
     mapped = {"mapping": {"a": "x", "b": "y", "c": None}, "keep_unlabelled": True}
     assert learn(["b", "a", "c"], **mapped).names == ("x", "y", "unlabelled")
-    assert learn(["b", "a", "unknown"], **mapped).names == ("x", "y", "unlabelled")
 
 
 def test_without_unlabelled_rows_there_is_no_class_for_them():
@@ -64,7 +66,7 @@ def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_the
     assert "The labels 'Yes', 'yes' differ only in case or spaces" in note
     option = note.rpartition("--labels ")[2].removesuffix(".")
     joined = learn(values, mapping=parse_labels(option))
-    assert (joined.names, joined.unmapped, joined.notes) == (("yes", "no"), (), ())
+    assert (joined.names, joined.notes) == (("yes", "no"), ())
     assert "write them alike in the file" in learn(["a", "a ", "b"]).notes[0]
     assert learn(["a", "b", "ab"]).notes == ()
 
@@ -75,7 +77,7 @@ def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renam
         learn(values)
     option = str(caught.value).rpartition("--labels ")[2].removesuffix(".").replace("NAME", "number")
     renamed = learn(values, mapping=parse_labels(option))
-    assert (renamed.names, renamed.unmapped) == (("number", "measure", "name"), ())
+    assert renamed.names == ("number", "measure", "name")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renam
     [
         (["same"], {}, "one class only, 'same'"),
         ([None, "-", ""], {}, "missing or unknown: give labelled rows"),
-        (["x", "y"], {"mapping": {"0": "a"}}, "its values are 'x', 'y'; map them with --labels"),
+        (["x", "y"], {"mapping": {"0": "a"}}, "'x', 'y', which --labels does not name"),
         ([str(i) + "x" for i in range(2000)], {}, "2,000 different values"),
     ],
 )

@@ -98,7 +98,7 @@ def arrow_frames(path: Path, columns: list[str] | None = None) -> Iterator[pl.Da
             )
         return pl.DataFrame(table.select(columns) if columns else table)
 
-    where, remedy = f"{shown(path.parent)} holds an Arrow file that", "save the dataset again"
+    where, remedy = f"The Arrow file {shown(path)}", "save the dataset again"
     batches = guarded(opened, where, remedy)
     while (frame := guarded(converted, where, remedy)) is not None:
         yield frame

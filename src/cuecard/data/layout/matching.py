@@ -66,11 +66,8 @@ def fill(
     for role in TASK_ROLES[task]:
         if role in roles or role in ("premise", "hypothesis", "choices", "responses"):
             continue
-        if (
-            (role in _NOT_BESIDE_RESPONSES
-            and "responses" in roles)
-            or (role == "winner"
-            and "responses" not in roles)
+        if (role in _NOT_BESIDE_RESPONSES and "responses" in roles) or (
+            role == "winner" and "responses" not in roles
         ):
             continue
         hit = find(role, names, frame, taken=flat(roles.values()))

@@ -66,7 +66,7 @@ def missing_roles(task: Task, roles: Roles) -> list[str]:
     if task == "preference" and "responses" in roles:
         lacking = [] if "winner" in roles else ["winner"]
     if task == "choice" and "context" not in roles and "question" not in roles:
-        lacking.insert(0, "question")
+        lacking.append("question")
     return lacking
 
 
