@@ -230,20 +230,24 @@ def _by_units(
 ) -> ScoreTest | None:
     """Return the test by sums of units; None where every example is a unit of its own.
 
-    The variance of the sum of a unit lies between that of independent examples and that of examples that rise and
-    fall together; in between, the sums that were seen say what it is.
+    A unit of m examples of variance v each has the variance m v (1 + (m − 1) ρ). The correlation ρ within units, from 0
+    (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of the
+    variance is estimated; Satterthwaite's degrees of freedom say from how much.
     """
     size = np.bincount(unit)
     if size.max(initial=0) < 2:
         return None
     gain = (score - expected) / n
-    sums = np.bincount(unit, own) - gain * size
-    together = np.asarray(np.bincount(unit, np.sqrt(spread)) ** 2, np.float64)
     several = size > 1
-    apart = float(np.bincount(unit, spread)[several].sum())
-    seen = float((sums[several] ** 2).sum())
-    found = variance - apart + min(max(seen, apart), float(together[several].sum()))
-    degrees = max(_effective(together) - 1, 1.0)
+    sums = np.bincount(unit, own)[several] - gain * size[several]
+    alone, more = np.bincount(unit, spread)[several], size[several] - 1
+    room = float((alone * more).sum())
+    correlation = (
+        min(max((float((sums**2).sum()) - float(alone.sum())) / room, 0.0), 1.0) if room > 0 else 0.0
+    )
+    estimated = alone * (1 + correlation * more)
+    found = variance - float(alone.sum()) + float(estimated.sum())
+    degrees = max(found**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
     z = (score - expected) / found**0.5
     above, below = float(student.logsf(z, degrees)), float(student.logcdf(z, degrees))
     return ScoreTest(score, expected, found**0.5, 0.0, above, below, "units")

@@ -12,7 +12,8 @@ from scipy.stats import false_discovery_control
 
 from cuecard.analysis import Analysis, Skip
 from cuecard.audits import AUDITS, PairGraphAudit
-from cuecard.audits.pair_graph.scores import ABLATIONS, ablations, trial
+from cuecard.audits.pair_graph.outcomes import ablations, outcome
+from cuecard.audits.pair_graph.scores import ABLATIONS, trial
 from cuecard.audits.pair_graph.similarity import has_transport
 from cuecard.data import Instances
 from cuecard.errors import UsageError
@@ -57,7 +58,7 @@ def real(real_data: Callable[[str], Path], name: str, label: pl.Expr) -> Instanc
 def percents(data: Instances) -> tuple[dict[str, float], float]:
     asked = trial(data, forest="paper-small", folds=5, seed=0)
     found = ablations(leakage_features(graph_of(data)), asked)
-    return {name: round(100 * float(credits.mean()), 2) for name, credits in found.items()}, round(
+    return {name: round(100 * float(one.credits.mean()), 2) for name, one in found.items()}, round(
         100 * asked.chance, 2
     )
 
@@ -98,7 +99,8 @@ def test_a_planted_leak_is_found_and_said_with_its_numbers() -> None:
     assert finding.low is not None
     assert finding.low < accuracy["leakage"] < finding.high
     assert finding.evidence
-    assert result.summary["intervals"]["leakage"]["p_value"] < 1e-20
+    # 500 test pairs with 277 distinct hypotheses: copies of a sentence are one observation.
+    assert result.summary["intervals"]["leakage"]["p_value"] < 1e-12
     assert result.examples is not None
     assert result.examples.columns == ["example_id", "split", "s1_freq", "s2_freq", "s1s2_inter"]
 
@@ -108,8 +110,21 @@ def test_shuffled_labels_are_not_called_a_leak_more_often_than_chance_allows() -
     for seed in range(40):
         data = planted(600, seed, strength=0.5)
         asked = trial(data, forest="fast", folds=5, seed=seed)
-        alarms += asked.score(asked.credits(leakage_features(graph_of(data)))).p_value < 0.05
+        alarms += outcome(asked, leakage_features(graph_of(data))).score(asked).p_value < 0.05
     assert alarms <= 5  # 95 % of Binomial(40, 0.05) lies at 5 or below
+
+
+def test_without_a_test_split_shuffled_labels_are_not_called_a_leak_more_often_than_chance_allows() -> None:
+    alarms = 0
+    for seed in range(60):
+        data = planted(300, seed, strength=0.5)
+        data = Instances(data.table.with_columns(split=pl.lit("train")), "pair", data.labels)
+        asked = trial(data, forest="fast", folds=5, seed=seed)
+        found = outcome(asked, leakage_features(graph_of(data)))
+        hits, wider = asked.score(found.credits), found.score(asked)
+        alarms += wider.p_value < 0.05
+        assert wider.low < hits.low < hits.high < wider.high
+    assert alarms <= 8  # 99 % of Binomial(60, 0.05) lies at 8 or below
 
 
 def test_a_leak_of_shared_sentences_vanishes_when_the_graph_is_built_from_train_alone() -> None:

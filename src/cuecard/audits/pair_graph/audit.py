@@ -11,6 +11,7 @@ import polars as pl
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.findings import pair_graph_findings
 from cuecard.audits.pair_graph.measures import KINDS, pair_graph_measures
+from cuecard.audits.pair_graph.outcomes import Outcome, ablations, outcome
 from cuecard.audits.pair_graph.scores import (
     FOREST_NAMES,
     SMALL_ROWS,
@@ -19,7 +20,6 @@ from cuecard.audits.pair_graph.scores import (
     Score,
     Trial,
     ablation_q_values,
-    ablations,
     trial,
 )
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
@@ -90,11 +90,11 @@ class PairGraphAudit:
         asked = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
         graph = graph_of(data)
         features = leakage_features(graph)
-        credits = ablations(features, asked)
-        left_out = self._larger_sets(data, graph, asked, credits)
-        scores = {name: asked.score(marks) for name, marks in credits.items()}
+        outcomes = ablations(features, asked)
+        left_out = self._larger_sets(data, graph, asked, outcomes)
+        scores = {name: one.score(asked) for name, one in outcomes.items()}
         q_values = ablation_q_values(scores)
-        parts = _parts_of_the_leak(data, asked, credits["leakage"])
+        parts = _parts_of_the_leak(data, asked, outcomes["leakage"].credits)
         summary: dict[str, Any] = {
             "accuracy": {
                 "majority": asked.chance,
@@ -127,9 +127,9 @@ class PairGraphAudit:
         return Result(summary, tables, findings, about, pair_graph_measures(summary))
 
     def _larger_sets(
-        self, data: Instances, graph: PairGraph, asked: Trial, credits: dict[str, FloatArray]
+        self, data: Instances, graph: PairGraph, asked: Trial, outcomes: dict[str, Outcome]
     ) -> dict[str, str]:
-        """Add the credits of the Advanced and Unlexicalized sets; return which were left out, and why."""
+        """Add the outcomes of the Advanced and Unlexicalized sets; return which were left out, and why."""
         left_out = {}
         for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
             if wanted is False or (wanted is None and (len(data) > SMALL_ROWS or asked.forest == "fast")):
@@ -141,7 +141,7 @@ class PairGraphAudit:
                 if name == "advanced"
                 else unlexicalized_features(data)
             )
-            credits[name] = asked.credits(table, distinct=False)
+            outcomes[name] = outcome(asked, table, distinct=False)
         return left_out
 
 
@@ -154,14 +154,15 @@ def _parts_of_the_leak(data: Instances, asked: Trial, transductive: FloatArray) 
         return None
     train = ~asked.scored
     graph = graph_of(data, counted=train)
-    inductive = asked.credits(leakage_features(graph))
+    from_train = outcome(asked, leakage_features(graph))
+    inductive = from_train.credits
     seen = graph.frequency > 0
     shared_rows = (seen[graph.first] | seen[graph.second])[asked.scored]
     examples = np.unique(data.example_codes[asked.scored], return_inverse=True)[1]
     shared = np.bincount(examples, weights=shared_rows) > 0
     gain, kept = asked.mean(transductive) - asked.chance, asked.mean(inductive) - asked.chance
     return {
-        "train_only": _interval(asked.score(inductive)) | {"accuracy": asked.mean(inductive)},
+        "train_only": _interval(from_train.score(asked)) | {"accuracy": asked.mean(inductive)},
         "kept_share": float(kept / gain) if gain > 0 else None,
         "shared": _group(asked, transductive, inductive, shared),
         "unshared": _group(asked, transductive, inductive, ~shared),

@@ -42,7 +42,7 @@ def pair_graph_findings(
         text = "No sentence occurs twice, so how often it occurs and what it is paired with say nothing."
         return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n, key="leakage")]
     said = f"{percent(leak.accuracy)} (95 % interval {percent(leak.low)} to {percent(leak.high)})"
-    if leak.p_value > ALPHA or leak.low <= chance:
+    if leak.p_value > ALPHA or leak.direction == "below":
         text = (
             f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
             f"beyond {level} of {percent(chance)} on {count(leak.n, 'example')}."
@@ -66,6 +66,7 @@ def pair_graph_findings(
     text = (
         f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
         f"word of {count(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
+        f"{_ranking(leak, chance)}"
     )
     severity: Severity = (
         "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
@@ -82,6 +83,16 @@ def pair_graph_findings(
     return findings
 
 
+def _ranking(leak: Score, chance: float) -> str:
+    """Say how well the probabilities rank the label where accuracy does not show that they know it."""
+    if leak.auc is None or leak.auc_low is None or leak.auc_high is None or leak.low > chance:
+        return ""
+    return (
+        f" Accuracy alone does not show it; the AUC is {leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to "
+        f"{leak.auc_high:.3f}; chance 0.5)."
+    )
+
+
 def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severity) -> Finding:
     """Say how much of the leak is there without sentences shared between train and test."""
     train_only, shared = parts["train_only"], parts["shared"]
@@ -90,7 +101,7 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
         f"Of the {100 * gain:.1f} points above {percent(chance)}, {100 * kept:.1f} remain when the graph is built from "
         f"train alone ({percent(train_only['accuracy'])}"
     )
-    remains = train_only["p_value"] <= ALPHA and train_only["low"] > chance
+    remains = train_only["p_value"] <= ALPHA and train_only["direction"] == "above"
     if not remains:
         text += f", {percent(train_only['low'])} to {percent(train_only['high'])}, which may be chance"
     text += f"); {shared['n']:,} of {leak.n:,} test examples share a sentence with train."

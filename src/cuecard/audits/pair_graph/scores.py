@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.audits.partial_input.cross_fit import doubling
 from cuecard.data import Instances
-from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
@@ -43,9 +43,10 @@ ABLATIONS: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """An accuracy with its Wilson interval and the exact one-sided test against chance.
+    """An accuracy with its Wilson interval and a test against chance.
 
     Of a weighted accuracy both take as many equal examples as have its own error; `n` are the examples scored.
+    `direction` says on which side of chance the log score is, `auc` how well probabilities rank the label.
     """
 
     accuracy: float
@@ -53,6 +54,10 @@ class Score:
     high: float
     p_value: float
     n: int
+    direction: str = "above"
+    auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,19 @@ class Trial:
     forest: str
     seed: int
     weights: FloatArray | None = None
+
+    @property
+    def folds(self) -> int:
+        """How many folds are scored by forests on the others; 1 where there is a test split."""
+        return len(self.rounds)
+
+    @property
+    def fold(self) -> npt.NDArray[np.int64]:
+        """The round that scores every row; 0 where none does."""
+        number = np.zeros(len(self.data), dtype=np.int64)
+        for i, (_, score) in enumerate(self.rounds):
+            number[score] = i
+        return number
 
     @property
     def example_weights(self) -> FloatArray | None:
@@ -106,10 +124,31 @@ class Trial:
         `distinct` says that few rows differ, so that the forest is fitted on distinct rows; the numbers are the
         same either way.
         """
+        return self._over(self.rounds, features, distinct)
+
+    def chained(self, features: npt.ArrayLike, crossed: FloatArray, *, distinct: bool = True) -> FloatArray:
+        """Return P(label) from forests on earlier folds only, with `crossed` where the forest is one of those.
+
+        Nan for the first fold, which nothing comes before. With a test split they are the probabilities themselves.
+        """
+        if self.folds == 1:
+            return crossed
+        parts = [score for _, score in self.rounds]
+        ahead = [
+            (np.logical_or.reduce(parts[:first]), np.logical_or.reduce(parts[first:last]))
+            for first, last in doubling(len(parts) - 1)
+        ]
+        found = self._over(ahead, features, distinct)
+        found[parts[-1]] = crossed[parts[-1]]
+        return found
+
+    def _over(
+        self, rounds: Sequence[tuple[BoolArray, BoolArray]], features: npt.ArrayLike, distinct: bool
+    ) -> FloatArray:
         columns = standardised(features)
         n_labels = len(self.data.labels)
         found = np.full((len(columns), n_labels), np.nan)
-        for fit, score in self.rounds:
+        for fit, score in rounds:
             fit = fit if self.weights is None else fit & (self.weights > 0)
             weights = None if self.weights is None else self.weights[fit]
             found[score] = self._one(
@@ -170,8 +209,13 @@ class Trial:
         credits: FloatArray = np.bincount(examples, weights=at_top & (labels == 0)) / ties
         return credits
 
+    def effective_n(self, credits: FloatArray) -> float:
+        """Return how many examples that count the same have the error of the credits' mean."""
+        weights = self.example_weights
+        return len(credits) if weights is None else weighted_share(credits, weights).effective_n
+
     def score(self, credits: FloatArray) -> Score:
-        """Return the accuracy of marked examples beside its interval and test."""
+        """Return the accuracy of marked examples beside its interval and the exact one-sided test of hits."""
         weights = self.example_weights
         if weights is not None:
             found = weighted_share(credits, weights)
@@ -216,13 +260,6 @@ def standardised(features: npt.ArrayLike) -> FloatArray:
     spread = columns.std(axis=0)
     scaled: FloatArray = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return scaled
-
-
-def ablations(features: npt.ArrayLike, asked: Trial) -> dict[str, FloatArray]:
-    """Return the credits of the scored examples for every set of the three leakage features."""
-    columns = np.asarray(features)
-    assert columns.shape[1] == len(LEAKAGE_FEATURES)
-    return {name: asked.credits(columns[:, list(used)]) for name, used in ABLATIONS.items()}
 
 
 def ablation_q_values(scores: Mapping[str, Score]) -> dict[str, float]:

@@ -1,0 +1,124 @@
+"""What forests on graph features gave: credits of the examples, and a test of their log score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.audits.pair_graph.scores import ABLATIONS, FloatArray, Score, Trial
+from cuecard.data import Instances
+from cuecard.data.units import UnitScope
+from cuecard.features.pair_graph import LEAKAGE_FEATURES
+from cuecard.stats.auc import Auc, choice_auc, label_auc
+from cuecard.stats.cross_fit_intervals import cross_fit_inflation, share_interval
+from cuecard.stats.score_test import ScoreTest, choice_score_test, score_test
+
+#: Share of even probabilities mixed into those of a forest before its log score is taken.
+DOUBT = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The credits of the scored examples, whether the probabilities know the label, and how well they rank it.
+
+    Without a test split the test takes forests that learned from earlier folds only: what chance has put into one
+    fold, the forests of the others have learned, so that hits of a cross-fit vary more than independent ones.
+    """
+
+    credits: FloatArray
+    test: ScoreTest
+    auc: Auc
+
+    def score(self, trial: Trial) -> Score:
+        """Return the accuracy with its interval, and the two-sided p-value of the log score."""
+        score = trial.score(self.credits)
+        if trial.folds > 1:
+            low, high = share_interval(score.accuracy, trial.effective_n(self.credits) / _inflation(trial))
+            score = Score(score.accuracy, low, high, score.p_value, score.n)
+        direction = "above" if self.test.z > 0 else "below"
+        p_value = float(np.exp(self.test.log_p))
+        return Score(
+            score.accuracy,
+            score.low,
+            score.high,
+            p_value,
+            score.n,
+            direction,
+            self.auc.value,
+            self.auc.low,
+            self.auc.high,
+        )
+
+
+def outcome(trial: Trial, features: npt.ArrayLike, *, distinct: bool = True) -> Outcome:
+    """Return how well a forest on these features does on examples that it was not fitted on."""
+    probabilities = trial.probabilities(features, distinct=distinct)
+    tested = trial.chained(features, probabilities, distinct=distinct)
+    return Outcome(
+        trial.marks(probabilities), _test(trial, tested), _auc(trial, probabilities, _inflation(trial))
+    )
+
+
+def _inflation(trial: Trial) -> float:
+    return cross_fit_inflation(trial.folds) if trial.folds > 1 else 1.0
+
+
+def _test(trial: Trial, probabilities: FloatArray) -> ScoreTest:
+    """Return the test with copies of either sentence as units, whichever leaves more to chance."""
+    rows = np.flatnonzero(~np.isnan(probabilities[:, 0]))
+    data, weights = trial.data, None if trial.weights is None else trial.weights[rows]
+    if data.grouped:
+        share, gold, sizes, first = _choices(data, probabilities, rows)
+        units = data.units("choices")[first]
+        mass = None if trial.weights is None else trial.weights[first]
+        return choice_score_test(share, gold, sizes, units=units, weights=mass)
+    labels, fold = data.label_codes[rows], trial.fold[rows]
+    # Leaves of few pairs give probabilities of 0 and 1, and one such mistake would outweigh everything else.
+    cautious = (1 - DOUBT) * probabilities[rows] + DOUBT / len(data.labels)
+    scopes: tuple[UnitScope, ...] = ("hypothesis", "premise")
+    tests = [
+        score_test(cautious, labels, strata=fold, units=data.units(scope)[rows], weights=weights)
+        for scope in scopes
+    ]
+    return max(tests, key=lambda test: test.log_p)
+
+
+def _auc(trial: Trial, probabilities: FloatArray, inflation: float) -> Auc:
+    rows = np.flatnonzero(trial.scored)
+    data = trial.data
+    if data.grouped:
+        share, gold, sizes, first = _choices(data, probabilities, rows)
+        mass = None if trial.weights is None else trial.weights[first]
+        units = data.units("choices")[first]
+        return choice_auc(share, gold, sizes, units=units, weights=mass, inflation=inflation)
+    weights = None if trial.weights is None else trial.weights[rows]
+    return label_auc(
+        probabilities[rows],
+        data.label_codes[rows],
+        strata=trial.fold[rows],
+        units=data.units("hypothesis")[rows],
+        weights=weights,
+        inflation=inflation,
+    )
+
+
+def _choices(
+    data: Instances, probabilities: FloatArray, rows: npt.NDArray[np.int64]
+) -> tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the shares of the choices of every example, the place of the right one, sizes and first rows."""
+    examples = data.example_codes[rows]
+    starts = np.flatnonzero(np.diff(examples, prepend=-1))
+    sizes = np.diff(np.append(starts, len(rows)))
+    right = (1 - DOUBT) * probabilities[rows, 0] + DOUBT / 2
+    share = right / np.repeat(np.add.reduceat(right, starts), sizes)
+    gold = np.flatnonzero(data.label_codes[rows] == 0) - starts
+    return share, gold, sizes, rows[starts]
+
+
+def ablations(features: npt.ArrayLike, trial: Trial) -> dict[str, Outcome]:
+    """Return the outcome of every set of the three leakage features."""
+    columns = np.asarray(features)
+    assert columns.shape[1] == len(LEAKAGE_FEATURES)
+    return {name: outcome(trial, columns[:, list(used)]) for name, used in ABLATIONS.items()}
