@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -76,3 +77,33 @@ def test_language_and_tokeniser_are_guessed_unless_given(monkeypatch: pytest.Mon
 
 def test_scopes_are_those_of_the_type() -> None:
     assert set(SCOPES) == set(get_args(Scope))
+
+
+@pytest.mark.parametrize("tokens", ["default", "stubborn", "treebank", "treebank-lemma", "chars"])
+def test_rows_of_an_encoding_are_as_if_they_alone_had_been_encoded(tokens: str) -> None:
+    if tokens.startswith("treebank"):
+        pytest.importorskip("nltk")
+    texts = ["Dogs don't run.", "ÉTÉ à Paris", "a b c", "", "the dog's cats run", "c b a, no", "Paris"]
+    whole = instances(texts, texts[::-1])
+    for kept in ([1, 3, 4, 6], [0, 1, 2, 3, 4, 5], [5], []):
+        encode(whole, tokens=tokens, language="en")
+        mask = np.isin(np.arange(len(texts)), kept)
+        part = encode(whole.rows(mask), tokens=tokens, language="en")
+        alone = encode(
+            instances([texts[i] for i in kept], [texts[::-1][i] for i in kept]), tokens=tokens, language="en"
+        )
+        assert part.vocabulary.to_list() == alone.vocabulary.to_list()
+        for side in ("premise", "hypothesis"):
+            mine, theirs = getattr(part, side), getattr(alone, side)
+            assert mine.ids.tolist() == theirs.ids.tolist()
+            assert mine.offsets.tolist() == theirs.offsets.tolist()
+
+
+def test_a_small_part_is_encoded_alone_and_n_grams_are_numbered_once() -> None:
+    whole = instances(["a b"] * 10, [f"c{i} d" for i in range(10)])
+    small = whole.rows(np.arange(10) < 3)
+    assert encode(small, tokens="default").vocabulary.to_list() == ["a", "b", "c0", "d", "c1", "c2"]
+    assert not whole.has_derived(("tokens", "default"))
+    data = encode(whole, tokens="default")
+    assert data.ngrams(2) is encode(whole, tokens="default", scope="hypothesis").ngrams(2)
+    assert data.ngrams(2) is not encode(whole, tokens="default", scope="premise").ngrams(2)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.fingerprint import fingerprint
+from cuecard.data.memo import Memo
 from cuecard.data.units import UNIT_SCOPES, UnitScope, column_units, example_units, text_units
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 
+T = TypeVar("T")
 Task = Literal["pair", "choice", "preference", "text"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 #: Columns every table of instances has; all others are the user's own (genre, annotator, …).
 COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
+
+#: So many derived things are kept: those of a run, with the texts in two or three tokenisations.
+MOST_DERIVED = 24
 
 #: Tasks whose examples have several instances, of which the model picks one.
 GROUPED_TASKS: frozenset[Task] = frozenset({"choice", "preference"})
@@ -77,23 +82,42 @@ class Instances:
 
     def split(self, name: str) -> Instances:
         """Return the instances of one split."""
-        if self.splits == (name,):
-            return self
-        rows = self.table["split"].cast(pl.String) == name
-        part = replace(self, table=self.table.filter(rows))
-        # Units are found once, over all splits: a part reads those of the whole.
-        part.__dict__["_whole"] = (self, rows.arg_true().to_numpy())
-        return part
+        return self.rows((self.table["split"].cast(pl.String) == name).to_numpy())
 
-    @cached_property
+    def rows(self, which: npt.NDArray[np.bool_]) -> Instances:
+        """Return some of the rows, which share what is derived from the texts of the whole dataset."""
+        if which.all():
+            return self
+        part = replace(self, table=self.table.filter(pl.Series(which)))
+        numbers = np.flatnonzero(which)
+        whole, own = self._origin or (self._twin, None)
+        return part._from(whole, numbers if own is None else own[numbers])
+
+    @property
+    def train_and_test(self) -> Instances:
+        """The instances of these two splits: all but those of dev."""
+        return self._splits("train", "test")
+
+    def _splits(self, *names: str) -> Instances:
+        """Return the instances of some splits, taken once."""
+        if set(self.splits) <= set(names):
+            return (
+                self  # not kept: instances that hold themselves are not freed before the garbage is collected
+            )
+        taken: dict[tuple[str, ...], Instances] = self.__dict__.setdefault("_taken", {})
+        if names not in taken:
+            taken[names] = self.rows(self.table["split"].cast(pl.String).is_in(names).to_numpy())
+        return taken[names]
+
+    @property
     def train(self) -> Instances:
         """The instances that cues are counted on."""
-        return self.split("train")
+        return self._splits("train")
 
-    @cached_property
+    @property
     def test(self) -> Instances | None:
         """The instances that cues are confirmed on, if there are any."""
-        return self.split("test") if "test" in self.splits else None
+        return self._splits("test") if "test" in self.splits else None
 
     @cached_property
     def label_codes(self) -> npt.NDArray[np.int32]:
@@ -127,6 +151,57 @@ class Instances:
         """How many examples (questions, pairs, prompts) there are."""
         return int(self.example_codes[-1]) + 1 if len(self) else 0
 
+    # What is derived from the rows, and kept with them.
+
+    @property
+    def whole(self) -> Instances:
+        """The dataset these rows were taken from; the instances themselves where they are no part of another."""
+        return self if self._origin is None else self._origin[0]
+
+    @property
+    def row_numbers(self) -> npt.NDArray[np.int64] | None:
+        """The numbers of these rows in `whole`; None where they are all of them."""
+        return None if self._origin is None else self._origin[1]
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made once for these instances and kept as long as they are.
+
+        The key names what is derived and every parameter it depends on, such as ``("tokens", "stubborn")``. The value
+        must be immutable and must not hold the instances, or they could not be dropped. It goes by texts, labels,
+        splits and examples; instances with other extra columns share it.
+        """
+        return self._memo.get(key, make)
+
+    def has_derived(self, key: Hashable) -> bool:
+        """Return whether the value of a key is there already."""
+        return key in self._memo
+
+    @cached_property
+    def _memo(self) -> Memo:
+        return Memo(most=MOST_DERIVED)
+
+    @cached_property
+    def _twin(self) -> Instances:
+        """The same instances for parts to refer to: a part that held these, which hold the part, could not be freed."""
+        return self._sharing(replace(self))
+
+    @property
+    def _origin(self) -> tuple[Instances, npt.NDArray[np.int64] | None] | None:
+        return self.__dict__.get("_taken_from")
+
+    def _from(self, whole: Instances, numbers: npt.NDArray[np.int64] | None) -> Instances:
+        self.__dict__["_taken_from"] = (whole, numbers)
+        return self
+
+    def _sharing(self, other: Instances) -> Instances:
+        """Return other instances of the same rows, which share what is derived from these."""
+        other.__dict__["_memo"] = self._memo
+        return other if self._origin is None else other._from(*self._origin)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, to copy or send: what was derived is derived again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def units(self, scope: UnitScope = "hypothesis") -> npt.NDArray[np.int64]:
         """Return a number for every row that rows share which are one observation, found once and kept.
 
@@ -136,16 +211,24 @@ class Instances:
         """
         if scope not in UNIT_SCOPES:
             raise unknown_name("scope of units", scope, list(UNIT_SCOPES))
-        kept: dict[str, npt.NDArray[np.int64]] = self.__dict__.setdefault("_units", {})
-        if scope not in kept:
-            whole = self.__dict__.get("_whole")
-            kept[scope] = self._find_units(scope) if whole is None else whole[0].units(scope)[whole[1]]
-            kept[scope].flags.writeable = False
-        return kept[scope]
+        if self.cluster is not None:
+            return self._column_units
+        return self.derived(("units", scope), lambda: self._part_of_whole(lambda whole: whole._units(scope)))
+
+    @cached_property
+    def _column_units(self) -> npt.NDArray[np.int64]:
+        return self._part_of_whole(lambda whole: column_units(whole.table, str(whole.cluster)))
+
+    def _part_of_whole(self, find: Callable[[Instances], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        """Return these rows' units among those of the whole, where they are found once over all splits."""
+        units = find(self.whole) if self.row_numbers is None else find(self.whole)[self.row_numbers]
+        units.flags.writeable = False
+        return units
+
+    def _units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
+        return self.derived(("units", scope), lambda: self._find_units(scope))
 
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
-        if self.cluster is not None:
-            return column_units(self.table, self.cluster)
         if scope == "hypothesis" or scope == "premise":
             return text_units(self.table, scope)
         premise = self.units("premise") if scope == "example" else None
@@ -155,7 +238,15 @@ class Instances:
         """Return the same instances with a column's values as units of independence."""
         if column is not None:
             column_units(self.table, column)  # raises where it cannot be used
-        return replace(self, cluster=column)
+        other = self._sharing(replace(self, cluster=column))
+        if self._origin is not None and column is not None:
+            whole, numbers = self._origin
+            values = whole.table[column] if column in whole.table.columns else None
+            same = values is not None and self.table[column].equals(
+                values if numbers is None else values.gather(numbers)
+            )
+            return other._from(whole.clustered_by(column), numbers) if same else replace(self, cluster=column)
+        return other
 
     @cached_property
     def fingerprint(self) -> str:
@@ -167,7 +258,8 @@ class Instances:
 
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""
-        return replace(self, table=self.table.with_columns(**columns))
+        other = replace(self, table=self.table.with_columns(**columns))
+        return other if columns.keys() & {*COLUMNS, self.cluster} else self._sharing(other)
 
 
 def first_rows(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:

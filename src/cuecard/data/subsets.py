@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -25,5 +23,6 @@ def train_subset(data: Instances, size: int | None, seed: int) -> tuple[Instance
     drawn = np.zeros(train.n_examples, dtype=np.bool_)
     drawn[np.random.default_rng(seed).permutation(train.n_examples)[:size]] = True
     kept = np.asarray(drawn[train.example_codes])
-    rest = data.table.filter(pl.col("split").cast(pl.String) != "train")
-    return replace(data, table=pl.concat([train.table.filter(pl.Series(kept)), rest])), kept
+    rows = (data.table["split"].cast(pl.String) != "train").to_numpy().copy()
+    rows[~rows] = kept
+    return data.rows(rows), kept

@@ -15,6 +15,7 @@ from cuecard.models.lexical_embedding import lexical_embedding
 from cuecard.models.sentence_encoder import encode_sentences, minilm_folder
 from cuecard.models.trained_embedding import is_trained, trained_vectors
 from cuecard.registry import Registry, unknown_name
+from cuecard.text import Tokens
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -48,6 +49,7 @@ def embed(
     tokens: str = "default",
     seed: int = 0,
     data: Instances | None = None,
+    tokenised: Tokens | None = None,
 ) -> tuple[FloatMatrix, npt.NDArray[np.int64]]:
     """Return vectors of the distinct texts, and which of them each text has.
 
@@ -60,11 +62,16 @@ def embed(
         seed: seed of what is drawn at random.
         data: for a model trained here, the instances it reads: one per text, with equal texts read alike. Without
             them, each text is read as a hypothesis without a premise.
+        tokenised: for "tfidf", the texts in that tokenisation where it is at hand.
     """
     texts = texts.cast(pl.String).fill_null("")
     distinct = texts.unique(maintain_order=True)
     codes = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
     check_embedding(method)
+    if method == "tfidf" and tokenised is not None:
+        first = np.empty(len(distinct), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        return lexical_embedding(tokenised.gather(first), seed=seed), codes
     if method in EMBEDDERS.names():
         return EMBEDDERS.get(method)(distinct, tokens=tokens, seed=seed), codes
     folder = Path(method)

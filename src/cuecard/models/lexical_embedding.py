@@ -8,7 +8,7 @@ import polars as pl
 from scipy.sparse import csr_matrix, diags_array
 from threadpoolctl import threadpool_limits
 
-from cuecard.text import tokenise
+from cuecard.text import Tokens, tokenise
 
 #: Dimensions kept; the clusters are then made on fewer.
 DIMENSIONS = 128
@@ -17,11 +17,11 @@ LEAST_TEXTS = 2
 
 
 def lexical_embedding(
-    texts: pl.Series, *, tokens: str = "default", dimensions: int = DIMENSIONS, seed: int = 0
+    texts: pl.Series | Tokens, *, tokens: str = "default", dimensions: int = DIMENSIONS, seed: int = 0
 ) -> npt.NDArray[np.float32]:
     """Return vectors of the texts: rows of length one of log(1 + count) × idf, projected on the first dimensions.
 
-    A text without any word that occurs in two texts is the zero vector.
+    A text without any word that occurs in two texts is the zero vector. Texts may come tokenised.
     """
     from sklearn.utils.extmath import randomized_svd
 
@@ -34,9 +34,9 @@ def lexical_embedding(
     return np.asarray(left * singular, dtype=np.float32)
 
 
-def tfidf(texts: pl.Series, tokens: str = "default") -> csr_matrix:
+def tfidf(texts: pl.Series | Tokens, tokens: str = "default") -> csr_matrix:
     """Return the weighted words of every text as sparse rows of length one."""
-    encoded = tokenise(texts, tokens)
+    encoded = texts if isinstance(texts, Tokens) else tokenise(texts, tokens)
     counts = csr_matrix(
         (np.ones(len(encoded.ids), dtype=np.float32), encoded.ids, encoded.offsets),
         shape=(len(encoded), encoded.n_types),

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from inspect import getsource
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from cuecard._version import __version__
 from cuecard.audits.partial_input.conditions import conditions
@@ -57,7 +55,7 @@ def linear_predictions(
     if name not in LINEAR_MODELS:
         raise unknown_name("model", name, list(LINEAR_MODELS))
     asked = check_test(data)
-    both = data if set(data.splits) <= {"train", "test"} else _train_and_test(data)
+    both = data.train_and_test
 
     def trained() -> Kept:
         # Kept with half the digits; rounded before it is used, too, so that a repeated run gives the same answers.
@@ -111,8 +109,3 @@ def _padded(chances: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) 
     matrix = np.zeros((len(sizes), int(sizes.max())))
     matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = chances
     return matrix
-
-
-def _train_and_test(data: Instances) -> Instances:
-    kept = data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"]))
-    return replace(data, table=kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -86,6 +86,7 @@ def sample_test(data: Instances, n: int, *, seed: int = 0) -> Instances:
 
 def _only_test(data: Instances, examples: Examples, kept: Ints) -> Instances:
     """Return the data with some of its test examples."""
-    mask = np.isin(examples.instances.example_codes, kept)
-    table = data.table.filter(pl.col("split").cast(pl.String) != "test")
-    return replace(data, table=pl.concat([table, examples.instances.table.filter(pl.Series(mask))]))
+    in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
+    rows = ~in_test
+    rows[in_test] = np.isin(examples.instances.example_codes, kept)
+    return data.rows(rows)

@@ -35,7 +35,7 @@ from cuecard.stats.entropy_balancing import (
     entropy_balance,
     softmax_weights,
 )
-from cuecard.text import Encoded, Scope, encode, guess_language, suggested_tokeniser
+from cuecard.text import Encoded, Scope, encode, language_of, suggested_tokeniser
 from cuecard.text.annotate import Backend
 
 #: Families of `ngrams`: the first N of them jointly.
@@ -180,7 +180,7 @@ class LexicalWeights:
 
     def encode(self, train: Instances) -> Encoded:
         """Return the integer tokens of a train split, by the paper's rule where it suits the language."""
-        language = self.language or guess_language(train.table["hypothesis"])
+        language = self.language or language_of(train)
         suited = suggested_tokeniser(language)
         return encode(
             train,

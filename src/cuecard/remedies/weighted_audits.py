@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def audits_before_and_after(
     `options` go to every audit that has a parameter of that name.
     """
     of_rows = pl.Series(weights[train.example_codes])
-    weighted = replace(train, table=train.table.with_columns(of_rows.alias(WEIGHT)))
+    weighted = train.with_columns(**{WEIGHT: of_rows})
     rows: list[dict[str, Any]] = []
     skipped: dict[str, str] = {}
     for name in names:

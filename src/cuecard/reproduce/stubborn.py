@@ -105,9 +105,7 @@ class StubbornExperiment:
         examples = check_test(data)
         found, weighing = self._weights(data)
         notes = [NO_PAPER_WEIGHTS] if "paper" in self.weights and "paper" not in found else []
-        encoded = LexicalWeights().encode(
-            replace(data, table=data.table.filter(pl.col("split").cast(pl.String).is_in(["train", "test"])))
-        )
+        encoded = LexicalWeights().encode(data.train_and_test)
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
         asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)
         rows: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
 """Strings become integer tokens, once."""
 
 from cuecard.text.counting import WithinExampleCounts, presence, presence_counts, within_example_counts
-from cuecard.text.encoded import SCOPES, Encoded, Scope, encode
+from cuecard.text.encoded import SCOPES, Encoded, EncodedTexts, Scope, encode, encoded_texts, language_of
 from cuecard.text.language import UNDETERMINED, guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
 from cuecard.text.stopwords import stop_words
@@ -13,12 +13,15 @@ __all__ = [
     "TOKENISERS",
     "UNDETERMINED",
     "Encoded",
+    "EncodedTexts",
     "NGrams",
     "Scope",
     "Tokens",
     "WithinExampleCounts",
     "encode",
+    "encoded_texts",
     "guess_language",
+    "language_of",
     "ngrams",
     "presence",
     "presence_counts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.memo import Memo
 from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.language import guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
@@ -18,7 +19,13 @@ from cuecard.text.tokenise import tokenise
 from cuecard.text.tokens import Tokens, gather_rows
 
 Scope = Literal["hypothesis", "premise", "both"]
+Side = Literal["premise", "hypothesis"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+#: N-grams take as much room as the tokens; so many lengths are kept.
+MOST_NGRAMS = 2
+#: A part with a smaller share of the rows does not make the whole dataset be tokenised for it.
+SMALL_PART = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +39,8 @@ class Encoded:
     language: str = "en"
     tokeniser: str = "default"
     annotator: Backend = "auto"
+    kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS), repr=False)
+    """The n-grams numbered last, by scope and length."""
 
     @property
     def vocabulary(self) -> pl.Series:
@@ -49,16 +58,23 @@ class Encoded:
     @cached_property
     def annotations(self) -> tuple[Annotations, ...]:
         """The properties of the texts a feature looks at: of one text per instance, or of both."""
-        parts = {"hypothesis": self.hypothesis, "premise": self.premise}
+        sides: tuple[Side, ...] = ("hypothesis", "premise")
+        return tuple(self._annotations(side) for side in sides if self.scope in (side, "both"))
+
+    def _annotations(self, side: Side) -> Annotations:
+        texts = self.instances.table[side]
         annotator = get_annotator(self.language, self.annotator)
-        return tuple(
-            annotator.annotate(self.instances.table[name], tokens if self.tokeniser == "default" else None)
-            for name, tokens in parts.items()
-            if self.scope in (name, "both")
-        )
+        # Only the built-in annotator reads tokens, and it knows English.
+        english = self.tokeniser == "default" or self.language.startswith("en")
+        default = encoded_texts(self.instances, "default").side(side) if english else None
+        key = ("annotations", side, self.language, self.annotator)
+        return self.instances.derived(key, lambda: annotator.annotate(texts, default))
 
     def ngrams(self, n: int) -> NGrams:
-        """Return the runs of n tokens a feature looks at; none crosses from premise to hypothesis."""
+        """Return the runs of n tokens a feature looks at, numbered once; none crosses from premise to hypothesis."""
+        return self.kept.get((self.scope, n), lambda: self._ngrams(n))
+
+    def _ngrams(self, n: int) -> NGrams:
         if self.scope != "both":
             return ngrams(self.scoped, n)
         stacked = ngrams(_stacked(self.premise, self.hypothesis), n)
@@ -79,12 +95,61 @@ def encode(
     A language that is not given is guessed from the hypotheses; a tokeniser that is not given is the one that
     suits the language.
     """
-    premises, hypotheses = instances.table["premise"], instances.table["hypothesis"]
-    language = language or guess_language(hypotheses)
+    language = language or language_of(instances)
     tokens = tokens or suggested_tokeniser(language)
-    both = tokenise(pl.concat([premises, hypotheses]), tokens, threads=threads)
-    n = len(instances)
-    return Encoded(instances, both.rows(0, n), both.rows(n, 2 * n), scope, language, tokens, annotator)
+    texts = encoded_texts(instances, tokens, threads=threads)
+    return Encoded(instances, texts.premise, texts.hypothesis, scope, language, tokens, annotator, texts.kept)
+
+
+def language_of(instances: Instances) -> str:
+    """Return the language of a dataset's hypotheses, guessed once for the dataset and all its parts."""
+    whole = instances.whole
+    return whole.derived("language", lambda: guess_language(whole.table["hypothesis"]))
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTexts:
+    """The tokens of premises and hypotheses over one vocabulary, in order of first occurrence, premises first."""
+
+    premise: Tokens
+    hypothesis: Tokens
+    kept: Memo = field(default_factory=lambda: Memo(MOST_NGRAMS))
+
+    def side(self, name: Side) -> Tokens:
+        """Return the tokens of one side."""
+        return self.premise if name == "premise" else self.hypothesis
+
+    def stacked(self) -> Tokens:
+        """Return all premises, then all hypotheses."""
+        return _stacked(self.premise, self.hypothesis)
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> EncodedTexts:
+        """Return some rows, to the last number as if they alone had been tokenised."""
+        n = len(self.premise)
+        return _halves(self.stacked().gather(np.concatenate([numbers, n + numbers])).renumbered())
+
+
+def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = None) -> EncodedTexts:
+    """Return the texts in one tokenisation: texts are read once, and parts of a dataset take their rows from it.
+
+    A small part of a dataset that nobody has tokenised is tokenised alone.
+    """
+    whole, numbers, key = instances.whole, instances.row_numbers, ("tokens", tokens)
+
+    def make() -> EncodedTexts:
+        if numbers is None and whole is not instances:
+            return encoded_texts(whole, tokens, threads=threads)
+        if numbers is not None and (whole.has_derived(key) or len(numbers) > len(whole) * SMALL_PART):
+            return encoded_texts(whole, tokens, threads=threads).rows(numbers)
+        columns = [instances.table[side].alias("text") for side in ("premise", "hypothesis")]
+        return _halves(tokenise(pl.concat(columns), tokens, threads=threads))
+
+    return instances.derived(key, make)
+
+
+def _halves(both: Tokens) -> EncodedTexts:
+    n = len(both) // 2
+    return EncodedTexts(both.rows(0, n), both.rows(n, 2 * n))
 
 
 def _stacked(premise: Tokens, hypothesis: Tokens) -> Tokens:

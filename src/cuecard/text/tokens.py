@@ -46,6 +46,11 @@ class Tokens:
         """Return the texts of the given numbers, in that order; the vocabulary stays."""
         return Tokens(*gather_rows(self.ids, self.offsets, rows), self.vocabulary)
 
+    def renumbered(self) -> Tokens:
+        """Return the same texts over the types that occur, numbered in the order of their first occurrence."""
+        order, ids = occurrence_order(self.ids, self.n_types)
+        return Tokens(ids, self.offsets, self.vocabulary.gather(order))
+
     def renamed(self, names: pl.Series) -> Tokens:
         """Return the same texts with type i called `names[i]`; types of one name become one.
 
@@ -56,6 +61,19 @@ class Tokens:
             return Tokens(self.ids, self.offsets, names)
         codes = names.cast(pl.Enum(vocabulary)).to_physical().cast(pl.Int32).to_numpy()
         return Tokens(np.take(codes, self.ids), self.offsets, vocabulary)
+
+
+def occurrence_order(
+    ids: npt.NDArray[np.int32], n_types: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the types that occur in the order of their first occurrence, and the ids numbered in that order."""
+    first = np.full(n_types, len(ids), dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of equal places, the last one written stays
+    occurring = np.flatnonzero(first < len(ids))
+    order = occurring[np.argsort(first[occurring])]
+    numbers = np.empty(n_types, dtype=np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    return order, np.take(numbers, ids)
 
 
 def gather_rows(

@@ -8,6 +8,7 @@ import polars as pl
 
 from cuecard.models.neural.cbow import cbow_vectors
 from cuecard.models.neural.vocabulary import FIRST_WORD, Vocabulary
+from cuecard.text import tokenise
 
 COLOURS, ANIMALS = ["red", "blue", "green"], ["dog", "cat", "cow"]
 
@@ -21,9 +22,10 @@ def used_alike(seed: int = 0) -> list[str]:
 def vectors_of(
     texts: list[str], weights: npt.ArrayLike | None = None, seed: int = 0
 ) -> tuple[Vocabulary, object]:
-    vocabulary = Vocabulary.learn(pl.Series(texts), tokeniser="default", min_count=1)
+    read = tokenise(pl.Series(texts))
+    vocabulary = Vocabulary.learn([read], tokeniser="default", min_count=1)
     weight = np.ones(len(texts)) if weights is None else np.asarray(weights, np.float64)
-    tokens = vocabulary.read(pl.Series(texts))
+    tokens = vocabulary.read(read)
     return vocabulary, cbow_vectors([tokens], weight, len(vocabulary), 16, seed=seed)
 
 

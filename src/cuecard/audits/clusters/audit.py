@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,14 +35,14 @@ from cuecard.audits.clusters.scores import (
     sweep_table,
 )
 from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
-from cuecard.audits.clusters.texts import as_read, clusters_of_examples, scoped_texts
+from cuecard.audits.clusters.texts import as_read, clusters_of_examples, scoped_texts, scoped_tokens
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
 from cuecard.stats.clusters.peco_starts import PecoStarts
-from cuecard.text import TOKENISERS, Scope, guess_language, suggested_tokeniser, tokenise
+from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed
 
 #: With fewer distinct texts there is nothing to cluster.
@@ -131,10 +131,16 @@ class Clusters:
         part, row_weights = self._part(data)
         dynamics = read_dynamics(self.dynamics, part.splits[0]) if self.dynamics else None
         texts = scoped_texts(part, self.scope)
-        language = self.language or guess_language(texts)
+        language = self.language or language_of(part)
         tokens = self.tokens or suggested_tokeniser(language)
+        tokenised = scoped_tokens(part, self.scope, tokens)
         vectors, codes = embed(
-            texts, self.embed, tokens=tokens, seed=self.seed, data=as_read(part, self.scope)
+            texts,
+            self.embed,
+            tokens=tokens,
+            seed=self.seed,
+            data=as_read(part, self.scope),
+            tokenised=tokenised,
         )
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
         asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
@@ -151,7 +157,7 @@ class Clusters:
             self.seed,
             row_weights,
         )
-        words = characteristic_words(tokenise(texts, tokens), clusters, k, language=language)
+        words = characteristic_words(tokenised, clusters, k, language=language)
         table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
         examples = example_table(part, texts, clusters, distances, seed=self.seed)
         scores = over_starts(labelled, found)
@@ -197,7 +203,7 @@ class Clusters:
         part = data.split(name)
         if weights is not None:
             weights = weights[(data.table["split"].cast(pl.String) == name).to_numpy()]
-            part = replace(part, table=part.table.filter(pl.Series(weights > 0)))
+            part = part.rows(weights > 0)
             weights = weights[weights > 0]
             weights = None if (weights == weights[0]).all() else weights
         present = np.unique(part.label_codes)

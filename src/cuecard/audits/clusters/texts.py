@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.text import Scope
+from cuecard.text import Scope, Tokens, encoded_texts, tokenise
 
 
 def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
@@ -18,6 +18,15 @@ def scoped_texts(data: Instances, scope: Scope) -> pl.Series:
         joined = pl.concat_str("premise", "hypothesis", separator=" ", ignore_nulls=True)
         return data.table.select(joined).to_series()
     return data.table[scope].fill_null("")
+
+
+def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
+    """Return the tokens of the texts that are clustered."""
+    if (
+        scope == "both"
+    ):  # where one text ends may decide how its last word is cut, so the joined texts are tokenised
+        return tokenise(scoped_texts(data, scope), tokens)
+    return encoded_texts(data, tokens).side(scope).renumbered()
 
 
 def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:

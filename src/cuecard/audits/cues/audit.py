@@ -22,7 +22,6 @@ from cuecard.data.weights import unequal_weights
 from cuecard.engines import map_reduce
 from cuecard.errors import UsageError
 from cuecard.features import (
-    COUNTED_SPLITS,
     FAMILIES,
     ON_REQUEST,
     CueCounts,
@@ -134,13 +133,13 @@ class Cues:
 
     def encode(self, data: Instances) -> Encoded:
         """Return the integer tokens of the splits that are counted."""
-        if not set(data.splits) <= set(COUNTED_SPLITS):
-            counted = data.table.filter(pl.col("split").cast(pl.String).is_in(COUNTED_SPLITS))
-            data = replace(data, table=counted)
-        encoded = encode(
-            data, tokens=self.tokens, scope=self.scope, language=self.language, annotator=self.annotator
+        return encode(
+            data.train_and_test,
+            tokens=self.tokens,
+            scope=self.scope,
+            language=self.language,
+            annotator=self.annotator,
         )
-        return encoded
 
     def result(
         self,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.models.embeddings import embed as embedded
-from cuecard.text import tokenise
+from cuecard.text import Tokens, tokenise
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -29,11 +29,19 @@ def pairs_compared(embed: str) -> int:
 
 
 def cosine_similarity(
-    first: pl.Series, second: pl.Series, embed: str = "tfidf", *, seed: int = 0
+    first: pl.Series,
+    second: pl.Series,
+    embed: str = "tfidf",
+    *,
+    seed: int = 0,
+    tokenised: Tokens | None = None,
 ) -> FloatArray:
-    """Return the cosine of the embeddings of two columns of texts, 0 where a text has no vector."""
+    """Return the cosine of the embeddings of two columns of texts, 0 where a text has no vector.
+
+    `tokenised` are the default tokens of the first column, then of the second, where they are at hand.
+    """
     texts = pl.concat([first.alias("text"), second.alias("text")])
-    vectors, codes = embedded(texts, embed, seed=seed)
+    vectors, codes = embedded(texts, embed, seed=seed, tokenised=tokenised)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     # A text without words is not quite the zero vector after the decomposition, and has no direction.
     without = lengths <= NOTHING * lengths.max(initial=0)
@@ -48,17 +56,20 @@ def has_transport() -> bool:
     return find_spec("ot") is not None
 
 
-def word_movers_distance(first: pl.Series, second: pl.Series, *, seed: int = 0) -> FloatArray:
+def word_movers_distance(
+    first: pl.Series, second: pl.Series, *, seed: int = 0, tokenised: Tokens | None = None
+) -> FloatArray:
     """Return the least total distance that the words of one text travel to become the other's (Kusner et al. 2015).
 
     Words lie where the texts put them: vectors of length one from the singular value decomposition of which word
-    occurs in which text. nan where a text has no word. Needs the package POT (extra `transport`).
+    occurs in which text. nan where a text has no word. Needs the package POT (extra `transport`). `tokenised` is as for
+    `cosine_similarity`.
     """
     import ot
     from scipy.sparse import csr_matrix
     from sklearn.utils.extmath import randomized_svd
 
-    encoded = tokenise(pl.concat([first.alias("text"), second.alias("text")]))
+    encoded = tokenised or tokenise(pl.concat([first.alias("text"), second.alias("text")]))
     counts = csr_matrix(
         (np.ones(len(encoded.ids)), encoded.ids, encoded.offsets), shape=(len(encoded), encoded.n_types)
     )

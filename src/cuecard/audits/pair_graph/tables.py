@@ -18,6 +18,7 @@ from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
 from cuecard.stats.weighted import effective_counts
+from cuecard.text import encoded_texts
 
 #: In the grid of Figure 2, sentences that occur at least this often share the last row or column.
 GRID_END = 12
@@ -147,21 +148,25 @@ def _similarities(
     """Return how alike the texts of sampled pairs are, by name, beside the labels and weights of these pairs."""
     order = np.random.default_rng(seed).permutation(len(data))
 
-    def sampled(size: int) -> tuple[pl.Series, pl.Series, npt.NDArray[np.int64]]:
-        rows = np.sort(order[:size])
-        premises, hypotheses = (
-            data.table[name].fill_null("").gather(rows) for name in ("premise", "hypothesis")
-        )
-        return premises, hypotheses, rows
+    def sampled(size: int) -> tuple[Instances, npt.NDArray[np.int64]]:
+        rows = np.zeros(len(data), dtype=np.bool_)
+        rows[order[:size]] = True
+        return data.rows(rows), np.flatnonzero(rows)
 
-    first, second, rows = sampled(pairs_compared(embed))
-    alike = cosine_similarity(first, second, embed, seed=seed)
+    part, rows = sampled(pairs_compared(embed))
+    tokens = encoded_texts(part, "default").stacked() if embed == "tfidf" else None
+    alike = cosine_similarity(*_texts(part), embed, seed=seed, tokenised=tokens)
     found = {"similarity": (alike, data.label_codes[rows], mass[rows])}
     if has_transport():
-        first, second, rows = sampled(PAIRS_TO_MOVE)
-        distance = word_movers_distance(first, second, seed=seed)
+        part, rows = sampled(PAIRS_TO_MOVE)
+        tokens = encoded_texts(part, "default").stacked()
+        distance = word_movers_distance(*_texts(part), seed=seed, tokenised=tokens)
         known = np.isfinite(distance)
         if known.any():
             rows = rows[known]
             found["word_movers_distance"] = (distance[known], data.label_codes[rows], mass[rows])
     return found
+
+
+def _texts(pairs: Instances) -> tuple[pl.Series, pl.Series]:
+    return pairs.table["premise"].fill_null(""), pairs.table["hypothesis"].fill_null("")

@@ -101,7 +101,7 @@ class PartialInput:
         if row_weights is not None:
             used &= pl.Series(row_weights > 0)
             row_weights = row_weights[used.to_numpy()]
-        data = data if used.all() else replace(data, table=data.table.filter(used))
+        data = data.rows(used.to_numpy())
         examples = Examples.of_rows(data, row_weights)
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:

@@ -137,9 +137,7 @@ def learner_pair(
     what was trained before may come from the user's cache folder, and this go there.
     """
     learned_from, guessed, scheme = _parts(data, folds)
-    train, held_out = (
-        replace(data, table=data.table.filter(pl.Series(mask))) for mask in (learned_from, guessed)
-    )
+    train, held_out = (data.rows(mask) for mask in (learned_from, guessed))
     try:
         condition = partial_condition(data)
     except UsageError as error:
@@ -210,7 +208,7 @@ def _sample(data: Instances, seed: int) -> Instances:
         return data
     drawn = np.zeros(n, dtype=bool)
     drawn[np.random.default_rng(seed).permutation(n)[:MOST_MAPS]] = True
-    return replace(data, table=data.table.filter(pl.Series(drawn[data.example_codes])))
+    return data.rows(drawn[data.example_codes])
 
 
 def _parts(data: Instances, folds: Folds) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], str]:

@@ -208,7 +208,7 @@ class Transformer(NeuralModel):
         What a stopped run had found is read from the file and not tried again.
         """
         sample = _drawn(data.example_codes, data.n_examples, self.search_examples, self.seed)
-        part = replace(data, table=data.table.filter(sample))
+        part = data.rows(sample)
         own_weights = None if weights is None else np.asarray(weights, np.float64)[sample]
         tried: list[dict[str, float]] = []
         if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():

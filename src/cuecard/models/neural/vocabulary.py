@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 
 from cuecard.errors import InputError
 from cuecard.models.saved import read_json, write_json
-from cuecard.text import Tokens, tokenise
+from cuecard.text import Tokens
 
 FILE = "vocabulary.json"
 
@@ -32,20 +33,18 @@ class Vocabulary:
         return FIRST_WORD + len(self.words)
 
     @classmethod
-    def learn(cls, texts: pl.Series, *, tokeniser: str, min_count: int) -> Vocabulary:
-        """Return the words that occur at least `min_count` times."""
-        tokens = tokenise(texts, tokeniser)
-        counted = pl.DataFrame(
-            {"word": tokens.vocabulary, "count": np.bincount(tokens.ids, minlength=tokens.n_types)}
-        )
+    def learn(cls, texts: Sequence[Tokens], *, tokeniser: str, min_count: int) -> Vocabulary:
+        """Return the words that occur at least `min_count` times in columns of texts over one vocabulary."""
+        words = texts[0].vocabulary
+        counts = sum(np.bincount(tokens.ids, minlength=len(words)) for tokens in texts)
+        counted = pl.DataFrame({"word": words, "count": counts})
         frequent = counted.filter(pl.col("count") >= min_count).sort(
             "count", "word", descending=[True, False]
         )
         return cls(tokeniser, tuple(frequent["word"].to_list()))
 
-    def read(self, texts: pl.Series) -> Tokens:
-        """Return the numbers of the words of every text."""
-        tokens = tokenise(texts, self.tokeniser)
+    def read(self, tokens: Tokens) -> Tokens:
+        """Return texts of this tokenisation in the numbers of the words that are known."""
         numbers = np.array(
             [self._numbers.get(word, UNKNOWN) for word in tokens.vocabulary.to_list()], dtype=np.int32
         )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
-import polars as pl
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
@@ -17,7 +16,7 @@ from cuecard.models.neural.vocabulary import Vocabulary
 from cuecard.models.neural.word_rows import WordRows, cut
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import Weighting, visible
-from cuecard.text import guess_language, suggested_tokeniser, tokenise
+from cuecard.text import UNDETERMINED, Tokens, encoded_texts, guess_language, language_of, suggested_tokeniser
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -76,14 +75,16 @@ class WordModel(NeuralModel):
         """
         tokeniser = self.tokens
         if tokeniser is None:
-            every = pl.concat([data.table["premise"], data.table["hypothesis"]])
-            tokeniser = suggested_tokeniser(guess_language(every))
-        texts = pl.concat([text for text in visible(data, self.condition_) if text is not None])
+            language = language_of(data)
+            if language == UNDETERMINED:  # answers that are numbers, say
+                language = guess_language(data.table["premise"])
+            tokeniser = suggested_tokeniser(language)
+        texts = [text for text in self._visible(data, tokeniser) if text is not None]
         self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
 
     def rows(self, data: Instances) -> WordRows:
         """Return the texts as sequences of word numbers."""
-        premise, hypothesis = visible(data, self.condition_)
+        premise, hypothesis = self._visible(data, self.vocabulary.tokeniser)
         return WordRows.of(
             premise,
             hypothesis,
@@ -95,13 +96,19 @@ class WordModel(NeuralModel):
 
     def token_texts(self, data: Instances) -> TokenTexts:
         """Return the words of every row's premise and hypothesis that are read, unknown ones too."""
-        premise, hypothesis = visible(data, self.condition_)
+        premise, hypothesis = self._visible(data, self.vocabulary.tokeniser)
         return self._words(premise, keep_end=data.grouped, n=len(data)), self._words(hypothesis, n=len(data))
 
-    def _words(self, texts: pl.Series | None, *, n: int, keep_end: bool = False) -> list[list[str]]:
+    def _visible(self, data: Instances, tokeniser: str) -> tuple[Tokens | None, Tokens | None]:
+        """Return the premises and hypotheses that may be read."""
+        texts = encoded_texts(data, tokeniser)
+        premise, hypothesis = visible(data, self.condition_)
+        return None if premise is None else texts.premise, None if hypothesis is None else texts.hypothesis
+
+    def _words(self, texts: Tokens | None, *, n: int, keep_end: bool = False) -> list[list[str]]:
         if texts is None:
             return [[] for _ in range(n)]
-        tokens = cut(tokenise(texts, self.vocabulary.tokeniser), self.most_words, keep_end=keep_end)
+        tokens = cut(texts, self.most_words, keep_end=keep_end)
         return [tokens.words(i) for i in range(n)]
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:

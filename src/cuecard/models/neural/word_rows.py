@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from cuecard.models.neural.batches import Batch
 from cuecard.models.neural.vocabulary import MARK, Vocabulary
@@ -95,8 +94,8 @@ class WordRows:
     @classmethod
     def of(
         cls,
-        premise: pl.Series | None,
-        hypothesis: pl.Series | None,
+        premise: Tokens | None,
+        hypothesis: Tokens | None,
         vocabulary: Vocabulary,
         *,
         most_words: int,
