@@ -78,7 +78,7 @@ def audit(
     weights: WeightsOption = None,
     embed: EmbedOption = "tfidf",
     map: MapOption = "tsne",
-    map_size: MapSizeOption = 3_000,
+    map_size: MapSizeOption = 2_000,
     transform: TransformOption = None,
     dynamics: DynamicsOption = None,
     set_: SetOption = None,

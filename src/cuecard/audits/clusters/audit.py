@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from warnings import catch_warnings
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.clusters.clustering import (
@@ -20,7 +23,7 @@ from cuecard.audits.clusters.clustering import (
 )
 from cuecard.audits.clusters.confidence import confidence_histogram, read_dynamics
 from cuecard.audits.clusters.findings import cluster_findings, notable
-from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points
+from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points, map_table, sampled_for_map
 from cuecard.audits.clusters.measures import KINDS, cluster_measures
 from cuecard.audits.clusters.scores import (
     SWEEP_COMPONENTS,
@@ -47,7 +50,6 @@ from cuecard.text.transformations import check_transformation, transformed
 
 #: With fewer distinct texts there is nothing to cluster.
 LEAST_TEXTS = 20
-MAP_TEXT_LENGTH = 160
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Clusters:
     permutations: int = 200
     transformations: tuple[str, ...] = ()
     map: MapMethod = "tsne"
-    map_size: int = 3_000
+    map_size: int = 2_000
     sweep: bool = True
     dynamics: str | None = None
     split: str | None = None
@@ -145,44 +147,52 @@ class Clusters:
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
         asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
         points = principal_components(vectors, weights, self.components)
-        found = self._clusterings(points, weights, codes, asked)
-        clusters, distances = found[0].clusters, found[0].distances
-        k = int(clusters.max()) + 1
-        if k < asked:
-            why_k += f"; {asked - k} with fewer than {LEAST_SENTENCES} sentences were merged"
-        labelled = Labelled(
-            part.label_codes,
-            part.example_codes if part.grouped else None,
-            self.permutations,
-            self.seed,
-            row_weights,
-        )
-        words = characteristic_words(tokenised, clusters, k, language=language)
-        table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
-        examples = example_table(part, texts, clusters, distances, seed=self.seed)
-        scores = over_starts(labelled, found)
-        starts = start_table(found, scores[0])
-        summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
-        summary |= {"k": k, "k_asked": asked, **start_summary(starts, self.alpha)}
-        tables = {
-            "clusters": table,
-            "cluster_examples": examples,
-            "cluster_scores": score_table(scores),
-            "cluster_starts": starts,
-            "cluster_curve": curve_table(labelled, clusters),
-        }
-        if self.sweep:
-            tables["cluster_sweep"] = sweep_table(
-                labelled,
-                vectors,
-                weights,
-                codes,
-                k=(*SWEEP_K, asked),
-                components=(*SWEEP_COMPONENTS, self.components),
-                headline=sweep_row(asked, min(self.components, vectors.shape[1]), found, scores[0]),
+        shown = sampled_for_map(len(part), self.map_size, seed=self.seed)
+        # The map is drawn beside everything else. Sums are done in one thread meanwhile: were the number of threads
+        # to change while one of the two runs, so would the last digit. Filters of warnings are no thread's own either.
+        with threadpool_limits(limits=1), catch_warnings(action="ignore"), ThreadPoolExecutor(1) as beside:
+            if self.map != "none":
+                places = beside.submit(map_points, points[codes[shown]], self.map, seed=self.seed)
+            found = self._clusterings(points, weights, codes, asked)
+            clusters, distances = found[0].clusters, found[0].distances
+            k = int(clusters.max()) + 1
+            if k < asked:
+                why_k += f"; {asked - k} with fewer than {LEAST_SENTENCES} sentences were merged"
+            labelled = Labelled(
+                part.label_codes,
+                part.example_codes if part.grouped else None,
+                self.permutations,
+                self.seed,
+                row_weights,
             )
-        if self.map != "none":
-            tables["cluster_map"] = self._map(part, texts, points, codes, clusters)
+            words = characteristic_words(tokenised, clusters, k, language=language)
+            table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
+            examples = example_table(part, texts, clusters, distances, seed=self.seed)
+            scores = over_starts(labelled, found)
+            starts = start_table(found, scores[0])
+            summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
+            summary |= {"k": k, "k_asked": asked, **start_summary(starts, self.alpha)}
+            tables = {
+                "clusters": table,
+                "cluster_examples": examples,
+                "cluster_scores": score_table(scores),
+                "cluster_starts": starts,
+                "cluster_curve": curve_table(labelled, clusters),
+            }
+            if self.sweep:
+                tables["cluster_sweep"] = sweep_table(
+                    labelled,
+                    vectors,
+                    weights,
+                    codes,
+                    k=(*SWEEP_K, asked),
+                    components=(*SWEEP_COMPONENTS, self.components),
+                    headline=sweep_row(asked, min(self.components, vectors.shape[1]), found, scores[0]),
+                )
+            if self.map != "none":
+                tables["cluster_map"] = map_table(
+                    part.table[shown], texts.gather(shown), clusters[shown], places.result()
+                )
         if self.transformations:
             tables["cluster_transformations"] = self._transformed(
                 part, texts, labelled, scores[0], asked, tokens, language
@@ -260,27 +270,6 @@ class Clusters:
             "null": "within-example" if part.grouped else "shuffled",
             "alpha": self.alpha,
         }
-
-    def _map(
-        self,
-        part: Instances,
-        texts: pl.Series,
-        points: FloatMatrix,
-        codes: npt.NDArray[np.int64],
-        clusters: npt.NDArray[np.int64],
-    ) -> pl.DataFrame:
-        rows = np.arange(len(part))
-        if len(rows) > self.map_size:
-            rows = np.sort(np.random.default_rng(self.seed).choice(rows, self.map_size, replace=False))
-        places = map_points(points[codes[rows]], self.map, seed=self.seed)
-        return part.table[rows].select(
-            pl.col("example_id").cast(pl.String),
-            pl.Series("x", places[:, 0]),
-            pl.Series("y", places[:, 1]),
-            pl.Series("cluster", clusters[rows]),
-            pl.col("label").cast(pl.String),
-            pl.Series("text", texts.gather(rows)).str.slice(0, MAP_TEXT_LENGTH),
-        )
 
     def _transformed(
         self,
