@@ -41,6 +41,12 @@ def oracle() -> Callable[[str], Path]:
     return _shared("oracles")
 
 
+@pytest.fixture(scope="session")
+def layouts() -> Callable[[str], Path]:
+    """Path of the first rows of a public dataset as distributed, such as "piqa/valid.jsonl"; skips where absent."""
+    return _shared("layouts")
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended and what it said."""

@@ -59,13 +59,13 @@ def _records(document: Any, where: str) -> list[Record]:
     if not isinstance(document, dict) or not document:
         raise InputError(f"{where} holds no rows: {_EXPECTED}.")
     values = list(document.values())
-    if all(isinstance(value, list) for value in values) and not _is_rows(values):
+    if all(isinstance(value, list) for value in values) and not any(_is_rows(value) for value in values):
         return _of_columns(document, where)
     if all(isinstance(value, dict) for value in values):
         return _of_objects(document)
     lists = [name for name in _ROWS if isinstance(document.get(name), list)]
     lists += [name for name, value in document.items() if isinstance(value, list) and name not in lists]
-    rows = [name for name in lists if document[name] and isinstance(document[name][0], dict)]
+    rows = [name for name in lists if _is_rows(document[name])]
     if len(rows) > 1:
         raise InputError(
             f"{where} holds several tables ({', '.join(rows)}): write each to a file of its own, and give them as "
@@ -78,9 +78,9 @@ def _records(document: Any, where: str) -> list[Record]:
     raise InputError(f"{where} holds no rows: {_EXPECTED}.")
 
 
-def _is_rows(values: Sequence[list[Any]]) -> bool:
-    """Return whether lists are tables of their own, so that no list is a column."""
-    return all(value and all(isinstance(row, dict) for row in value) for value in values)
+def _is_rows(value: list[Any]) -> bool:
+    """Return whether a list is a table of its own, not a column."""
+    return bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _of_list(rows: Sequence[Any], where: str) -> list[Record]:

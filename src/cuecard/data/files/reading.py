@@ -157,9 +157,9 @@ def _named(table: RawTable, header: str | None) -> RawTable:
             f"{', '.join(repeated[:5])}."
         )
         return replace(table, notes=(*table.notes, note))
-    if header == "none":
-        return table
     names = [name.strip() for name in header.split(",")]
+    if header == "none":
+        names = [f"{UNNAMED}{i}" for i in range(1, len(columns) + 1)]
     if len(names) != len(columns) or len(set(names)) != len(names) or not all(names):
         raise UsageError(
             f"--header names {len(names)} columns, and {table.where} has {len(columns)}: give every column a name "
