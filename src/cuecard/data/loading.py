@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.data.files.label_files import with_labels
 from cuecard.data.files.paths import shown, typed_path
-from cuecard.data.files.raw import RawTable
+from cuecard.data.files.raw import RawTable, alike
 from cuecard.data.files.reading import OnError
 from cuecard.data.files.sources import (
     SPLITS,
@@ -221,14 +221,10 @@ def stack_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return tables of instances one after another, an extra column empty where one lacks it."""
     if len({tuple(t.schema.items()) for t in tables}) == 1:
         return pl.concat(tables) if len(tables) > 1 else tables[0]
-    kinds: dict[str, set[pl.DataType]] = {}
-    for table in tables:
-        for column, dtype in table.schema.items():
-            if dtype != pl.Null:
-                kinds.setdefault(column, set()).add(dtype)
-    clash = [c for c, found in kinds.items() if c not in COLUMNS and len(found) > 1 and pl.String in found]
-    alike = [t.with_columns(pl.col(c).cast(pl.String) for c in clash if c in t.columns) for t in tables]
-    return pl.concat(alike, how="diagonal_relaxed")
+    own = [t.select(COLUMNS) for t in tables]
+    extras = alike([t.drop(COLUMNS) for t in tables])
+    whole = [pl.concat([t, e], how="horizontal") for t, e in zip(own, extras, strict=True)]
+    return pl.concat(whole, how="diagonal_relaxed")
 
 
 def load_report(raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Shaped]) -> LoadReport:

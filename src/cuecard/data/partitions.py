@@ -115,7 +115,8 @@ def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTa
         batch.validate(full=True)
         return pl.DataFrame(pa.Table.from_batches([batch]))
 
-    with guarded(lambda: pq.ParquetFile(path), where) as file:
+    # Opened here, because a name that is no UTF-8 cannot be handed on.
+    with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), where) as file:
         written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
         names = class_names(written.decode(errors="replace"))
         batches = guarded(lambda: file.iter_batches(batch_size=rows, columns=columns), where)

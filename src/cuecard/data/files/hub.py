@@ -30,6 +30,11 @@ def saved_splits(folder: Path) -> dict[str, Path]:
     names = _json(listing).get("splits")
     if not isinstance(names, list) or not names or not all(_is_name(name) for name in names):
         raise InputError(f"{shown(listing)} lists no splits: save the dataset again.")
+    absent = [name for name in names if not (folder / name).is_dir()]
+    if absent:
+        raise InputError(
+            f"{shown(folder)} has no folder for the split {absent[0]!r}: save the dataset again."
+        )
     return {name: folder / name for name in names}
 
 

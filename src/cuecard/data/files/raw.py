@@ -123,7 +123,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     if len(schemas) == 1:
         frame = pl.concat(frames)
     else:
-        frame = pl.concat(_alike(frames), how="diagonal_relaxed")
+        frame = pl.concat(alike(frames), how="diagonal_relaxed")
         if len({frozenset(f.columns) for f in frames}) > 1:
             notes += (
                 f"The {len(tables)} files differ in their columns; where one lacks a column it is empty.",
@@ -157,31 +157,36 @@ def _all_lists(dtype: pl.Struct) -> bool:
     return all(isinstance(field.dtype, pl.List) for field in dtype.fields)
 
 
-def _alike(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+def alike(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """Return the frames with a column as text wherever its types in two frames have no common one."""
     kinds: dict[str, list[pl.DataType]] = {}
     for frame in frames:
         for column, dtype in frame.schema.items():
             if dtype != pl.Null and dtype not in kinds.setdefault(column, []):
                 kinds[column].append(dtype)
-    mixed = [column for column, dtypes in kinds.items() if len(dtypes) > 1 and not _common(dtypes)]
-    return [f.with_columns(_as_text(f[c]) for c in mixed if c in f.columns) for f in frames]
+    several = [column for column, dtypes in kinds.items() if len(dtypes) > 1]
+    mixed = [
+        c
+        for c in several
+        if pl.String in kinds[c] or not _stack([f.select(c) for f in frames if c in f.columns])
+    ]
+    return [f.with_columns(as_text(f[c]) for c in mixed if c in f.columns) for f in frames]
 
 
-def _common(dtypes: Sequence[pl.DataType]) -> bool:
-    """Return whether values of different types can stand in one column as they are."""
-    if any(dtype == pl.String for dtype in dtypes):
-        return False
+def _stack(parts: Sequence[pl.DataFrame]) -> bool:
+    """Return whether columns of different types can be one as they are."""
     try:
-        pl.concat([pl.DataFrame(schema={"c": dtype}) for dtype in dtypes], how="vertical_relaxed")
+        pl.concat(parts, how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         return False
     return True
 
 
-def _as_text(values: pl.Series) -> pl.Series:
+def as_text(values: pl.Series) -> pl.Series:
+    """Return values as text, lists and structs as JSON."""
     if not values.dtype.is_nested():
-        return values.cast(pl.String)
+        return values.cast(pl.String, strict=False)
     lines = pl.DataFrame({"v": values}).write_ndjson().splitlines()
-    texts = [None if v is None else line[len('{"v":') : -1] for v, line in zip(values, lines, strict=True)]
+    missing = values.is_null().to_list()
+    texts = [None if null else line[len('{"v":') : -1] for null, line in zip(missing, lines, strict=True)]
     return pl.Series(values.name, texts, dtype=pl.String)
