@@ -240,3 +240,12 @@ def test_random_bytes_are_refused(tmp_path):
     for seed, name in enumerate(("x.json", "x.txt", "x.jsonl", "x.csv", "x.tsv", "x.parquet")):
         (tmp_path / name).write_bytes(random.Random(seed).randbytes(3000))
         assert name in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("role", ["label", "id", "premise", "hypothesis"])
+@pytest.mark.parametrize("value", [[1, 2], {"a": [1]}, [], [[]]])
+def test_a_role_that_holds_no_single_value(tmp_path, role, value):
+    row = {"premise": "p", "hypothesis": "h", "label": "x", "id": "1", "odd": value}
+    rows = [json.dumps(row), json.dumps({**row, "label": "y", "id": "2"})]
+    path = written(tmp_path, "x.jsonl", "\n".join(rows))
+    refused(path, columns={role: "odd"})

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
+from cuecard.data.layout.labels import label_texts
 from cuecard.data.layout.roles import GROUP_IDS, normal_name
 
 #: A recognised column repeats for at least this share of at least this many rows: then it names groups.
@@ -37,7 +38,7 @@ def ids_of(raw: RawTable, column: str | None, *, explicit: bool, start: int = 0)
     """
     if column is None:
         return Ids(row_numbers(raw, start))
-    values = raw.frame[column].cast(pl.String).alias("example_id")
+    values = label_texts(raw.frame[column]).alias("example_id")
     if values.null_count():
         values = pl.select(pl.coalesce(values, row_numbers(raw, start))).to_series().alias("example_id")
     if values.n_unique() == len(values):

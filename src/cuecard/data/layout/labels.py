@@ -44,6 +44,11 @@ def label_texts(values: pl.Series) -> pl.Series:
     """Return label values as text: 1.0 as "1" where all are whole numbers, true and false in lower case."""
     if values.dtype == pl.String:
         return values
+    if values.dtype.is_nested() or values.dtype == pl.Binary:
+        raise InputError(
+            f"Column {values.name!r} holds {str(values.dtype)[:80]}, where one value per row is needed: name another "
+            "with --columns."
+        )
     if values.dtype.is_float():
         whole = values.cast(pl.Int64, strict=False)
         same = (whole.cast(pl.Float64) == values.cast(pl.Float64)) | values.is_null() | values.is_nan()
