@@ -20,10 +20,14 @@ def model_headline(card: Card) -> str:
     """Return a sentence about the models of a probe, or nothing for a card without models."""
     relied, accuracies = slices(card, "reliance.relies"), slices(card, "accuracy_test.accuracy")
     parts = _relying(card, relied, accuracies) if relied else _correct(card, accuracies)
+    largest = [_told(m) for m in shortcuts(card, ["models"])[:1]]
+    judged = [m for m in measures_about(card, ["models"]) if m.worse != "neither" and m.value is not None]
+    if not parts:
+        parts, largest = largest or [_told(m) for m in judged[:NAMED]], []
     if not parts:
         return ""
-    name = display_text(card.dataset.name, 60)
-    return " ".join([f"On {name}, {listed(parts)}.", *_given_away(card)])
+    sentence = f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
+    return " ".join([sentence, *(f"{said[:1].upper()}{said[1:]}." for said in largest)])
 
 
 def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str, Measure]) -> list[str]:
@@ -42,27 +46,22 @@ def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str,
 
 
 def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
-    """Return the accuracy of every model, or the first measures where no probe tells accuracies."""
+    """Return the accuracy of every model, and that under weights where only they were asked for."""
     if accuracies:
         return [_accuracy(model, m) for model, m in list(accuracies.items())[:NAMED]]
     weighted = slices(card, "debiased_evaluation.weighted_accuracy")
     plain = slices(card, "debiased_evaluation.accuracy")
-    if weighted:
-        return [
-            f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} under the weights"
-            for model, m in list(weighted.items())[:NAMED]
-        ]
-    judged = [m for m in measures_about(card, ["models"]) if m.worse != "neither" and m.value is not None]
-    return [f"{display_text(m.label, 80)}: {numbers.in_unit(m.value, m.unit)}" for m in judged[:NAMED]]
-
-
-def _given_away(card: Card) -> list[str]:
-    """Return a sentence about the largest gain over chance among the measures of models, if there is one."""
     return [
-        f"{display_text(m.label[:1].upper() + m.label[1:], 80)}: {numbers.in_unit(m.value, m.unit)}, "
-        f"{numbers.in_unit(m.chance, m.unit)} by chance."
-        for m in shortcuts(card, ["models"])[:1]
+        f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} under the weights"
+        for model, m in list(weighted.items())[:NAMED]
     ]
+
+
+def _told(measure: Measure) -> str:
+    """Return a measure in words, with its chance level where it has one."""
+    chance = "" if measure.chance is None else f", {numbers.in_unit(measure.chance, measure.unit)} by chance"
+    value = numbers.in_unit(measure.value, measure.unit)
+    return f"{display_text(measure.label or measure.name, 80)}: {value}{chance}"
 
 
 def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:

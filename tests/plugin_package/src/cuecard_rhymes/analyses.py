@@ -1,0 +1,107 @@
+"""An audit, a probe, a remedy and a section view from another package, all about hypotheses that end in -ing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import MeasureKind, Result
+from cuecard.report.view import SectionView
+from cuecard.stats import wilson
+
+ACCURACY = MeasureKind("accuracy", "rhyme-only accuracy", "share", "higher")
+FOLLOWED = MeasureKind("followed.{model}", "examples on which {model} follows the rhyme", "share", "higher")
+SIZE = MeasureKind("effective_sample_size", "effective sample size", "share", "lower")
+PAIRS = frozenset({"pair"})
+
+
+def _ends(data):
+    return data.table["hypothesis"].str.contains(r"(?i)ing\W*$").to_numpy().astype(np.int64)
+
+
+def _usual_labels(train):
+    """Return the commonest label of hypotheses without and with the ending."""
+    counts = np.zeros((2, len(train.labels)))
+    np.add.at(counts, (_ends(train), train.label_codes), 1)
+    return counts.argmax(axis=1)
+
+
+def _share(hits):
+    low, high = wilson(int(hits.sum()), len(hits))
+    return {"low": float(low), "high": float(high), "n": len(hits)}
+
+
+@dataclass(frozen=True)
+class RhymeAudit:
+    """How often the ending alone gives the label."""
+
+    name: ClassVar[str] = "rhymes"
+    title: ClassVar[str] = "Rhymes"
+    tasks: ClassVar[frozenset[str]] = PAIRS
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY,)
+
+    def run(self, data):
+        """Return the accuracy of the commonest label of each ending."""
+        train = data.train
+        hits = _usual_labels(train)[_ends(train)] == train.label_codes
+        chance = float(np.bincount(train.label_codes).max() / len(train))
+        measure = ACCURACY.of(self.name, float(hits.mean()), chance=chance, **_share(hits))
+        return Result({"accuracy": measure.value, "endings": 2}, measures=[measure])
+
+
+@dataclass(frozen=True)
+class RhymeProbe:
+    """How often a model answers what the ending alone would."""
+
+    name: ClassVar[str] = "rhyme_probe"
+    title: ClassVar[str] = "Rhyme probe"
+    tasks: ClassVar[frozenset[str]] = PAIRS
+    needs: ClassVar[frozenset[str]] = frozenset({"test", "predictions"})
+    about: ClassVar[str] = "models"
+    measures: ClassVar[tuple[MeasureKind, ...]] = (FOLLOWED,)
+
+    def run(self, data, predictions):
+        """Return for every model the share of examples on which it follows the rhyme."""
+        rule = _usual_labels(data.train)[_ends(data.test)]
+        chance = 1 / len(data.labels)
+        measures = []
+        for model in predictions:
+            hits = model.answers == rule
+            measures.append(
+                FOLLOWED.of(self.name, float(hits.mean()), chance=chance, **_share(hits), model=model.model)
+            )
+        return Result({}, measures=measures)
+
+
+@dataclass(frozen=True)
+class RhymeWeights:
+    """Weights that make labels equally common with both endings."""
+
+    name: ClassVar[str] = "rhyme_weights"
+    title: ClassVar[str] = "Rhyme weights"
+    tasks: ClassVar[frozenset[str]] = PAIRS
+    about: ClassVar[str] = "weights"
+    measures: ClassVar[tuple[MeasureKind, ...]] = (SIZE,)
+
+    def run(self, data):
+        """Return a weight per train example."""
+        train = data.train
+        cells = _ends(train) * len(train.labels) + train.label_codes
+        weights = 1 / np.bincount(cells)[cells]
+        weights /= weights.mean()
+        size = float(weights.sum() ** 2 / (weights**2).sum() / len(weights))
+        keys = train.table.select("example_id", pl.col("split").cast(pl.String))
+        return Result(
+            {"largest": float(weights.max())},
+            examples=keys.with_columns(weight=pl.Series(weights)),
+            measures=[SIZE.of(self.name, size, n=len(weights))],
+        )
+
+
+def rhymes_view(card, section):
+    """Return the audit in a sentence."""
+    accuracy = card.measure("rhymes.accuracy")
+    return SectionView(lead=(f"The rhyme speaks: {100 * accuracy.value:.1f} % of {accuracy.n}.",))
