@@ -54,7 +54,7 @@ def test_audit_prints_the_card_and_writes_the_promised_files(cuecard, pairs, tmp
 def test_json_is_the_card_and_nothing_else(cuecard, pairs):
     ran = cuecard("audit", pairs, "--json")
     card = json.loads(ran.out)
-    assert card["cuecard"] == "1"
+    assert card["cuecard"] == "2"
     assert card["sections"]["cues"]["status"] == "done"
     assert ran.err == ""
 

@@ -98,7 +98,7 @@ def test_compare_says_what_changed_between_two_cards(cuecard, files, tmp_path):
     ran = cuecard("compare", tmp_path / "follower", tmp_path / "even")
     assert ran.code == 0
     assert "The data is the same." in ran.out
-    assert "m: cues relied on" in ran.out
+    assert "cues m relies on" in ran.out
     assert "models.m." not in ran.out
     assert (
         "reliance: models.m.relies"

@@ -212,7 +212,7 @@ def test_pairs_are_needed_for_selection(cuecard, tmp_path):
     rows.write_parquet(tmp_path / "test.parquet")
     ran = cuecard(*reproduce(tmp_path, "selection"))
     assert ran.code == 2
-    assert "pair data" in ran.err
+    assert "only applies to pairs" in ran.err
 
 
 @pytest.mark.parametrize("paper", ["stubborn", "selection"])
