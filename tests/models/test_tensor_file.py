@@ -20,19 +20,10 @@ ARRAYS = {
 def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
     write_arrays(tmp_path / "x.safetensors", ARRAYS)
     found = read_arrays(tmp_path / "x.safetensors")
-    assert list(found) == list(ARRAYS)
+    assert found.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
         assert found[name].dtype == array.dtype
         np.testing.assert_array_equal(found[name], array)
-
-
-def test_the_safetensors_package_reads_and_writes_the_same_files(tmp_path: Path) -> None:
-    theirs = pytest.importorskip("safetensors.numpy")
-    write_arrays(tmp_path / "ours", ARRAYS)
-    for name, array in theirs.load_file(tmp_path / "ours").items():
-        np.testing.assert_array_equal(array, ARRAYS[name])
-    theirs.save_file({"x": np.eye(3)}, tmp_path / "theirs", metadata={"format": "np"})
-    np.testing.assert_array_equal(read_arrays(tmp_path / "theirs")["x"], np.eye(3))
 
 
 @pytest.mark.parametrize("size", [0, 5, 60, -1])

@@ -66,7 +66,7 @@ def test_other_data_options_or_models_are_trained_anew_and_no_cache_keeps_nothin
 def test_a_broken_file_in_the_cache_is_made_anew(fits: list[int], tmp_path: Path) -> None:
     data = demo_nli(600).instances
     kept = linear_predictions(data, "linear")
-    (file,) = (tmp_path / "cache").rglob("*.npy")
+    (file,) = (tmp_path / "cache").rglob("*.npz")
     os.truncate(file, 50)
     again = linear_predictions(data, "linear")
     assert len(fits) == 2

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +11,7 @@ from pydantic import ValidationError
 from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.migration import READABLE, migrated
 from cuecard.errors import InputError
+from cuecard.writing import Write, write_together
 
 CARD_FILE = "card.json"
 TABLES_FOLDER = "tables"
@@ -27,44 +25,14 @@ def save_card(card: Card, folder: str | Path) -> Path:
     had are removed, and files that are not a card's stay.
     """
     folder = Path(folder)
-    try:
-        (folder / TABLES_FOLDER).mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write there ({error.strerror}); choose another --out.") from None
-    try:
-        new, old = staging / "new", staging / "old"
-        for place in (new, old):
-            (place / TABLES_FOLDER).mkdir(parents=True)
-        for name, table in card.tables.items():
-            table.write_parquet(new / _table_file(name))
-        (new / CARD_FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        files = [*map(_table_file, card.tables), Path(CARD_FILE)]
-        stale = [file for file in _listed_tables(folder / CARD_FILE) if file not in files]
-        _exchange(folder, new, old, files, stale)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    files: dict[str, Write] = {_table_file(name): table.write_parquet for name, table in card.tables.items()}
+    text = card.model_dump_json(indent=2) + "\n"
+    files[CARD_FILE] = lambda file: file.write_text(text, encoding="utf-8")
+    write_together(folder, files, stale=_listed_tables(folder / CARD_FILE))
     return folder / CARD_FILE
 
 
-def _exchange(folder: Path, new: Path, old: Path, files: list[Path], stale: list[Path]) -> None:
-    """Move the old files out and the new ones in, in this order; or, if anything stops it, none of them."""
-    try:
-        for file in [*stale, *files]:
-            if (folder / file).is_file():
-                os.replace(folder / file, old / file)
-            if file in files:
-                os.replace(new / file, folder / file)
-    except BaseException:  # an interrupt, too, must not cost the user the old card
-        for file in [*stale, *files]:
-            if (old / file).exists():
-                os.replace(old / file, folder / file)
-            elif file in files and not (new / file).exists():
-                (folder / file).unlink()
-        raise
-
-
-def _listed_tables(file: Path) -> list[Path]:
+def _listed_tables(file: Path) -> list[str]:
     """Return the table files that an earlier card names; none if there is no card that can be read."""
     try:
         sections = json.loads(file.read_bytes())["sections"]
@@ -79,8 +47,8 @@ def _table_names(card: Card) -> list[str]:
     return sorted({name for section in card.sections.values() for name in section.tables} | {"examples"})
 
 
-def _table_file(name: str) -> Path:
-    return Path(TABLES_FOLDER, f"{name}.parquet")
+def _table_file(name: str) -> str:
+    return f"{TABLES_FOLDER}/{name}.parquet"
 
 
 def load_card(path: str | Path) -> Card:

@@ -108,7 +108,7 @@ def ask_endpoint(data: Instances, asked: Asked, *, silent: bool) -> list[Predict
 
 def default_answers() -> Path:
     """Return where answers are kept if the user names no place: CUECARD_CACHE, or the user's cache folder."""
-    from cuecard.models.vector_cache import cache_folder
+    from cuecard.cache import cache_folder
 
     return cache_folder() / "answers.jsonl"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from cuecard.data.loading import LoadedRows
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
+from cuecard.writing import write_whole
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
@@ -142,21 +142,13 @@ def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
         raise UsageError(
             f"Column {nested[0]!r} holds lists, which {path.name} cannot: write a .parquet or .jsonl."
         )
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.absolute().parent)
-    os.close(handle)
-    staging = Path(name)
-    try:
+
+    def write(staged: Path) -> None:
         if kind == "parquet":
-            rows.write_parquet(staging)
+            rows.write_parquet(staged)
         elif kind == "jsonl":
-            rows.write_ndjson(staging)
+            rows.write_ndjson(staged)
         else:
-            rows.write_csv(staging, separator="\t" if kind == "tsv" else ",")
-        umask = os.umask(0)
-        os.umask(umask)
-        staging.chmod(0o666 & ~umask)
-        os.replace(staging, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out.") from None
-    finally:
-        staging.unlink(missing_ok=True)
+            rows.write_csv(staged, separator="\t" if kind == "tsv" else ",")
+
+    write_whole(path, write)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +68,3 @@ class AnswerCache:
                 f"{path}: an answer cannot be kept there ({error.strerror}); what was kept before is still there."
             ) from None
         self._cut = False
-
-
-def content_key(question: Mapping[str, Any]) -> str:
-    """Return a hash of everything an answer depends on."""
-    text = json.dumps(question, sort_keys=True, ensure_ascii=False)
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

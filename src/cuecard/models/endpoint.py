@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from cuecard.cache import content_key
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
-from cuecard.models.answer_cache import AnswerCache, content_key
+from cuecard.models.answer_cache import AnswerCache
 
 #: Statuses after which asking again makes sense.
 TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})

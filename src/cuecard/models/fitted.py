@@ -15,14 +15,12 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard._version import __version__
+from cuecard.cache import cache_folder, cached_arrays, content_key
 from cuecard.data import Instances
 from cuecard.errors import InputError
-from cuecard.models.answer_cache import content_key
-from cuecard.models.array_cache import cached_arrays
 from cuecard.models.recipe import Recipe
 from cuecard.models.saliency import SaliencyMaps, TokenTexts, saliency, token_texts
 from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
-from cuecard.models.vector_cache import cache_folder
 
 Floats = npt.NDArray[np.float64]
 

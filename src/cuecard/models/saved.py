@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,30 +59,3 @@ def safe_weights(folder: Path, name: str = WEIGHTS) -> Path:
         f"s.save_file({{k: v.clone() for k, v in torch.load('{pickled[0].name}', weights_only=True).items()}}, "
         f"'{name}')\""
     )
-
-
-def write_whole(file: Path, write: Callable[[Path], None]) -> None:
-    """Have a file written beside its place and moved there, so that it is never seen half-written."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, staged = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-    except OSError as error:
-        raise InputError(f"{file}: cannot write there ({error.strerror}); choose another place.") from None
-    os.close(handle)
-    try:
-        write(Path(staged))
-        os.chmod(staged, 0o644)
-        os.replace(staged, file)
-    except BaseException:
-        Path(staged).unlink(missing_ok=True)
-        raise
-
-
-def write_json(file: Path, content: dict[str, Any]) -> None:
-    """Write an object as JSON, whole or not at all."""
-    text = json.dumps(content, indent=1) + "\n"
-
-    def write(staged: Path) -> None:
-        staged.write_text(text, encoding="ascii")
-
-    write_whole(file, write)

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.cache import cached_arrays
 from cuecard.errors import InputError, MissingExtraError
 from cuecard.models.auto_classes import FROM_DISK, loading
-from cuecard.models.vector_cache import cached_vectors
 
 BATCH = 64
 #: Longer texts are cut; sentences rarely come near it.
@@ -40,7 +40,9 @@ def encode_sentences(texts: pl.Series, folder: Path) -> FloatMatrix:
         encoded = text.encode("utf-8", "surrogatepass")
         key.update(len(encoded).to_bytes(8, "little"))
         key.update(encoded)
-    return cached_vectors(key.hexdigest(), len(texts), lambda: _encode(texts.to_list(), folder))
+    return cached_arrays(
+        "vectors", key.hexdigest(), [len(texts)], lambda: [_encode(texts.to_list(), folder)]
+    )[0]
 
 
 def _identity(folder: Path) -> bytes:

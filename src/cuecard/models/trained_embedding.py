@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.models.saved import DESCRIPTION, load_model, read_description
-from cuecard.models.vector_cache import cached_vectors
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -36,7 +36,7 @@ def trained_vectors(data: Instances, folder: Path) -> FloatMatrix:
         for value in data.table[column]:
             encoded = b"\0" if value is None else str(value).encode("utf-8", "surrogatepass")
             key.update(len(encoded).to_bytes(8, "little") + encoded)
-    return cached_vectors(key.hexdigest(), len(data), lambda: _vectors(data, folder))
+    return cached_arrays("vectors", key.hexdigest(), [len(data)], lambda: [_vectors(data, folder)])[0]
 
 
 def _vectors(data: Instances, folder: Path) -> FloatMatrix:

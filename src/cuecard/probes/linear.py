@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from cuecard._version import __version__
 from cuecard.audits.partial_input.conditions import conditions
+from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.data.examples import Examples, Floats
 from cuecard.errors import UsageError
 from cuecard.models import LinearModel, _kernels
 from cuecard.models.ngram_features import ngram_features
-from cuecard.models.vector_cache import cached_vectors
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
@@ -63,7 +63,9 @@ def linear_predictions(
 
     if cache:
         key = _key(both, name, strength, tokens, seed)
-        probabilities = cached_vectors(key, len(asked), trained).astype(np.float64)
+        probabilities = cached_arrays("predictions", key, [len(asked)], lambda: [trained()])[0].astype(
+            np.float64
+        )
     else:
         probabilities = trained().astype(np.float64)
     return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
@@ -101,7 +103,7 @@ def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: 
         for part in (LinearModel, ngram_features, conditions):
             digest.update(getsource(sys.modules[part.__module__]).encode())
         digest.update(getsource(_kernels).encode())
-    return f"predictions-{digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 def _padded(chances: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import COLUMNS, Instances
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import UsageError
+from cuecard.writing import write_together
 
 Part = Literal["hard", "easy"]
 PARTS: tuple[Part, ...] = ("hard", "easy")
@@ -106,16 +105,8 @@ def write_stress_set(found: StressSet, folder: str | Path) -> dict[Part, Path]:
     Each has one row per example with all its columns, in a form that every command reads again.
     """
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as staging:
-            frames = {part: as_rows(found.part(part)) for part in PARTS} | {"balance": found.balance}
-            for name, frame in frames.items():
-                frame.write_parquet(Path(staging) / f"{name}.parquet")
-            for name in frames:
-                os.replace(Path(staging) / f"{name}.parquet", folder / f"{name}.parquet")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write there ({error.strerror}); choose another folder.") from None
+    frames = {part: as_rows(found.part(part)) for part in PARTS} | {"balance": found.balance}
+    write_together(folder, {f"{name}.parquet": frame.write_parquet for name, frame in frames.items()})
     return {part: folder / f"{part}.parquet" for part in PARTS}
 
 

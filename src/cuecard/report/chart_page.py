@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from cuecard.errors import InputError, UsageError
+from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import themed
 from cuecard.report.inlined import chart_library, script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
+from cuecard.writing import write_text, write_whole
 
 SUFFIXES = (".html", ".png", ".svg")
 _START = """
@@ -53,21 +52,10 @@ def check_chart_path(path: str | Path) -> Path:
 def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: str = "") -> Path:
     """Write a chart with its colours, whole or not at all, and return its path; a page has the note below it."""
     path = check_chart_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, staged = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        try:
-            if path.suffix == ".html":
-                Path(staged).write_text(chart_page(chart, title, note), encoding="utf-8", errors="replace")
-            else:
-                themed(chart).save(staged)
-            os.chmod(staged, 0o644)
-            os.replace(staged, path)
-        finally:
-            Path(staged).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror}).") from None
+    if path.suffix == ".html":
+        write_text(path, chart_page(chart, title, note), errors="replace")
+    else:
+        write_whole(path, lambda staged: themed(chart).save(staged))
     return path
 
 

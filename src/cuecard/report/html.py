@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cuecard.card.card import Card, FindingModel, Section
-from cuecard.errors import InputError
 from cuecard.report import numbers
 from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings
 from cuecard.report.inlined import chart_library, resource, script_json, security_policy
@@ -25,6 +22,7 @@ from cuecard.report.sections import section_view
 from cuecard.report.texts import Piece, display_text, highlight
 from cuecard.report.verdict import key_figures, verdict
 from cuecard.report.view import SectionView
+from cuecard.writing import write_text
 
 #: Findings shown at once; the others are one click away.
 OPEN_FINDINGS = 8
@@ -79,19 +77,7 @@ def render_html(card: Card) -> str:
 def write_report(card: Card, path: str | Path) -> Path:
     """Write the report to a file, whole or not at all, and return its path."""
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write there ({error.strerror}); choose another place.") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(render_html(card))
-        os.chmod(staged, 0o644)
-        os.replace(staged, path)
-    except BaseException:
-        Path(staged).unlink(missing_ok=True)
-        raise
+    write_text(path, render_html(card), errors="replace")
     return path
 
 

@@ -10,12 +10,9 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from cuecard.errors import InputError
-from cuecard.models.saved import write_whole
-from cuecard.models.vector_cache import cache_folder
+from cuecard.cache import cache_folder, keep_file
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -43,12 +40,7 @@ def chart_library() -> str:
         if digest == f"// {script_hash(script)}":
             return script
     script = _bundle()
-
-    def write(staged: Path) -> None:
-        staged.write_bytes(f"// {script_hash(script)}\n{script}".encode())
-
-    with suppress(InputError, OSError):  # a cache that cannot be written is no error
-        write_whole(file, write)
+    keep_file(file, lambda staged: staged.write_bytes(f"// {script_hash(script)}\n{script}".encode()))
     return script
 
 

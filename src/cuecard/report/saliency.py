@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from cuecard.card.card import Card
-from cuecard.models.saved import write_whole
 from cuecard.report.inlined import resource
 from cuecard.report.palette import DARK, LIGHT, SANS, css_variables
 from cuecard.report.texts import display_text
 from cuecard.report.view import TokenMaps
+from cuecard.writing import write_text
 
 CAPTION = (
     "The darker a token, the more the prediction changes with it; the strongest are underlined, and the share of the "
@@ -133,12 +133,7 @@ h1 {{ font-size: 1.4rem; }}
 
 def write_saliency_page(path: Path, maps: pl.DataFrame, lead: str, **names: str) -> None:
     """Write `saliency_page` to a file, whole or not at all."""
-    page = saliency_page(maps, lead, **names)
-
-    def write(staged: Path) -> None:
-        staged.write_text(page, encoding="utf-8")
-
-    write_whole(Path(path), write)
+    write_text(Path(path), saliency_page(maps, lead, **names))
 
 
 def _strings(values: object) -> list[str]:

@@ -14,10 +14,9 @@ from scipy import sparse
 
 from cuecard._version import __version__
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
+from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
-from cuecard.models.answer_cache import content_key
-from cuecard.models.array_cache import cached_arrays
 from cuecard.models.fitted import Floats, fitted_probabilities
 from cuecard.models.recipe import Recipe
 from cuecard.models.runs import Tell, seedless_recipes, silently

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from cuecard._version import __version__
+from cuecard.cache import content_key
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, InputError, UsageError
 from cuecard.models import TextModel
-from cuecard.models.answer_cache import content_key
 from cuecard.models.recipe import Recipe
-from cuecard.models.saved import load_model, write_json, write_whole
+from cuecard.models.saved import load_model
+from cuecard.writing import write_json, write_whole
 
 if TYPE_CHECKING:
     from cuecard.run.training import Trained

@@ -129,7 +129,7 @@ def test_another_batch_size_goes_on_from_the_same_share_of_the_epoch(tmp_path: P
 def test_what_a_kill_leaves_half_written_is_ignored(tmp_path: Path) -> None:
     interrupted(tmp_path)
     (tmp_path / "state-1-3-32.safetensors").write_bytes(b"cut short")
-    (tmp_path / ".state-2-0-32.safetensors-abc").write_bytes(b"cut short")
+    (tmp_path / ".state-2-0-32-abc.safetensors").write_bytes(b"cut short")
     data = cue_pairs(150)
     resumed = MODELS.get("siamese-lstm")(**TINY).fit(data, checkpoint=tmp_path)
     whole = MODELS.get("siamese-lstm")(**TINY).fit(data)

@@ -11,7 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from cuecard.errors import InputError, UsageError
-from cuecard.models.saved import read_json, write_json, write_whole
+from cuecard.models.saved import read_json
+from cuecard.writing import write_json, write_whole
 
 FORMAT = 1
 Tensors = dict[str, Any]
@@ -84,7 +85,7 @@ class Checkpoint:
         for old in self.folder.glob("state-*.safetensors"):
             if old.name != name:
                 old.unlink(missing_ok=True)
-        for left_over in self.folder.glob(".state-*.safetensors-*"):
+        for left_over in self.folder.glob(".state-*.safetensors"):
             left_over.unlink(missing_ok=True)
 
 

@@ -18,8 +18,9 @@ from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.neural.batches import Batch, Part, Rows, by_length, held_out_examples
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
-from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json, write_whole
+from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
+from cuecard.writing import write_json, write_whole
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -24,9 +24,10 @@ from cuecard.models.neural.pretrained import (
 )
 from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency import TokenTexts
-from cuecard.models.saved import read_json, write_json
+from cuecard.models.saved import read_json
 from cuecard.models.sentence_encoder import checkpoint_digest
 from cuecard.models.text_model import Condition, Step, Watch, visible
+from cuecard.writing import write_json
 
 #: Learning rates that are tried where none is given (PECO, appendix).
 LEARNING_RATES = (5e-7, 1e-6, 5e-6, 1e-5, 5e-5)

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.errors import InputError
-from cuecard.models.saved import read_json, write_json
+from cuecard.models.saved import read_json
 from cuecard.text import Tokens
+from cuecard.writing import write_json
 
 FILE = "vocabulary.json"
 

@@ -17,10 +17,11 @@ from cuecard.models.dynamics import Dynamics
 from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
 from cuecard.models.linear import softmax_within
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
-from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights, write_json
+from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.tensor_file import read_arrays, write_arrays
 from cuecard.models.text_model import CONDITIONS, Condition, check_condition, visible
 from cuecard.text import Encoded, encode
+from cuecard.writing import write_json
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
