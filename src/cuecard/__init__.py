@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, explain
+    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, explain
     from cuecard.card import Card, compare, load_card, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
@@ -60,6 +60,7 @@ _PUBLIC = {
     "PairGraphAudit": "cuecard.audits",
     "PairedComparison": "cuecard.probes",
     "PartialInput": "cuecard.audits",
+    "Slices": "cuecard.audits",
     "PermutationTest": "cuecard.probes",
     "PromptStudy": "cuecard.probes",
     "Reliance": "cuecard.probes",
@@ -107,6 +108,7 @@ __all__ = [
     "PermutationTest",
     "PromptStudy",
     "Reliance",
+    "Slices",
     "__version__",
     "artifact_z",
     "audit",

@@ -61,6 +61,13 @@ def with_weights(data: Instances, weights: list[float] | np.ndarray) -> Instance
     return replace(data, table=data.table.with_columns(weight=pl.Series(of_rows)))
 
 
+def with_halves(data: Instances) -> Instances:
+    """The data with an extra column that makes two slices."""
+    return replace(
+        data, table=data.table.with_columns(half=pl.Series(data.example_codes % 2).cast(pl.String))
+    )
+
+
 def repeated(data: Instances, times: np.ndarray) -> Instances:
     """Every example as often as `times` says, copies under ids of their own."""
     examples = data.table.with_columns(_times=pl.Series(times[data.example_codes]))
@@ -79,7 +86,7 @@ def whole_weights(data: Instances, seed: int = 5) -> np.ndarray:
 @pytest.mark.parametrize("make", [pairs, questions])
 @pytest.mark.parametrize("name", AUDITS.names())
 def test_weights_of_one_leave_every_byte_of_an_audit_as_it_is(name, make):
-    data = with_weights(make(), np.ones(make().n_examples))
+    data = with_halves(with_weights(make(), np.ones(make().n_examples)))
     kind = AUDITS.get(name)
     plain, weighted = (kind(**QUICK.get(name, {}), weights=column).run(data) for column in (None, "weight"))
     assert json.dumps(plain.summary, default=str) == json.dumps(weighted.summary, default=str)
@@ -94,7 +101,7 @@ def test_weights_of_one_leave_every_byte_of_an_audit_as_it_is(name, make):
 def test_every_audit_runs_under_uneven_weights_and_some_number_changes(name, make):
     plain_data = make()
     weights = np.random.default_rng(2).choice([0.0, 0.5, 4.0], plain_data.n_examples)
-    data = with_weights(plain_data, weights)
+    data = with_halves(with_weights(plain_data, weights))
     kind = AUDITS.get(name)
     plain, weighted = (kind(**QUICK.get(name, {}), weights=column).run(data) for column in (None, "weight"))
     assert set(plain.summary) == set(weighted.summary)

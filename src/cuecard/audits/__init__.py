@@ -6,9 +6,10 @@ from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph import PairGraphAudit
 from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.registry import AUDITS
+from cuecard.audits.slices import Slices
 
 #: The order in which audits run and stand on a card.
-for _audit in (Overview, Cues, PartialInput, PairGraphAudit, Clusters):
+for _audit in (Overview, Cues, PartialInput, Slices, PairGraphAudit, Clusters):
     AUDITS.add(_audit.name, _audit)
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "Overview",
     "PairGraphAudit",
     "PartialInput",
+    "Slices",
     "explain",
 ]

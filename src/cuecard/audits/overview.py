@@ -11,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.overlap import train_overlap
 from cuecard.data.sentences import normalised
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
@@ -84,7 +85,7 @@ class Overview:
         )
         examples = _examples(table, data)
         repeated = _repeated(examples)
-        overlap = _overlap(examples, table) if data.test is not None else None
+        overlap = train_overlap(data).counts() if data.test is not None else None
         conflicting = repeated.filter(pl.col("labels").list.len() > 1)
         summary: dict[str, Any] = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
@@ -116,10 +117,9 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
 
     The label of a question is its right choice, which is the same one up to case and punctuation.
     """
-    empty = (pl.col("premise_key") == "") & (pl.col("hypothesis_key") == "")
     if not data.grouped:
         columns = ["example_id", "split", "premise", "hypothesis", "label", "premise_key", "hypothesis_key"]
-        return table.select(*columns, label_key="label", empty=empty)
+        return table.select(*columns, label_key="label")
     right = pl.col("label") == data.labels[0]
     return table.group_by("example", maintain_order=True).agg(
         pl.col("example_id").first(),
@@ -130,7 +130,6 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
         pl.col("hypothesis_key").sort().str.join(" ⏐ "),
         pl.col("hypothesis").filter(right).first().alias("label"),
         pl.col("hypothesis_key").filter(right).first().alias("label_key"),
-        empty.all().alias("empty"),
     )
 
 
@@ -154,34 +153,6 @@ def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
         .sort("count", descending=True, maintain_order=True)
         .drop("premise_key", "hypothesis_key")
     )
-
-
-def _overlap(examples: pl.DataFrame, table: pl.DataFrame) -> dict[str, int]:
-    """Return how many test examples have their input, a hypothesis, their premise or any sentence in train.
-
-    A question counts as soon as one of its choices does. Empty texts are in no overlap.
-    """
-    premise, hypothesis = pl.col("premise_key"), pl.col("hypothesis_key")
-    train, test = (table.filter(pl.col("split") == name) for name in ("train", "test"))
-    premises, hypotheses = (train[key].unique() for key in ("premise_key", "hypothesis_key"))
-    sentences = pl.concat([premises, hypotheses]).unique()
-
-    def count(*found: pl.Expr) -> int:
-        return test.filter(pl.any_horizontal(*found))["example"].n_unique()
-
-    def stands_in(key: pl.Expr, seen: pl.Series) -> pl.Expr:
-        return (key != "") & key.is_in(seen.implode())
-
-    pair = ["premise_key", "hypothesis_key"]
-    filled = examples.filter(~pl.col("empty"))
-    known, asked = (filled.filter(pl.col("split") == name).select(pair) for name in ("train", "test"))
-    return {
-        "pair": asked.join(known.unique(), on=pair, how="semi").height,
-        "hypothesis": count(stands_in(hypothesis, hypotheses)),
-        "premise": count(stands_in(premise, premises)),
-        "sentence": count(stands_in(premise, sentences), stands_in(hypothesis, sentences)),
-        "test_examples": test["example"].n_unique(),
-    }
 
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:

@@ -135,7 +135,8 @@ class PartialInput:
         rules = blind_rules(examples, train, test)
         baselines = judged(battery_lines(examples, rules, inputs, evaluations, train, scored), self.alpha)
         blind = {c.name: guesses[c.name] for c in inputs if c.kind in TESTED_KINDS}
-        Battery(examples, scored, rules | blind).keep(whole)
+        inflation = {name: evaluations[name].inflation for name in blind}
+        Battery(examples, scored, rules | blind, inflation, self.weights).keep(whole)
         about = {
             name: [
                 Scored(scored, guesses[name], null),

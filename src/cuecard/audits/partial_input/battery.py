@@ -27,16 +27,20 @@ class Battery:
     examples: Examples
     scored: Ints
     guesses: Mapping[str, Guesses]
+    #: How much more the hits of an input vary than independent ones, where it was cross-fitted.
+    inflation: Mapping[str, float]
+    #: The column of weights, if examples have any.
+    weights: str | None
 
     def keep(self, data: Instances) -> None:
         """Keep the guesses with the dataset, for audits that look at them more closely."""
         data.__dict__[_KEPT] = self
 
     @staticmethod
-    def kept(data: Instances) -> Battery | None:
-        """Return the guesses that were kept with the dataset."""
+    def kept(data: Instances, weights: str | None) -> Battery | None:
+        """Return the guesses that were kept with the dataset, if they were made with these weights."""
         found: Battery | None = data.__dict__.get(_KEPT)
-        return found
+        return found if found is not None and found.weights == weights else None
 
 
 def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesses]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cuecard.audits.partial_input.guessing import Guesses, guess_rows, guess_tied_labels
 from cuecard.data.examples import Examples, Floats, Ints
-from cuecard.data.sentences import normalised
+from cuecard.data.overlap import text_keys
 
 #: With fewer examples than this that a rule says anything about, it is left out.
 FEWEST_EXAMPLES = 20
@@ -43,8 +43,7 @@ def label_rules(examples: Examples, learn: Ints, guess: Ints) -> dict[str, Guess
 
 def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
-    texts = normalised(examples.instances.table["hypothesis"])
-    counts = _occurrences(texts.hash().to_numpy())
+    counts = _occurrences(text_keys(examples.instances.table["hypothesis"])[0])
     margins, sizes = counts[examples.rows(guess)], examples.options[guess]
     rules = {}
     for name, rarer in CHOICE_RULES.items():
@@ -57,8 +56,7 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
 
 def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColumn) -> Floats:
     """Return how often the text of each example of `guess` has each label among `learn`; an empty text never."""
-    texts = normalised(examples.instances.table[column])
-    keys, filled = texts.hash().to_numpy(), (texts != "").to_numpy()
+    keys, filled = text_keys(examples.instances.table[column])
     learned = learn[filled[learn]]
     known, code = np.unique(keys[learned], return_inverse=True)
     k = len(examples.instances.labels)

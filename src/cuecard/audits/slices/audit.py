@@ -1,0 +1,150 @@
+"""Every blind rule and partial input on every value of every extra column with few values (SPEC section 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import MeasureKind, Result, Skip
+from cuecard.audits.partial_input import PartialInput
+from cuecard.audits.partial_input.battery import Battery
+from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
+from cuecard.audits.slices.findings import slice_findings
+from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.slices.measures import KINDS, slice_measures
+from cuecard.data import TASKS, Instances, Task
+from cuecard.stats import log10_p, log_q_values
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Score every shortcut on every slice that an extra column (genre, annotator, source …) makes.
+
+    The number of hits is tested two-sidedly against what the same guesses get by luck, and the false discovery rate is
+    held over all rules and slices. Guesses are those of partial input; where that did not run, they are made anew.
+
+    Args:
+        fewest: examples that a slice needs to be scored.
+        alpha: a rule works on a slice, or is turned round there, if its q-value is at most this.
+        tokens: tokenisation of the learner, where its guesses are made anew.
+        seed: of the learner and its folds, as above.
+        weights: extra column that holds every example's weight.
+    """
+
+    name: ClassVar[str] = "slices"
+    title: ClassVar[str] = "Slices"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    measured = staticmethod(slice_measures)
+
+    fewest: int = 20
+    alpha: float = 0.05
+    tokens: str = "default"
+    seed: int = 0
+    weights: str | None = None
+
+    def run(self, data: Instances) -> Result:
+        """Return one row per rule and slice, and sentences about the slices that differ from the rest."""
+        if not any(self._names(data)):
+            raise Skip(f"it needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
+        battery = self._battery(data)
+        table = self._table(battery)
+        if not table.height:
+            raise Skip(f"no value of an extra column has {self.fewest} examples")
+        significant = table.filter(pl.col("q_value") <= self.alpha)
+        summary: dict[str, Any] = {
+            "tests": table.height,
+            "significant": significant.height,
+            "columns": table["column"].unique(maintain_order=True).to_list(),
+            "rules": table["rule"].unique(maintain_order=True).to_list(),
+            "alpha": self.alpha,
+            "strongest": _strongest(table, self.alpha),
+        }
+        findings = slice_findings(summary, data.task)
+        return Result(summary, {"slices": table}, findings, None, slice_measures(summary))
+
+    def _names(self, data: Instances) -> list[str]:
+        from cuecard.data.examples import Examples
+
+        return [column.name for column in slice_columns(Examples(data), (self.weights, data.cluster))]
+
+    def _battery(self, data: Instances) -> Battery:
+        battery = Battery.kept(data, self.weights)
+        if battery is None:
+            PartialInput(
+                tokens=self.tokens,
+                seed=self.seed,
+                weights=self.weights,
+                cross_fit=False,
+                learning_curve=False,
+            ).run(data)
+            battery = Battery.kept(data, self.weights)
+        assert battery is not None
+        return battery
+
+    def _table(self, battery: Battery) -> pl.DataFrame:
+        examples, scored = battery.examples, battery.scored
+        grouped, gold = examples.grouped, examples.gold[scored]
+        rows = []
+        for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
+            values = column.gather(scored)
+            for value in values.drop_nulls().unique().sort():
+                inside = (values == value).fill_null(False).to_numpy()
+                if inside.sum() < self.fewest or inside.all():
+                    continue
+                for rule, guesses in battery.guesses.items():
+                    inflation = battery.inflation.get(rule, 1.0)
+                    test = slice_test(
+                        guesses.take(inside), gold[inside], grouped=grouped, inflation=inflation
+                    )
+                    rest = slice_test(
+                        guesses.take(~inside), gold[~inside], grouped=grouped, inflation=inflation
+                    )
+                    rows.append(
+                        {
+                            "rule": rule,
+                            "column": column.name,
+                            "value": str(value),
+                            "n": test.n,
+                            "share": test.n / len(scored),
+                            "accuracy": test.accuracy,
+                            "low": test.low,
+                            "high": test.high,
+                            "chance": test.luck,
+                            "excess": test.excess,
+                            "rest_excess": rest.excess,
+                            "rest_low": rest.low - rest.luck,
+                            "rest_high": rest.high - rest.luck,
+                            "log10_p": float(log10_p(test.log_p)),
+                        }
+                    )
+        if not rows:
+            return pl.DataFrame(schema={"rule": pl.String})
+        table = pl.DataFrame(rows)
+        log_q = log_q_values(table["log10_p"].to_numpy() * math.log(10))
+        return table.with_columns(p_value=10.0 ** pl.col("log10_p"), q_value=pl.Series(np.exp(log_q))).sort(
+            "q_value", "log10_p", maintain_order=True
+        )
+
+
+def _strongest(table: pl.DataFrame, alpha: float) -> list[dict[str, Any]]:
+    """Return for every rule the slice where it is farthest from luck, at the careful end of its interval."""
+    careful = (
+        pl.when(pl.col("excess") >= 0)
+        .then(pl.col("low") - pl.col("chance"))
+        .otherwise(pl.col("chance") - pl.col("high"))
+    )
+    differs = (
+        pl.when(pl.col("excess") >= 0)
+        .then(pl.col("low") - pl.col("chance") > pl.col("rest_excess"))
+        .otherwise(pl.col("high") - pl.col("chance") < pl.col("rest_excess"))
+    )
+    ranked = table.with_columns(
+        careful=careful, differs=differs, significant=pl.col("q_value") <= alpha
+    ).sort("significant", "careful", descending=True, maintain_order=True)
+    best: list[dict[str, Any]] = ranked.unique("rule", keep="first", maintain_order=True).to_dicts()
+    return best

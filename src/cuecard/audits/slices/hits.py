@@ -1,0 +1,67 @@
+"""The exact test of one rule on one slice: its hits against what the same guesses get by luck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cuecard.audits.partial_input.baselines import counted_hits, interval
+from cuecard.audits.partial_input.guessing import Guesses
+from cuecard.data.examples import Floats, Ints
+from cuecard.stats import mixed_chance_log_p
+
+
+@dataclass(frozen=True)
+class SliceTest:
+    """How a rule does on a slice: accuracy with its interval, luck, and the natural log of the two-sided p-value.
+
+    `luck` is the mean chance of a hit by luck, so accuracy − luck is the excess, with its sign. `n` are the examples.
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    luck: float
+    log_p: float
+    n: int
+
+    @property
+    def excess(self) -> float:
+        """Accuracy above what luck gives; negative where the rule is wrong more often than luck."""
+        return self.accuracy - self.luck
+
+
+def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float = 1.0) -> SliceTest:
+    """Return the test of the guesses for the examples of one slice.
+
+    A guess that names t of k choices is a hit by luck with chance t/k; one that names labels, with the share these have
+    in the slice. The number of hits is then Poisson-binomial, and its p-value exact. Where examples have weights, are
+    copies of each other or were cross-fitted, hits are counted as so many independent examples as they are worth.
+    """
+    chance = guesses.named / guesses.options if grouped else _share_named(guesses, gold)
+    low, high = interval(guesses.score, guesses.weight, unit=guesses.unit, inflation=inflation)
+    shares, cells = np.unique(chance.round(12), return_inverse=True)
+    hits, counts = counted_hits(guesses, cells)
+    if inflation != 1.0:
+        total = int(counts.sum())
+        counts = np.rint(counts / inflation).astype(np.int64)
+        hits = round(hits / max(total, 1) * int(counts.sum()))
+    log_p = mixed_chance_log_p(hits, counts, np.minimum(shares, 1.0), "two-sided")
+    luck = guesses.mean(chance / guesses.named)
+    return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, len(guesses))
+
+
+def _share_named(guesses: Guesses, gold: Ints) -> Floats:
+    """Return the share of the right answers that each guess names, one label or several tied ones."""
+    most = int(max(gold.max(initial=0), guesses.answer.max(initial=0))) + 1
+    counts = np.bincount(gold, weights=guesses.weight, minlength=most)
+    shares = counts / counts.sum()
+    tied = guesses.named > 1
+    named: Floats = shares[guesses.answer]
+    if tied.any():
+        assert guesses.table is not None  # a rule that names several labels says which
+        width = guesses.table.shape[1]
+        shares = np.pad(shares, (0, max(width - len(shares), 0)))[:width]
+        named[tied] = (guesses.table[tied] > 0) @ shares
+    return named

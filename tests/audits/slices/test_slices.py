@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.analysis import Result, Skip
+from cuecard.audits import PartialInput, Slices
+from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows, guess_tied_labels
+from cuecard.audits.slices.hits import slice_test
+from cuecard.data import Instances
+from cuecard.data.demo import demo_choice, demo_nli
+from small_sets import choice_instances
+
+
+def questions(n: int, seed: int, *, planted: str | None) -> Instances:
+    """Questions of three genres; in one of them the longest choice is right in 70 %."""
+    rng = np.random.default_rng(seed)
+    rows, genres = [], []
+    for i in range(n):
+        genre = ("fiction", "letters", "news")[i % 3]
+        lengths = rng.permutation([3, 5, 7, 9])
+        longest = int(np.argmax(lengths))
+        right = longest if genre == planted and rng.random() < 0.6 else int(rng.integers(0, 4))
+        texts = [" ".join(f"w{rng.integers(0, 400)}" for _ in range(k)) for k in lengths]
+        rows.append(("train", f"question {i} {rng.integers(0, 10**9)}", texts, right))
+        genres += [genre] * 4
+    return choice_instances(rows).with_columns(genre=pl.Series(genres))
+
+
+def row(result: Result, rule: str, value: str) -> dict:
+    return result.tables["slices"].filter(rule=rule, value=value).row(0, named=True)
+
+
+def test_a_shortcut_of_one_genre_is_found_there_and_only_there():
+    result = Slices().run(questions(600, 0, planted="letters"))
+    inside = row(result, "longest", "letters")
+    assert inside["low"] < 0.7 < inside["high"]
+    assert inside["chance"] == pytest.approx(0.25)
+    assert inside["excess"] > 0.35
+    assert inside["q_value"] < 1e-10
+    assert row(result, "longest", "news")["q_value"] > 0.05
+    assert row(result, "shortest", "letters")["excess"] < 0  # the sign is kept
+    finding = result.findings[0]
+    assert "genre = letters" in finding.text
+    assert finding.severity in ("high", "medium")
+    names = {m.name: m for m in result.measures}
+    assert names["slices.longest.excess"].value == pytest.approx(inside["excess"])
+    assert names["slices.significant"].value == result.summary["significant"] >= 2
+
+
+def test_slices_of_random_labels_are_quiet():
+    alarms = 0
+    for seed in range(10):
+        result = Slices().run(questions(150, 100 + seed, planted=None))
+        alarms += result.summary["significant"] > 0
+    assert alarms <= 3  # a false discovery in at most 5 % of the sets: 99.9 % of Binomial(10, 0.05)
+
+
+def test_the_guesses_of_partial_input_are_read_where_it_ran(monkeypatch):
+    data = demo_nli(600, seed=1).instances
+    data = data.with_columns(genre=pl.Series(np.where(np.arange(len(data)) % 2, "a", "b")))
+    PartialInput(learning_curve=False, cross_fit=False).run(data)
+    monkeypatch.setattr(PartialInput, "run", None)  # running it again would fail
+    result = Slices().run(data)
+    assert {"length", "hypothesis_only", "premise_only", "metadata"} == set(result.summary["rules"])
+    assert result.tables["slices"]["n"].max() < data.n_examples
+
+
+def test_data_without_slices_are_skipped_with_the_reason():
+    with pytest.raises(Skip, match="an extra column with 2 to 60 values"):
+        Slices().run(demo_choice(100, seed=0).instances)
+    data = demo_nli(120, seed=0).instances
+    few = data.with_columns(genre=pl.Series([str(i % 40) for i in range(len(data))]))
+    with pytest.raises(Skip, match="has 20 examples"):
+        Slices().run(few)
+
+
+def test_the_p_value_is_that_of_all_answer_keys():
+    sizes, margins = np.array([2, 3, 4, 3, 2]), np.array([1.0, 0, 2, 2, 1, 3, 1, 1, 1, 5, 5, 5, 0, 1])
+    starts, gold = np.cumsum(sizes) - sizes, np.array([0, 1, 0, 2, 1])
+    guesses = guess_rows(margins, gold, sizes)
+    named = [margins[s : s + k] == margins[s : s + k].max() for s, k in zip(starts, sizes, strict=True)]
+    hits = np.array(
+        [sum(n[g] for n, g in zip(named, key, strict=True)) for key in product(*map(range, sizes))]
+    )
+    seen = sum(n[g] for n, g in zip(named, gold, strict=True))
+    test = slice_test(guesses, gold, grouped=True)
+    assert np.exp(test.log_p) == pytest.approx(min(1, 2 * min((hits >= seen).mean(), (hits <= seen).mean())))
+    assert test.luck == pytest.approx((1 / sizes).mean())
+
+
+def test_labels_are_expected_as_often_as_the_slice_has_them():
+    gold = np.repeat([0, 1, 2], [6, 3, 1])
+    always: Guesses = guess_labels(np.tile([1.0, 0, 0], (10, 1)), gold)
+    test = slice_test(always, gold, grouped=False)
+    assert test.luck == pytest.approx(0.6)
+    assert test.excess == pytest.approx(0)
+    assert test.log_p == 0
+    tied = guess_tied_labels(np.tile([1.0, 1.0, 0.0], (10, 1)), gold)
+    assert slice_test(tied, gold, grouped=False).luck == pytest.approx(0.45)
+    assert slice_test(tied, gold, grouped=False).accuracy == pytest.approx(0.45)
+
+
+def test_copies_and_cross_fits_are_worth_fewer_hits():
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 2, 100)
+    answer = np.where(rng.random(100) < 0.65, gold, 1 - gold)
+    guesses = guess_labels(np.eye(2)[answer], gold)
+    plain = slice_test(guesses, gold, grouped=False)
+    assert slice_test(guesses, gold, grouped=False, inflation=2.25).log_p > plain.log_p
+    often = np.repeat(np.arange(100), 5)
+    copied = guesses.take(often)
+    blind = slice_test(copied, gold[often], grouped=False)
+    aware = slice_test(copied.in_units(often), gold[often], grouped=False)
+    assert blind.log_p < 4 * plain.log_p
+    assert aware.log_p == pytest.approx(plain.log_p, rel=0.15)
