@@ -11,6 +11,7 @@ from cuecard.wording import count, percent
 BALANCED = 0.005
 _REASONS = {
     "conflict": "cannot be balanced by any weights, alone or together, which is proved",
+    "boundary": "reach balance only as the weights of some examples go to zero, so that balance is not feasible",
     "max_weight": "cannot be balanced with weights as small as --max-weight asks",
     "ridge": "kept softer, as --ridge or --min-ess asks",
     "softened": "kept soft, because no weights balance them all and leave more than a fraction of the sample",

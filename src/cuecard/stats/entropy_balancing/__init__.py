@@ -9,11 +9,14 @@ from cuecard.stats.entropy_balancing.constraints import (
     err,
     share_residuals,
 )
+from cuecard.stats.entropy_balancing.held_out import RIDGES, HeldOut, held_out_balance
 from cuecard.stats.entropy_balancing.softmax import SoftmaxWeights, softmax_weights
 
 __all__ = [
+    "RIDGES",
     "BalancedWeights",
     "Certificate",
+    "HeldOut",
     "LabelledFeatures",
     "SoftmaxWeights",
     "Target",
@@ -21,6 +24,7 @@ __all__ = [
     "effective_sample_size",
     "entropy_balance",
     "err",
+    "held_out_balance",
     "share_residuals",
     "softmax_weights",
 ]

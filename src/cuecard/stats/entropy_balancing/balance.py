@@ -24,7 +24,14 @@ from cuecard.stats.entropy_balancing.constraints import (
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
-from cuecard.stats.entropy_balancing.search import Constraints, Solution, raise_ridge, soften_all, solve
+from cuecard.stats.entropy_balancing.search import (
+    Constraints,
+    Solution,
+    on_boundary,
+    raise_ridge,
+    soften_all,
+    solve,
+)
 
 __all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
 
@@ -36,7 +43,7 @@ class UnbalancedFeature:
     """A feature whose label shares stay off target, and why."""
 
     feature: int
-    reason: Literal["absent label", "conflict", "max_weight", "ridge", "softened", "not reached"]
+    reason: Literal["absent label", "conflict", "boundary", "max_weight", "ridge", "softened", "not reached"]
     residual: float
     """Largest |q(label | feature) − target| left."""
     certificate: Certificate | None
@@ -73,6 +80,8 @@ class BalancedWeights:
     """Weighted share of each label over all instances."""
     max_weight: float
     quantiles: dict[float, float]
+    vanishing: int = 0
+    """Rows whose weight shrinks with the tolerance: exact balance is infeasible, weights of zero aside."""
 
 
 def entropy_balance(
@@ -139,11 +148,20 @@ def entropy_balance(
     elif ridge == 0 and solution.is_hopeless(stopping):
         solution, softened = soften_all(solution, stopping), True
 
+    vanishing, infeasible = (
+        on_boundary(solution, stopping) if stop_at_err is None else (np.zeros(0), np.zeros(0))
+    )
     q = solution.point.probabilities
     residuals = share_residuals(everything.totals(q), shares)
     off = np.abs(residuals)
     unbalanced = _absent(before, off, count)
     unbalanced += _off_target(off, columns, solution, max_weight is not None, softened, tolerance)
+    already = {entry.feature for entry in unbalanced}
+    unbalanced += [
+        UnbalancedFeature(int(columns[local]), "boundary", float(off[columns[local]].max()), None)
+        for local in np.flatnonzero(infeasible)
+        if int(columns[local]) not in already
+    ]
     real = matrix.shape[1] - int(balance_labels)
     chosen = constrained[:real]
     weights = q * len(q)
@@ -166,6 +184,7 @@ def entropy_balance(
         label_shares=np.bincount(codes, weights=q, minlength=count).astype(np.float64),
         max_weight=float(weights.max()),
         quantiles=dict(zip(_QUANTILES, np.quantile(weights, _QUANTILES).tolist(), strict=True)),
+        vanishing=int(vanishing.sum()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -50,6 +50,17 @@ class LabelledFeatures:
     def scores(self, multipliers: FloatArray) -> FloatArray:
         """Σ_j f_ij · multipliers[j, y_i] for every row i."""
         return _product(self._by_row, np.ascontiguousarray(multipliers).ravel(), self.rows)
+
+    def multipliers_of(
+        self, rows: IntArray, multipliers: FloatArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """The features of each of some rows that has any, with their multipliers for the row's label."""
+        indptr, indices, _ = self._by_row
+        flat = np.ascontiguousarray(multipliers).ravel()
+        for row in rows:
+            own = indices[indptr[row] : indptr[row + 1]]
+            if len(own):
+                yield own // self.label_count, flat[own]
 
     def totals(self, mass: FloatArray) -> FloatArray:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""

@@ -23,13 +23,27 @@ from cuecard.stats.entropy_balancing.constraints import (
 )
 from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
 
-__all__ = ["FALLBACK_ESS", "Constraints", "Solution", "raise_ridge", "soften_all", "solve"]
+__all__ = [
+    "FALLBACK_ESS",
+    "Constraints",
+    "Solution",
+    "on_boundary",
+    "raise_ridge",
+    "soften_all",
+    "solve",
+    "with_ridge",
+]
 
 # Ridge for features proven to conflict: they come as near as the others allow instead of blocking them.
 _RELAXED_RIDGE = 1e-3
 # A linear programme over more features than this takes longer than the balancing itself.
 _MOST_SUSPECTS = 150
 _ROUNDS = 4
+# A row with less than this share of its base weight has none to speak of.
+_GONE = 1e-4
+# One with less than this may be on its way there; it is if its weight falls by the second factor once the solver is
+# held to a hundredth of its tolerance.
+_SMALL, _FALLS, _TIGHTER, _TIGHT_STEPS = 1e-2, 5.0, 100.0, 100
 #: Where features contradict each other so that a solution leaves less than the first of these, or there is none,
 #: all are softened until the second is left.
 LEAST_ESS, FALLBACK_ESS = 0.1, 0.5
@@ -140,6 +154,30 @@ def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> lis
     return found
 
 
+def on_boundary(
+    solution: Solution, stopping: Stopping
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Rows without weight to speak of, or whose weight vanishes with the tolerance, and the features that ask for it.
+
+    Some features balance exactly only with weights of zero. There is then no solution, although weights that are small
+    enough meet any tolerance: multipliers grow without end and the weights of some rows shrink with the tolerance.
+    """
+    problem = solution.problem
+    base, before = problem.units.base, solution.point.probabilities
+    rows = (before < _GONE * base) & (base > 0)
+    multipliers = problem.multipliers(solution.x)
+    if not rows.any() and np.any(before < _SMALL * base) and not np.any(problem.ridge > 0):
+        tight = Stopping(stopping.tolerance / _TIGHTER, None, _TIGHT_STEPS)
+        x, point, _ = minimise_dual(problem, solution.x, tight)
+        rows = (before < _SMALL * base) & (point.probabilities * _FALLS < before)
+        multipliers = problem.multipliers(x) - multipliers
+    features = np.zeros(problem.shape[0], dtype=np.bool_)
+    # What presses a row down is the feature whose multiplier for its label is lowest.
+    for own in problem.features.multipliers_of(np.flatnonzero(rows), multipliers):
+        features[own[0][own[1].argmin()]] = True
+    return rows, features
+
+
 def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solution:
     """Least soft solution whose effective sample size reaches the floor, by continuation in the ridge."""
     hopeless = solution.is_hopeless(stopping)
@@ -157,13 +195,13 @@ def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solut
         low = high / _RIDGE_STEP
     else:
         low = high = max(float(solution.problem.ridge.min()), 1e-6)
-        reached = _with_ridge(solution, solution, high, stopping)
+        reached = with_ridge(solution, solution, high, stopping)
         while reached.ess < min_ess:
             low, high = high, high * 10.0
-            reached = _with_ridge(solution, reached, high, stopping)
+            reached = with_ridge(solution, reached, high, stopping)
     for _ in range(10):
         middle = float(np.sqrt(low * high))
-        trial = _with_ridge(solution, reached, middle, stopping)
+        trial = with_ridge(solution, reached, middle, stopping)
         if trial.ess >= min_ess:
             high, reached = middle, trial
         else:
@@ -184,21 +222,24 @@ def _from_above(solution: Solution, min_ess: float, stopping: Stopping) -> tuple
     """
     ridge = _SOFTEST
     start = replace(solution, x=np.zeros_like(solution.x))
-    reached = _with_ridge(solution, start, ridge, stopping)
+    reached = with_ridge(solution, start, ridge, stopping)
     while reached.ess < min_ess:
         ridge *= 10.0
-        reached = _with_ridge(solution, reached, ridge, stopping)
+        reached = with_ridge(solution, reached, ridge, stopping)
     while ridge > _RELAXED_RIDGE:
-        trial = _with_ridge(solution, reached, ridge / _RIDGE_STEP, stopping)
+        trial = with_ridge(solution, reached, ridge / _RIDGE_STEP, stopping)
         if trial.ess < min_ess or not stopping.reached(trial.point):
             return replace(reached, iterations=trial.iterations), ridge
         reached, ridge = trial, ridge / _RIDGE_STEP
     return reached, ridge
 
 
-def _with_ridge(hard: Solution, warm: Solution, strength: float, stopping: Stopping) -> Solution:
-    """Solution of the hard problem made soft, started from a neighbour."""
+def with_ridge(
+    hard: Solution, warm: Solution, strength: float, stopping: Stopping, *, softer: bool = True
+) -> Solution:
+    """Solution of the hard problem made soft, started from a neighbour; unless `softer`, with this ridge alone."""
     old = hard.problem
-    problem = DualProblem(old.features, old.target, old.units, np.maximum(old.ridge, strength))
+    ridge = np.maximum(old.ridge, strength) if softer else np.full_like(old.ridge, strength)
+    problem = DualProblem(old.features, old.target, old.units, ridge)
     x, point, taken = minimise_dual(problem, warm.x, stopping)
     return Solution(x, point, problem, warm.iterations + taken, hard.proofs)
