@@ -279,11 +279,21 @@ def test_weakness_is_the_sum_of_absolute_gaps_and_noise_is_taken_out(nli):
     assert loud["weakness_low"] > summary["weakness_low"]
 
 
-def test_agreement_and_paired_comparison_name_the_better_model(nli):
+def test_roles_in_agreement_are_given_and_the_paired_comparison_names_the_better_model(nli):
     models = [nli.model(0.0, accuracy=0.6, name="weak"), nli.model(0.0, accuracy=0.9, seed=1, name="strong")]
-    agreement = AgreementOfModels().run(nli.data, models)
-    row = agreement.tables["agreement"].row(0, named=True)
-    assert (row["normal"], row["biased"]) == ("strong", "weak")
+    partial = [replace(models[0], partial_input="hypothesis"), models[1]]
+    for given, options, roles in (
+        (models, {}, ("weak", "strong")),
+        (models[::-1], {}, ("strong", "weak")),
+        (models, {"normal": ("strong",)}, ("strong", "weak")),
+        (partial, {}, ("strong", "weak")),
+        ([models[0], replace(models[1], partial_input="hypothesis")], {}, ("weak", "strong")),
+    ):
+        agreement = AgreementOfModels(**options).run(nli.data, given)
+        row = agreement.tables["agreement"].row(0, named=True)
+        assert (row["normal"], row["biased"]) == roles
+    with pytest.raises(UsageError, match="strong"):
+        AgreementOfModels(normal=("strng",)).run(nli.data, models)
     assert row["nba"] == pytest.approx((models[0].answers == models[1].answers).mean())
     compared = PairedComparison().run(nli.data, models, nli.cues)
     pair = compared.tables["paired_comparison"].row(0, named=True)

@@ -25,6 +25,7 @@ from cuecard.cli.options import (
     comma_list,
     named_patterns,
 )
+from cuecard.errors import UsageError
 
 EXAMPLES = """
 Examples:
@@ -34,6 +35,8 @@ Examples:
 `cuecard debias train.parquet --ngrams 2 --min-count 50 --report out/debias --out weighted.parquet`
 
 `cuecard debias train.parquet --features significant --min-ess 0.6 --out weighted.parquet`
+
+`cuecard debias train.parquet --card out/audit --out weighted.parquet` (balance what an audit found)
 
 `cuecard debias train.parquet --reaudit all --report out/debias --out weighted.parquet`
 
@@ -62,6 +65,14 @@ def debias(
             help="lexical: no feature tells the label; leakage: the pair graph does not; or a plug-in's name.",
         ),
     ] = "lexical",
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="DIR",
+            help="Balance what the cue audit on this card found, with its tokens, scope and families.",
+        ),
+    ] = None,
     ngrams: Annotated[
         int | None, typer.Option("--ngrams", metavar="N", help="Balance words and n-grams up to N words.")
     ] = None,
@@ -83,7 +94,12 @@ def debias(
         ),
     ] = None,
     ridge: Annotated[
-        float | None, typer.Option("--ridge", help="Above 0: soften the balance for more equal weights.")
+        str | None,
+        typer.Option(
+            "--ridge",
+            metavar="NUMBER|cv",
+            help="Above 0: soften the balance for more equal weights; cv: as balances held-out examples best.",
+        ),
     ] = None,
     max_weight: Annotated[
         float | None, typer.Option("--max-weight", help="No example weighs more; the mean is 1.")
@@ -156,7 +172,7 @@ def debias(
         "features": tuple(comma_list(features)) or None,
         "regex": named_patterns(regex) or None,
         "min_count": min_count,
-        "ridge": ridge,
+        "ridge": _ridge(ridge),
         "max_weight": max_weight,
         "min_ess": min_ess,
         "balance_labels": balance_labels,
@@ -177,6 +193,7 @@ def debias(
         out,
         method,
         weight_column=weight_column,
+        like=card,
         reading={
             "task": task,
             "columns": parse_columns(columns) if columns else None,
@@ -190,6 +207,16 @@ def debias(
     show_card(debiased.card, out=report, json=json, quiet=quiet)
     if not silent:
         typer.echo(f"Weighted rows: {out}")
+
+
+def _ridge(text: str | None) -> float | str | None:
+    """Return a ridge as a number, or "cv" as it is."""
+    if text is None or text == "cv":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--ridge takes a number or cv, not {text!r}.") from None
 
 
 def _trade_off(method: str, solver: str | None) -> tuple[float, ...] | None:

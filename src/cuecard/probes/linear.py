@@ -68,7 +68,9 @@ def linear_predictions(
         )
     else:
         probabilities = trained().astype(np.float64)
-    return Predictions(name, np.argmax(probabilities, axis=1), probabilities, "trained on train")
+    restricted = name.removeprefix("linear").removeprefix("-")
+    answers = np.argmax(probabilities, axis=1)
+    return Predictions(name, answers, probabilities, "trained on train", partial_input=restricted)
 
 
 def _trained(data: Instances, name: str, model: LinearModel, tokens: str | None) -> Floats:

@@ -30,7 +30,8 @@ class Predictions:
 
     `answers` holds the code of a label, or the position of the choice picked; -1 where no answer could be
     read. `probabilities` has a column per possible answer, if the model gave them. `prompt` names the prompt that a
-    language model was asked with; `read_as` tells which column of a table was taken for what.
+    language model was asked with; `read_as` tells which column of a table was taken for what; `partial_input` is
+    what a model was restricted to ("hypothesis", "premise"), "" where it read everything or nobody says.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Predictions:
     notes: tuple[str, ...] = ()
     prompt: str = ""
     read_as: str = ""
+    partial_input: str = ""
 
     @property
     def unanswered(self) -> int:

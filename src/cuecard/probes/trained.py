@@ -50,7 +50,8 @@ def trained_predictions(
         return linear_predictions(data, recipe.name, **recipe.options, cache=cache)
     test = check_test(data).instances
     [probabilities] = fitted_probabilities(recipe, data.train, [test], watch=watch, cache=cache)
-    return _predictions(recipe.name, probabilities, "trained on train")
+    restricted = "" if recipe.condition == "full" else recipe.condition
+    return _predictions(recipe.name, probabilities, "trained on train", restricted)
 
 
 def is_saved(name: str) -> bool:
@@ -94,5 +95,6 @@ def _model_and_condition(name: str) -> tuple[str, Condition]:
     raise type(near)(f"{near} A folder that `cuecard train` wrote is a model, too.")
 
 
-def _predictions(name: str, probabilities: Floats, source: str) -> Predictions:
-    return Predictions(name, np.argmax(probabilities, axis=1), probabilities, source)
+def _predictions(name: str, probabilities: Floats, source: str, restricted: str = "") -> Predictions:
+    answers = np.argmax(probabilities, axis=1)
+    return Predictions(name, answers, probabilities, source, partial_input=restricted)

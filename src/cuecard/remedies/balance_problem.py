@@ -18,6 +18,7 @@ from cuecard.features.counts import check_language
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
+    HeldOut,
     LabelledFeatures,
     SoftmaxWeights,
     share_residuals,
@@ -110,6 +111,8 @@ class Balanced:
     solution: BalancedWeights | SoftmaxWeights
     encoded: Encoded
     skipped: dict[str, str]
+    held_out: HeldOut | None = None
+    """Balance of held-out examples by ridge, where the ridge was chosen by it."""
 
 
 @dataclass(frozen=True, eq=False)

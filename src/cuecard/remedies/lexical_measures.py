@@ -16,7 +16,8 @@ ERROR = MeasureKind(
 )
 SIGNIFICANT = MeasureKind("significant.{when}", "significant features {when}", "count", "higher")
 STRONG = MeasureKind("strong.{when}", "strong cues {when}", "count", "higher")
-KINDS = (SIZE, LARGEST, CONSTRAINED, ERROR, SIGNIFICANT, STRONG)
+HELD_OUT = MeasureKind("held_out_error", "distance from the target on held-out examples", "points", "higher")
+KINDS = (SIZE, LARGEST, CONSTRAINED, ERROR, SIGNIFICANT, STRONG, HELD_OUT)
 WHEN = ("before", "after")
 
 
@@ -33,6 +34,8 @@ def lexical_measures(summary: Mapping[str, Any]) -> list[Measure]:
         for features, part in summary["err"].items()
         for when in WHEN
     ]
+    if held_out := summary.get("held_out"):
+        measures.append(HELD_OUT.of(NAME, held_out["err"], chance=held_out["floor"], n=n))
     if cues := summary["cues"]:
         for when in WHEN:
             measures.append(SIGNIFICANT.of(NAME, cues[when]["significant"], when=when))

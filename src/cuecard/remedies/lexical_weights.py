@@ -27,9 +27,17 @@ from cuecard.remedies.held_out import chance_err_of_ngrams, random_ngrams, stron
 from cuecard.remedies.lexical_findings import lexical_findings
 from cuecard.remedies.lexical_measures import KINDS, lexical_measures
 from cuecard.remedies.reaudit import Reaudit, reaudit
+from cuecard.remedies.ridge_choice import (
+    CROSS_VALIDATED,
+    held_out,
+    held_out_finding,
+    held_out_summary,
+    held_out_table,
+)
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
+    HeldOut,
     SoftmaxWeights,
     effective_sample_size,
     entropy_balance,
@@ -55,6 +63,7 @@ class LexicalWeights:
 
     Args:
         features: feature families to balance ("significant": all that the cue audit finds); words by default.
+        among: families in which "significant" features are looked for; all that the cue audit looks at by default.
         ngrams: balance words and all longer n-grams up to this many words, besides `features`.
         regex: features of the user's own, as (name, regular expression).
         tokens: tokenisation; "stubborn", or what suits a language without spaces.
@@ -62,11 +71,13 @@ class LexicalWeights:
         min_count: features of fewer train instances are left alone; 100, for "significant" the audit's 5.
         target: label shares to reach with every feature: all the same, or those of the whole train split.
         solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
-        ridge: above zero, constraints are soft: higher gives more equal weights and less balance.
+        ridge: above zero, constraints are soft: higher gives more equal weights and less balance; "cv" takes the one
+            whose weights balance held-out examples best.
         max_weight: no example weighs more than this many times the mean.
         min_ess: soften constraints until the effective sample size is this share of the examples.
         balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
             examples that have none of them free.
+        held_out: measure the balance of examples that the weights were not made from, by halves.
         trade_off: further ridges to solve for, to show what softer constraints would buy.
         reaudit: audits to repeat under the weights, or "all"; the cue audit on the features' own tokens and scope.
     """
@@ -79,6 +90,7 @@ class LexicalWeights:
     measured = staticmethod(lexical_measures)
 
     features: tuple[str, ...] | None = None
+    among: tuple[str, ...] | None = None
     ngrams: int | None = None
     regex: tuple[tuple[str, str], ...] = ()
     tokens: str | None = None
@@ -88,10 +100,11 @@ class LexicalWeights:
     min_count: int | None = None
     target: Literal["uniform", "overall"] = "uniform"
     solver: Literal["entropy", "softmax"] = "entropy"
-    ridge: float = 0.0
+    ridge: float | Literal["cv"] = 0.0
     max_weight: float | None = None
     min_ess: float | None = None
     balance_labels: bool = False
+    held_out: bool = True
     trade_off: tuple[float, ...] = ()
     reaudit: tuple[str, ...] = ("cues",)
     seed: int = 0
@@ -104,7 +117,9 @@ class LexicalWeights:
             raise UsageError(f"ngrams is a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
         if self.min_count is not None and self.min_count < 1:
             raise UsageError(f"min_count is at least 1, not {self.min_count}.")
-        if not self.ridge >= 0:
+        if isinstance(self.ridge, str) and self.ridge != CROSS_VALIDATED:
+            raise UsageError(f"ridge is a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
+        if not isinstance(self.ridge, str) and not self.ridge >= 0:
             raise UsageError(f"ridge must not be negative, and is {self.ridge:g}.")
         if self.max_weight is not None and not self.max_weight > 1:
             raise UsageError(f"max_weight must be above 1, the mean weight, and is {self.max_weight:g}.")
@@ -155,6 +170,12 @@ class LexicalWeights:
         reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
         summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
         findings = [*lexical_findings(summary), *others.findings(self.name)]
+        if self.held_out and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+            ridge = balanced.solution.ridge
+            judged = balanced.held_out or self._held_out(balanced.problem, ridge)
+            tables["held_out"] = held_out_table(judged)
+            summary["held_out"] = held_out_summary(judged, ridge)
+            findings.insert(1, held_out_finding(summary["held_out"], chosen=balanced.held_out is not None))
         weights = example_weights(train, balanced.weights)
         return Result(summary, tables, findings, weights, lexical_measures(summary))
 
@@ -167,7 +188,8 @@ class LexicalWeights:
         found, skipped = self._candidates(encoded)
         problem = balance_problem(found, train)
         check_enough(problem, min(part.min_count for part in found))
-        solution = self._solve(problem, self.ridge, self.min_ess)
+        judged = self._held_out(problem, None) if isinstance(self.ridge, str) else None
+        solution = self._solve(problem, judged.best if judged else float(self.ridge), self.min_ess)
         weights = problem.example_weights(solution.weights)
         target = (
             solution.target
@@ -176,7 +198,15 @@ class LexicalWeights:
             if self.target == "uniform"
             else np.bincount(train.label_codes) / len(train)
         )
-        return Balanced(weights, target, problem, solution, encoded, skipped)
+        return Balanced(weights, target, problem, solution, encoded, skipped, judged)
+
+    def _held_out(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
+        try:
+            return held_out(
+                problem, target=self.target, ridge=ridge, max_weight=self.max_weight, seed=self.seed
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
     def encode(self, train: Instances) -> Encoded:
         """Return the integer tokens of a train split, by the paper's rule where it suits the language."""
@@ -201,6 +231,7 @@ class LexicalWeights:
         if SIGNIFICANT not in (self.features or ()):
             return found, skipped
         audit = Cues(
+            features=self.among,
             tokens=encoded.tokeniser,
             scope=encoded.scope,
             language=encoded.language,

@@ -20,6 +20,7 @@ from cuecard.data.weights import check_new_column, check_writable, rows_with_wei
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.describing import check_labels
+from cuecard.run.like_card import options_like
 from cuecard.run.needs import check_extras, check_inputs
 from cuecard.run.runner import Progress, run_analyses
 from cuecard.run.selection import check_objects, configured
@@ -38,6 +39,7 @@ def debias(
     data: Instances,
     method: str | Analysis = "lexical",
     *,
+    like: Card | str | Path | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -48,11 +50,13 @@ def debias(
         data: what `cuecard.load` returned.
         method: "lexical" makes label shares equal with every feature (`cuecard.LexicalWeights`), "leakage" makes the
             pair graph say nothing about the label (`cuecard.NeutralWeighting`); or such an object with its parameters.
+        like: the card of an audit, or its folder: balance what its cue audit found, with the audit's tokens, scope,
+            families and smallest count; `options` go before.
         progress: called with the remedy's title; returns a context manager it runs in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
     """
-    remedy = selected_remedy(method, options)
+    remedy = selected_remedy(method, _with_card(method, like, options))
     check_labels(data)
     card = run_analyses(data, [remedy], progress=progress, command=command)
     section = card[remedy.name]
@@ -71,6 +75,7 @@ def debias_file(
     method: str | Analysis = "lexical",
     *,
     weight_column: str = "weight",
+    like: Card | str | Path | None = None,
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str = "",
@@ -83,12 +88,13 @@ def debias_file(
         out: the file to write, whole or not at all (.parquet, .csv, .tsv or .jsonl).
         method: the remedy, as in `debias`.
         weight_column: what the column of weights is called; the rows must not have it yet.
+        like: the card of an audit whose settings to take, as in `debias`.
         reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
         progress: called with what is done; returns a context manager it is done in.
         command: what the user typed, for the card's provenance.
         options: parameters of the remedy.
     """
-    remedy = selected_remedy(method, options)
+    remedy = selected_remedy(method, _with_card(method, like, options))
     kind = check_writable(out, train)
     with progress("Reading") if progress else nullcontext():
         loaded = load_rows(train, **(reading or {}))
@@ -96,6 +102,19 @@ def debias_file(
     debiased = debias(loaded.data, remedy, progress=progress, command=command)
     write_rows(rows_with_weights(loaded, debiased.weights, column=weight_column), out, kind)
     return debiased
+
+
+def _with_card(
+    method: str | Analysis, like: Card | str | Path | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a remedy with what a card says where they say nothing."""
+    if like is None:
+        return dict(options)
+    if not isinstance(method, str):
+        raise UsageError(
+            "A remedy with its parameters and a card to take them from were given: give one of them."
+        )
+    return {**options_like(like, method), **options}
 
 
 def selected_remedy(

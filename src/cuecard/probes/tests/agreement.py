@@ -14,6 +14,7 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result,
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.predictions import Predictions
+from cuecard.registry import unknown_name
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
 from cuecard.wording import count, percent
@@ -40,9 +41,14 @@ def agreement_measures(summary: Mapping[str, Any]) -> list[Measure]:
 
 @dataclass(frozen=True)
 class AgreementOfModels:
-    """NBA, NBR and Cohen's κ of every two models; of the two the more accurate one is the normal model.
+    """NBA, NBR and Cohen's κ of every two models, the normal one (full input) and the biased one (partial input).
 
-    Examples that one of the two did not answer are left out and counted.
+    Of two models, the one that was trained on partial input is the biased one; otherwise the first that was given is
+    the normal one. Which one is more accurate does not matter: a biased model may be. Examples that one of the two did
+    not answer are left out and counted.
+
+    Args:
+        normal: names of models that are the normal one wherever they take part.
     """
 
     name: ClassVar[str] = "agreement"
@@ -53,16 +59,20 @@ class AgreementOfModels:
     about: ClassVar[About] = "models"
     measured = staticmethod(agreement_measures)
 
+    normal: tuple[str, ...] = ()
+
     def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return one row per two models."""
         if len(predictions) < 2:
             raise Skip("there is one model, and agreement needs two")
-        examples = check_test(data)
-        gold = examples.gold
+        for name in self.normal:
+            if name not in (model.model for model in predictions):
+                raise unknown_name("model in agreement.normal", name, [model.model for model in predictions])
+        gold = check_test(data).gold
         rows, findings = [], []
         skipped: list[str] = []
         for pair in combinations(predictions, 2):
-            first, second = sorted(pair, key=lambda m: -int(m.correct(examples).sum()))
+            first, second = sorted(pair, key=self._role)
             # No answer is not an answer that two models can share.
             both = (first.answers != UNANSWERED) & (second.answers != UNANSWERED)
             left_out = len(both) - int(both.sum())
@@ -121,6 +131,10 @@ class AgreementOfModels:
             "notes": skipped,
         }
         return Result(summary, {"agreement": table}, findings, measures=agreement_measures(summary))
+
+    def _role(self, model: Predictions) -> tuple[bool, bool]:
+        """Return what sorts the normal model before the biased one; models alike stay in the order given."""
+        return model.model not in self.normal, bool(model.partial_input)
 
 
 def _plain(value: object) -> object:
