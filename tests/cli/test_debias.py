@@ -92,7 +92,7 @@ def test_a_report_holds_the_card_the_tables_and_the_charts(cuecard, train, tmp_p
     assert summary["err"]["constrained"]["after"] < 1e-3 < summary["err"]["constrained"]["before"]
     tables = {path.stem for path in (report / "tables").iterdir()}
     assert tables == {
-        "balance", "examples", "reweighted_cues", "strongest_words", "trade_off", "unbalanced"
+        "balance", "held_out", "examples", "reweighted_cues", "strongest_words", "trade_off", "unbalanced"
     }  # fmt: skip
     html = (report / "report.html").read_text()
     for title in (
