@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import ZOOM_EVENTS, inline, label_colour, label_shape
+from cuecard.report.charts.drawing import ZOOM_EVENTS, either, inline, label_colour, label_shape
 from cuecard.report.texts import display_text
 
 #: Thousands of marks are drawn as pixels, not as elements of the page.
@@ -84,12 +84,8 @@ def map_layers(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], suffix
     # One layer, and no description per point: both halve what a move of the slider costs with many points.
     stands_out = "datum.divergence > threshold"
     drawn = base.mark_point(filled=True, strokeWidth=0, clip=True, aria=False).encode(
-        size=alt.condition(stands_out, alt.value(62), alt.value(13)),
-        opacity=alt.condition(
-            chosen,
-            alt.value(alt.expr(f"{stands_out} ? 0.72 : 0.42")),
-            alt.value(0.04),
-        ),
+        size=either(alt.SizeValue, stands_out, 62, 13),
+        opacity=either(alt.OpacityValue, chosen, alt.expr(f"{stands_out} ? 0.72 : 0.42"), 0.04),
     )
     return [drawn.add_params(zoom, chosen), *_map_names(points, about)]
 
@@ -147,7 +143,7 @@ def _map_names(points: pl.DataFrame, about: Mapping[int, Mapping[str, Any]]) -> 
     written = (
         alt.Chart(inline(rows))
         .transform_filter("datum.divergence > threshold")
-        .encode(x="x:Q", y="y:Q", text="name:N")
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("name:N"))
     )
     text = {"clip": True, "limit": 160, "tooltip": False, "fontSize": 13}
     return [written.mark_text(style="halo", **text), written.mark_text(style="name", fontWeight=600, **text)]

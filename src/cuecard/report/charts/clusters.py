@@ -35,7 +35,7 @@ def curve(tables: Mapping[str, pl.DataFrame]) -> Any:
     ]
     base = alt.Chart(inline(rows)).encode(x=x, tooltip=tooltip)
     band = base.mark_area(style="quiet", opacity=0.6, interpolate="step-after").encode(
-        y=alt.Y("low:Q", axis=percent_axis("clusters above", tickCount=5)), y2="high:Q"
+        y=alt.Y("low:Q", axis=percent_axis("clusters above", tickCount=5)), y2=alt.Y2("high:Q")
     )
     null = base.mark_line(style="prior", interpolate="step-after").encode(y=alt.Y("null:Q"))
     seen = base.mark_area(
@@ -91,7 +91,7 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
     framed = base.transform_filter("datum.headline").mark_rect(
         style="accent", cornerRadius=3, filled=False, strokeWidth=2.5
     )
-    text = base.mark_text(style="name", aria=False).encode(text="text:N")
+    text = base.mark_text(style="name", aria=False).encode(text=alt.Text("text:N"))
     return alt.layer(cells, framed, text).properties(width="container", height=alt.Step(44))
 
 
@@ -140,7 +140,7 @@ def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most
     said = (
         base.transform_filter("datum.order == 0")
         .mark_text(style="figure", align="left", dx=8, aria=False)
-        .encode(x=alt.datum(1.0), text="text:N")
+        .encode(x=alt.datum(1.0), text=alt.Text("text:N"))
     )
     return alt.layer(bars, said).properties(width="container", height=alt.Step(25))
 
@@ -173,7 +173,7 @@ def transformations(tables: Mapping[str, pl.DataFrame]) -> Any:
         ],
     )
     bars = base.mark_bar(style="accent", height=15, cornerRadiusEnd=2)
-    text = base.mark_text(style="figure", align="left", dx=6, aria=False).encode(text="text:N")
+    text = base.mark_text(style="figure", align="left", dx=6, aria=False).encode(text=alt.Text("text:N"))
     return alt.layer(bars, text).properties(width="container", height=alt.Step(30))
 
 
@@ -192,7 +192,7 @@ def confidence(tables: Mapping[str, pl.DataFrame]) -> Any:
             title="confidence in the gold label during training",
             axis=alt.Axis(grid=False),
         ),
-        x2="high:Q",
+        x2=alt.X2("high:Q"),
         y=alt.Y("share:Q", axis=percent_axis("share of examples", tickCount=4), stack=None),
         tooltip=[
             alt.Tooltip("where:N", title="examples"),

@@ -69,7 +69,7 @@ def saturation_map(table: pl.DataFrame) -> Any:
     x = alt.X("psc:Q", **_axis_and_scale("psc", known))
     height = _axis_and_scale("ssc", known)
     pairs = alt.Chart(inline(joined.iter_rows(named=True)))
-    rule = pairs.mark_rule(style="prior").encode(x=x, y=alt.Y("low:Q", **height), y2="high:Q")
+    rule = pairs.mark_rule(style="prior").encode(x=x, y=alt.Y("low:Q", **height), y2=alt.Y2("high:Q"))
     middle = pairs.mark_tick(style="figure", orient="horizontal", size=12, thickness=2).encode(
         x=x, y=alt.Y("mean:Q", **height)
     )
@@ -121,13 +121,13 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
         ends = [min(row["x"] for row in rows), max(row["x"] for row in rows)]
         line = [{"x": end, "y": found.intercept + found.slope * end} for end in ends]
         trend = alt.Chart(inline(line)).mark_line(style="accent", strokeWidth=1.5, opacity=0.55)
-        layers.insert(0, trend.encode(x="x:Q", y="y:Q"))
+        layers.insert(0, trend.encode(x=alt.X("x:Q"), y=alt.Y("y:Q")))
         said = f"r = {found.r:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}), {found.n} points"
     if identity and rows:
         low = max(min(row["x"] for row in rows), min(row["y"] for row in rows))
         high = min(max(row["x"] for row in rows), max(row["y"] for row in rows))
         equal = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}]))
-        layers.insert(0, equal.mark_line(style="prior").encode(x="x:Q", y="y:Q"))
+        layers.insert(0, equal.mark_line(style="prior").encode(x=alt.X("x:Q"), y=alt.Y("y:Q")))
     title = alt.TitleParams(said, anchor="start", fontWeight="normal")
     return alt.layer(*layers).properties(width="container", height=320, title=title)
 
@@ -161,9 +161,9 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
         ],
     )
     x = alt.X("low:Q", title=AXES["peco_excess"][0], axis=alt.Axis(tickCount=6))
-    interval = base.mark_rule(style="accent", strokeWidth=2, opacity=0.6).encode(x=x, x2="high:Q")
-    point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x="excess:Q")
-    chance = alt.Chart(inline([{"x": 0.0}])).mark_rule(style="prior").encode(x="x:Q")
+    interval = base.mark_rule(style="accent", strokeWidth=2, opacity=0.6).encode(x=x, x2=alt.X2("high:Q"))
+    point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x=alt.X("excess:Q"))
+    chance = alt.Chart(inline([{"x": 0.0}])).mark_rule(style="prior").encode(x=alt.X("x:Q"))
     title = alt.TitleParams("PECO beyond chance, with 95 % intervals", anchor="start")
     return alt.layer(chance, interval, point).properties(width="container", height=alt.Step(28), title=title)
 
@@ -211,7 +211,7 @@ def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any, fields: tuple[st
     for place, (text, _) in _PLACES.items():
         here = [row for row in placed if row["place"] == place]
         if here:
-            base = alt.Chart(inline(here)).encode(x=x, y=y, text="name:N")
+            base = alt.Chart(inline(here)).encode(x=x, y=y, text=alt.Text("name:N"))
             options = {**text, "aria": False, "tooltip": False}
             layers += [base.mark_text(style="halo", **options), base.mark_text(style="name", **options)]
     return layers

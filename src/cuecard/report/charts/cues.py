@@ -16,6 +16,7 @@ from cuecard.report import numbers
 from cuecard.report.charts.drawing import (
     PERCENT_LABELS,
     ZOOM_EVENTS,
+    either,
     inline,
     label_colour,
     label_shape,
@@ -62,7 +63,7 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
     colour = label_colour(names, symbolSize=90)
     chosen = alt.selection_point(fields=["label"], bind="legend", name="chosen_label")
     zoom = alt.selection_interval(bind="scales", zoom=ZOOM_EVENTS, name="zoom")
-    visible = alt.condition(chosen, alt.value(1), alt.value(0.06))
+    visible = either(alt.OpacityValue, chosen, 1, 0.06)
     base = alt.Chart(inline(rows)).encode(x=x, y=y)
     quiet = (
         base.transform_filter("!datum.significant")
@@ -75,8 +76,8 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
         .encode(
             color=colour,
             shape=label_shape(names, symbolSize=90),
-            size=alt.condition("datum.is_cue", alt.value(34), alt.value(12)),
-            opacity=alt.condition(chosen, alt.value(0.62), alt.value(0.05)),
+            size=either(alt.SizeValue, "datum.is_cue", 34, 12),
+            opacity=either(alt.OpacityValue, chosen, 0.62, 0.05),
             tooltip=_tooltip(),
         )
         .add_params(chosen, zoom)
@@ -120,11 +121,11 @@ def _tooltip() -> list[Any]:
 def _written(rows: Sequence[Mapping[str, Any]], x: Any, y: Any) -> list[Any]:
     """Return names beside the strongest points, on the side with room, legible over other points."""
     # On a narrow screen only the strongest names have room.
-    room = alt.condition("datum.rank < width / 36", alt.value(1), alt.value(0))
+    room = either(alt.OpacityValue, "datum.rank < width / 36", 1, 0)
     layers = []
     for side, offset in (("left", 7), ("right", -7)):
         names = [name for name in _names(rows) if name["align"] == side]
-        chart = alt.Chart(inline(names)).encode(x=x, y=y, text="feature:N", opacity=room)
+        chart = alt.Chart(inline(names)).encode(x=x, y=y, text=alt.Text("feature:N"), opacity=room)
         text = {"align": side, "dx": offset, "clip": True, "aria": False, "limit": 150, "tooltip": False}
         layers += [chart.mark_text(style=style, **text) for style in ("halo", "name")]
     return layers
@@ -228,7 +229,7 @@ def top_cues(
         .encode(x=share)
     )
     interval = base.mark_rule(strokeWidth=3, strokeCap="round", opacity=0.4).encode(
-        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
+        x=alt.X("low:Q", scale=scale, axis=axis), x2=alt.X2("high:Q")
     )
     train = base.mark_point(filled=True, size=75, opacity=1, shape="circle").encode(x=share)
     test = base.mark_point(style="hollow", size=55, shape="diamond", strokeWidth=1.8, opacity=1).encode(
@@ -270,6 +271,6 @@ def family_counts(section: Section) -> Any:
         x=alt.X("cues:Q", scale=scale, axis=axis)
     )
     text = base.mark_text(style="figure", align="left", dx=6, aria=False).encode(
-        x=alt.X("significant:Q", scale=scale, axis=axis), text="text:N"
+        x=alt.X("significant:Q", scale=scale, axis=axis), text=alt.Text("text:N")
     )
     return alt.layer(significant, listed, text).properties(width="container", height=alt.Step(28))

@@ -76,7 +76,7 @@ def _regions(widest: float) -> list[Any]:
     for name, variability, confidence, side in REGIONS:
         place = alt.Chart(
             inline([{"name": name, "variability": variability * widest, "confidence": confidence}])
-        ).encode(x="variability:Q", y="confidence:Q", text="name:N")
+        ).encode(x=alt.X("variability:Q"), y=alt.Y("confidence:Q"), text=alt.Text("name:N"))
         words = {"align": side, "fontWeight": "bold", "aria": False}
         layers += [place.mark_text(style=["name", "halo"], **words), place.mark_text(style="name", **words)]
     return layers
@@ -105,9 +105,9 @@ def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
         .mark_rect(aria=False)
         .encode(
             y=alt.Y("bin:Q", axis=None, scale=alt.Scale(domain=[0, 1])),
-            y2="end:Q",
+            y2=alt.Y2("end:Q"),
             x=alt.X("from:Q", title="examples", axis=alt.Axis(format=",d", tickCount=3)),
-            x2="to:Q",
+            x2=alt.X2("to:Q"),
             color=alt.Color("correct:N", scale=scale),
             tooltip=[
                 alt.Tooltip("bin:Q", title="confidence from", format=".0%"),

@@ -43,7 +43,7 @@ def both_accuracies(table: pl.DataFrame) -> Any:
         ],
     )
     spans = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=scale, axis=percent_axis("accuracy")), x2="high:Q"
+        x=alt.X("low:Q", scale=scale, axis=percent_axis("accuracy")), x2=alt.X2("high:Q")
     )
     dots = base.mark_point(filled=True, size=70).encode(
         x=alt.X("accuracy:Q", scale=scale), shape=label_shape(SERIES)

@@ -31,7 +31,8 @@ SHAPES = (
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     """Return rows as data inside the chart, numbers that JSON does not know as missing."""
-    return alt.InlineData(values=[{key: _json(value) for key, value in row.items()} for row in rows])
+    # A tuple: Altair copies lists, row by row, at every step of building a chart.
+    return alt.InlineData(values=tuple({key: _json(value) for key, value in row.items()} for row in rows))
 
 
 def _json(value: Any) -> Any:
@@ -55,6 +56,14 @@ def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(labels))]
     scale = alt.Scale(domain=list(labels), range=shapes)
     return alt.Shape("label:N", scale=scale, legend=alt.Legend(**legend) if legend else None)
+
+
+def either(channel: Any, test: Any, then: Any, otherwise: Any) -> Any:
+    """Return a channel such as `alt.OpacityValue` with one of two values.
+
+    Channels are always objects here: from a dictionary or a string, Altair searches all its classes for each of them.
+    """
+    return channel(**alt.condition(test, alt.value(then), alt.value(otherwise)))
 
 
 def specification(draw: Callable[[], Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
         color=alt.Color("test:N", scale=alt.Scale(domain=[PLAIN, WITHIN])),
         shape=alt.Shape("test:N", scale=alt.Scale(domain=[PLAIN, WITHIN], range=list(SHAPES[:2]))),
     )
-    level = alt.Chart().mark_rule(style="prior", aria=False).encode(x="level:Q")
+    level = alt.Chart().mark_rule(style="prior", aria=False).encode(x=alt.X("level:Q"))
     models = list(dict.fromkeys(row["model"] for row in rows))
     panel = (points + level).properties(width=520, height=alt.Step(24))
     return panel.facet(
@@ -111,9 +111,9 @@ def _dots(rows: Sequence[Mapping[str, Any]], line: str, kind: str, kinds: Sequen
         ],
     )
     x = alt.X("low:Q", axis=percent_axis("right answers, with 95 % interval"), scale=alt.Scale(zero=False))
-    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x, x2="high:Q")
+    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x, x2=alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(
-        x="accuracy:Q",
+        x=alt.X("accuracy:Q"),
         shape=alt.Shape(f"{kind}:N", scale=alt.Scale(domain=list(kinds), range=list(SHAPES[: len(kinds)]))),
     )
     return (lines + points).properties(width="container", height=alt.Step(24))

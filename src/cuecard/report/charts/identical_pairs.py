@@ -35,9 +35,9 @@ def identical_pairs_chart(boxes: pl.DataFrame, *, last: int = LAST_FREQUENCY) ->
     ]
     tooltip += [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("low", "q1", "median", "q3", "high")]
     y = alt.Y("low:Q", scale=scale, axis=percent_axis("probability that the two match"))
-    whiskers = base.mark_rule(aria=False).encode(y=y, y2="high:Q")
+    whiskers = base.mark_rule(aria=False).encode(y=y, y2=alt.Y2("high:Q"))
     bodies = base.mark_bar(opacity=0.55, size=14, aria=False).encode(
-        y=alt.Y("q1:Q", scale=scale), y2="q3:Q", tooltip=tooltip
+        y=alt.Y("q1:Q", scale=scale), y2=alt.Y2("q3:Q"), tooltip=tooltip
     )
     medians = base.mark_tick(size=14, thickness=2, aria=False).encode(y=alt.Y("median:Q", scale=scale))
     return alt.layer(whiskers, bodies, medians).properties(width="container", height=340)

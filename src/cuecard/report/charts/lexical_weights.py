@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cuecard.report.charts.drawing import inline, percent_axis
+from cuecard.report.charts.drawing import either, inline, percent_axis
 from cuecard.report.texts import display_text
 
 MOST_FEATURES = 200
@@ -42,7 +42,7 @@ def balance_before_after(table: pl.DataFrame) -> Any:
     lines = (
         alt.Chart(inline(rows))
         .mark_rule(style="quiet", strokeWidth=1, aria=False)
-        .encode(x=x, y=alt.Y("before:Q"), y2="after:Q")
+        .encode(x=x, y=alt.Y("before:Q"), y2=alt.Y2("after:Q"))
     )
     marks = (
         alt.Chart(inline(points))
@@ -84,9 +84,9 @@ def weight_histogram(bins: Sequence[Mapping[str, float]]) -> Any:
         .mark_bar(style="accent", binSpacing=1)
         .encode(
             x=x,
-            x2="to:Q",
+            x2=alt.X2("to:Q"),
             y=alt.Y("examples:Q", title="examples", axis=alt.Axis(format="~s", tickCount=4)),
-            y2="none:Q",
+            y2=alt.Y2("none:Q"),
             tooltip=[
                 alt.Tooltip("from:Q", title="weight from", format=".3g"),
                 alt.Tooltip("to:Q", title="to", format=".3g"),
@@ -128,7 +128,9 @@ def err_against_ess(trade_off: pl.DataFrame, chosen: float, before: float | None
     )
     line = base.mark_line(style="quiet", strokeWidth=2, aria=False)
     points = base.mark_point(style="accent", filled=True, aria=False).encode(
-        size=alt.condition("datum.chosen", alt.value(180), alt.value(60))
+        size=either(alt.SizeValue, "datum.chosen", 180, 60)
     )
-    names = base.mark_text(style="figure", align="right", dx=-8, dy=-6, aria=False).encode(text="ridge:N")
+    names = base.mark_text(style="figure", align="right", dx=-8, dy=-6, aria=False).encode(
+        text=alt.Text("ridge:N")
+    )
     return (line + points + names).properties(width="container", height=260)

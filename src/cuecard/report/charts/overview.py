@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import either, inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
 MOST_LABELS = 20
@@ -54,7 +54,7 @@ def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> 
         legend=alt.Legend(symbolType="square") if len(splits) > 1 else None,
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(color=label_colour(names), opacity=strength)
-    text = base.mark_text(align="left", dx=6, style="figure", aria=False).encode(text="text:N")
+    text = base.mark_text(align="left", dx=6, style="figure", aria=False).encode(text=alt.Text("text:N"))
     return (bars + text).properties(width="container", height=max(220, 26 * len(splits) * len(names)))
 
 
@@ -101,7 +101,7 @@ def length_distribution(
     points = (
         base.mark_point(filled=True, size=55, aria=False)
         .encode(
-            opacity=alt.condition(near, alt.value(1), alt.value(0)),
+            opacity=either(alt.OpacityValue, near, 1, 0),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
                 alt.Tooltip(

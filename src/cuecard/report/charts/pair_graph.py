@@ -39,7 +39,7 @@ def accuracies(tables: Mapping[str, pl.DataFrame], names: Mapping[str, str]) -> 
         alt.Tooltip("n:Q", title="examples", format=","),
     ]
     span = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=scale, axis=percent_axis("accuracy")), x2="high:Q", tooltip=tooltip
+        x=alt.X("low:Q", scale=scale, axis=percent_axis("accuracy")), x2=alt.X2("high:Q"), tooltip=tooltip
     )
     dot = base.mark_point(filled=True, size=70).encode(x=alt.X("accuracy:Q", scale=scale), tooltip=tooltip)
     chance = alt.Chart(inline(rows[:1])).mark_rule(strokeDash=[4, 3]).encode(x=alt.X("chance:Q", scale=scale))
@@ -110,7 +110,7 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
         alt.Tooltip("n:Q", title="pairs", format=","),
     ]
     colour = label_colour(names, title=None)
-    band = base.mark_rule(opacity=0.5).encode(y="share_low:Q", y2="share_high:Q", color=colour)
+    band = base.mark_rule(opacity=0.5).encode(y=alt.Y("share_low:Q"), y2=alt.Y2("share_high:Q"), color=colour)
     line = base.mark_line(point=True).encode(
         y=alt.Y("share:Q", axis=percent_axis("share")), color=colour, tooltip=tooltip
     )

@@ -67,7 +67,7 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
         .encode(x=alt.X("chance:Q", scale=scale, axis=axis))
     )
     interval = base.mark_rule(strokeWidth=3, strokeCap="round", opacity=0.4).encode(
-        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", color=colour
+        x=alt.X("low:Q", scale=scale, axis=axis), x2=alt.X2("high:Q"), color=colour
     )
     point = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("accuracy:Q", scale=scale, axis=axis),
@@ -77,7 +77,7 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
         ),
     )
     text = base.mark_text(style="figure", align="left", dx=8, aria=False).encode(
-        x=alt.X("high:Q", scale=scale, axis=axis), text="text:N"
+        x=alt.X("high:Q", scale=scale, axis=axis), text=alt.Text("text:N")
     )
     return alt.layer(chance, interval, point, text).properties(width="container", height=alt.Step(28))
 
@@ -101,7 +101,7 @@ def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], sp
                 scale=alt.Scale(domain=[0, 1]),
                 axis=percent_axis("probability of the right answer from partial input"),
             ),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("count:Q", stack="zero", title="examples", axis=alt.Axis(format="~s")),
             color=label_colour(names, symbolType="square") if len(names) > 1 else label_colour(names),
             tooltip=[
@@ -130,7 +130,7 @@ def learning_curve(table: pl.DataFrame) -> Any:
     axis = percent_axis("right answers")
     base = alt.Chart(inline(mean.iter_rows(named=True))).encode(x=x)
     band = base.mark_area(style="accent", opacity=0.15, aria=False).encode(
-        y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q"
+        y=alt.Y("low:Q", scale=scale, axis=axis), y2=alt.Y2("high:Q")
     )
     line = base.mark_line(style="accent", strokeWidth=2, aria=False).encode(
         y=alt.Y("accuracy:Q", scale=scale, axis=axis)
@@ -182,7 +182,7 @@ def slices(table: pl.DataFrame) -> Any:
         ],
     )
     interval = base.mark_rule(strokeWidth=3, strokeCap="round", opacity=0.4).encode(
-        x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"
+        x=alt.X("low:Q", scale=scale, axis=axis), x2=alt.X2("high:Q")
     )
     point = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=alt.X("accuracy:Q", scale=scale, axis=axis)

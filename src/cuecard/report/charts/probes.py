@@ -56,7 +56,7 @@ def gap_heatmap(table: pl.DataFrame) -> Any:
     scale = alt.Scale(scheme="blueorange", domain=[-reach, reach], domainMid=0)
     cells = base.mark_rect(cornerRadius=2).encode(color=alt.Color("gap:Q", scale=scale, legend=None))
     # The middle of the colour scale is light in both schemes of the report, so the ink is always dark.
-    text = base.mark_text(fontSize=11, color="#1c2128", aria=False).encode(text="text:N")
+    text = base.mark_text(fontSize=11, color="#1c2128", aria=False).encode(text=alt.Text("text:N"))
     return alt.layer(cells, text).properties(width=alt.Step(110), height=alt.Step(22))
 
 
@@ -89,7 +89,9 @@ def weakness_bars(section: Section) -> Any:
     )
     raw = base.mark_bar(style="quiet", height=16).encode(x=alt.X("raw:Q", axis=axis))
     corrected = base.mark_bar(style="accent", height=16).encode(x=alt.X("corrected:Q", axis=axis))
-    interval = base.mark_rule(style="name", strokeWidth=2).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+    interval = base.mark_rule(style="name", strokeWidth=2).encode(
+        x=alt.X("low:Q", axis=axis), x2=alt.X2("high:Q")
+    )
     return alt.layer(raw, corrected, interval).properties(width="container", height=alt.Step(30))
 
 
@@ -160,7 +162,7 @@ def usual_and_unusual(section: Section) -> Any:
         ],
     )
     bars = base.mark_bar().encode(color=label_colour(kinds, symbolType="square"))
-    text = base.mark_text(style="figure", align="left", dx=5, aria=False).encode(text="text:N")
+    text = base.mark_text(style="figure", align="left", dx=5, aria=False).encode(text=alt.Text("text:N"))
     return alt.layer(bars, text).properties(width="container", height=alt.Step(20))
 
 
@@ -230,7 +232,7 @@ def paired_differences(table: pl.DataFrame) -> Any:
     )
     zero = alt.Chart(inline([{"difference": 0}])).mark_rule(style="prior", aria=False).encode(x=x)
     interval = base.mark_rule(style="accent", strokeWidth=3, opacity=0.4).encode(
-        x=alt.X("low:Q", axis=axis), x2="high:Q"
+        x=alt.X("low:Q", axis=axis), x2=alt.X2("high:Q")
     )
     points = base.mark_point(style="accent", filled=True, size=60, opacity=1).encode(x=x)
     return alt.layer(zero, interval, points).properties(width="container", height=alt.Step(22))
