@@ -32,3 +32,33 @@ def test_import_cuecard_is_quick_and_its_names_appear_at_first_use():
     ).stdout.splitlines()
     assert lines[0] == "[]"
     assert "audit" in lines[1]
+
+
+#: What a run that only counts cues and prints them must not load, and what loads it.
+NOT_FOR_CUES = {
+    "altair": "charts of the report",
+    "vl_convert": "the chart library of the report",
+    "jinja2": "the report",
+    "sklearn": "clusters and embeddings",
+    "pandas": "sklearn",
+    "scipy.stats": "tests of other sections",
+    "scipy.optimize": "remedies and stratified tails",
+    "scipy.sparse.csgraph": "held-out splits and folds",
+    "torch": "trained models",
+    "cuecard.probes": "probing",
+    "cuecard.remedies": "debiasing",
+    "cuecard.models.neural": "trained models",
+    "cuecard.models.ngram_models": "trained models",
+}
+
+
+def test_an_audit_of_cues_on_the_terminal_imports_only_what_it_needs(tmp_path):
+    words = ("nobody runs", "a man sleeps", "somebody sings here")
+    rows = [f"the premise {i},{words[i % 3]},{'abc'[i % 3]}" for i in range(60)]
+    file = tmp_path / "pairs.csv"
+    file.write_text("\n".join(["premise,hypothesis,label", *rows]))
+    arguments = ["audit", str(file), "--only", "cues"]
+    code = LOOK.format(arguments=arguments, heavy=tuple(NOT_FOR_CUES))
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "nobody" in shown
+    assert shown.splitlines()[-1] == "LOADED"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from cuecard.stats._arrays import level_of
 from cuecard.stats.weighted import effective_sample_size
@@ -94,5 +93,5 @@ def mean_interval(
     if size < 1 + 1e-9:
         return mean, float("-inf"), float("inf")
     sd = float(np.sqrt(inflation * (parts**2).sum() * size / (size - 1)))
-    half = float(student.ppf((1 + level_of(level)) / 2, size - 1)) * sd
+    half = float(stdtrit(size - 1, (1 + level_of(level)) / 2)) * sd
     return mean, mean - half, mean + half

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from scipy.stats import binom
 
 from cuecard.stats._arrays import level_of
 
@@ -21,6 +20,8 @@ def detectable_accuracy(n: int, chance: float, *, alpha: float = 0.05, power: fl
     >>> round(detectable_accuracy(400, 0.5), 3)
     0.572
     """
+    from scipy.stats import binom
+
     level_of(alpha), level_of(power)
     if n < 1:
         return 1.0

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
-from scipy.stats import t as student
 
 from cuecard.stats._arrays import FloatArray, IntArray
 
@@ -234,6 +233,8 @@ def _by_units(
     (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of the
     variance is estimated; Satterthwaite's degrees of freedom say from how much.
     """
+    from scipy.stats import t as student
+
     size = np.bincount(unit)
     if size.max(initial=0) < 2:
         return None

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cuecard.analysis import Skip
 from cuecard.data import Instances
@@ -68,6 +67,8 @@ def _filled_units(data: Instances, scope: UnitScope) -> Ints:
 
 def connected(groups: Ints, examples: Ints, units: Sequence[Ints]) -> Ints:
     """Return groups of examples joined where rows of theirs share a unit; units of -1 join nothing."""
+    from scipy.sparse.csgraph import connected_components
+
     size = int(groups.max(initial=-1)) + 1
     ends, start = [], size
     for unit in units:
