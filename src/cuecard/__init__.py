@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from cuecard.remedies import LexicalWeights, NeutralWeighting
     from cuecard.report import render_html, write_report
-    from cuecard.run import Debiased, audit, debias, probe, train
+    from cuecard.run import Debiased, ask, audit, debias, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
@@ -65,6 +65,7 @@ _PUBLIC = {
     "PromptStudy": "cuecard.probes",
     "Reliance": "cuecard.probes",
     "artifact_z": "cuecard.stats",
+    "ask": "cuecard.run",
     "audit": "cuecard.run",
     "compare": "cuecard.card",
     "cueness": "cuecard.stats",
@@ -111,6 +112,7 @@ __all__ = [
     "Slices",
     "__version__",
     "artifact_z",
+    "ask",
     "audit",
     "compare",
     "cueness",

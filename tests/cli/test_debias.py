@@ -84,7 +84,16 @@ def test_other_formats_are_written_and_read_back(cuecard, train, tmp_path, suffi
 def test_a_report_holds_the_card_the_tables_and_the_charts(cuecard, train, tmp_path):
     report = tmp_path / "report"
     ran = cuecard(
-        "debias", train, "--out", tmp_path / "w.parquet", "--min-count", 20, "--report", report, "--quiet"
+        "debias",
+        train,
+        "--out",
+        tmp_path / "w.parquet",
+        "--min-count",
+        20,
+        "--trade-off",
+        "--report",
+        report,
+        "--quiet",
     )
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     card = json.loads((report / "card.json").read_text())

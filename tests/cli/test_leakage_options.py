@@ -54,7 +54,7 @@ def test_probing_pairs_evaluates_models_without_the_leak(cuecard, files, tmp_pat
 
 
 def test_weights_of_a_column_and_parameters_reach_the_evaluation(cuecard, files):
-    ran = probe(cuecard, files, "--weights", "weight", "--only", "debiased_evaluation", "--json")
+    ran = probe(cuecard, files, "--test-weights", "weight", "--only", "debiased_evaluation", "--json")
     sections = json.loads(ran.out)["sections"]
     assert list(sections) == ["debiased_evaluation"]  # no cues where none of the probes is about them
     section = sections["debiased_evaluation"]
@@ -69,14 +69,17 @@ def test_weights_of_a_column_and_parameters_reach_the_evaluation(cuecard, files)
 
 def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_path):
     pairs = tmp_path / "pairs.csv"
-    ran = cuecard("stress", files / "train.csv", "--identical-pairs", "--sample", "300", "--out", pairs)
+    ran = cuecard(
+        "stress", files / "train.csv", "--kind", "identical-pairs", "--sample", "300", "--out", pairs
+    )
     assert ran.code == 0, ran.err
     assert "300 sentences paired with themselves" in ran.out
     assert "--match" not in ran.out
     named = cuecard(
         "stress",
         files / "train.csv",
-        "--identical-pairs",
+        "--kind",
+        "identical-pairs",
         "--match",
         "not_duplicate",
         "--out",
@@ -103,11 +106,14 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
     [
         (["stress", "{train}", "--out", "{out}/x", "--sample", "5"], "--sample and --match are for"),
         (
-            ["stress", "{train}", "--identical-pairs", "--out", "{out}/x.docx"],
+            ["stress", "{train}", "--kind", "identical-pairs", "--out", "{out}/x.docx"],
             ".parquet, .csv, .tsv or .jsonl",
         ),
-        (["stress", "{train}", "--identical-pairs", "--out", "{train}"], "is the file that is read"),
-        (["stress", "{train}", "--identical-pairs", "--match", "dup", "--out", "{out}/x.csv"], "'duplicate'"),
+        (["stress", "{train}", "--kind", "identical-pairs", "--out", "{train}"], "is the file that is read"),
+        (
+            ["stress", "{train}", "--kind", "identical-pairs", "--match", "dup", "--out", "{out}/x.csv"],
+            "'duplicate'",
+        ),
         (
             [
                 "debias",

@@ -110,43 +110,6 @@ def test_compare_says_what_changed_between_two_cards(cuecard, files, tmp_path):
     assert cuecard("compare", tmp_path / "even").code == 2
 
 
-@pytest.mark.parametrize("ids", [True, False])
-@pytest.mark.parametrize("narrower", [("--sample", "300"), ("--stress", "word")])
-def test_a_file_of_predictions_for_the_whole_split_is_narrowed_with_it(
-    cuecard, files, tmp_path, ids, narrower
-):
-    option, value = narrower
-    if option == "--stress":
-        value = next(cue.feature for cue in demo_nli(9000, seed=1).truth if cue.kind == "word")
-    test = pl.read_parquet(files["test"])
-    right = pl.read_parquet(files["folder"] / "follower.parquet").filter(pl.col("split") == "test")
-    given = right.drop("split") if ids else right.drop("split", "example_id")
-    given.write_parquet(tmp_path / "mine.parquet")
-    ran = probe(
-        cuecard,
-        files,
-        "-p",
-        tmp_path / "mine.parquet",
-        option,
-        value,
-        "--only",
-        "accuracy_test",
-        "--out",
-        tmp_path / "out",
-        "--json",
-    )
-    assert ran.code == 0, ran.err
-    asked = pl.read_parquet(tmp_path / "out" / "tables" / "examples.parquet").filter(
-        pl.col("split") == "test"
-    )
-    assert 0 < asked.height < test.height
-    answers = dict(right.select("example_id", "prediction").iter_rows())
-    truth = dict(zip(asked["example_id"].to_list(), asked["label"].to_list(), strict=True))
-    expected = sum(answers[name] == label for name, label in truth.items()) / asked.height
-    found = json.loads(ran.out)["sections"]["accuracy_test"]["summary"]["models"]["mine"]["accuracy"]
-    assert found == pytest.approx(expected)
-
-
 def test_a_probe_that_fails_ends_with_exit_code_1_and_the_other_sections_stay(cuecard, files, monkeypatch):
     from cuecard.probes import PermutationTest
 

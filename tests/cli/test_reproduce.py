@@ -53,7 +53,7 @@ def reproduce(files, paper, *more):
     )
 
 
-STUBBORN = ("--per-label", 1, "--min-count", 20, "--set", "epochs=1", "--weights", "uniform,paper,words")
+STUBBORN = ("--per-label", 1, "--min-count", 20, "--set", "epochs=1", "--schemes", "uniform,paper,words")
 
 
 def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, files):
@@ -93,7 +93,7 @@ def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_p
         20,
         "--seeds",
         1,
-        "--weights",
+        "--schemes",
         "uniform,paper,words",
     )
     ran = cuecard(
@@ -125,7 +125,7 @@ def test_seeds_count_from_the_given_one(cuecard, files, monkeypatch):
         return original(self, *args, **kwargs)
 
     monkeypatch.setattr(FirstWord, "fit", counting)
-    more = ("--per-label", 1, "--weights", "uniform", "--seed", 5, "--seeds", 2, "--json")
+    more = ("--per-label", 1, "--schemes", "uniform", "--seed", 5, "--seeds", 2, "--json")
     ran = cuecard(*reproduce(files, "stubborn", *more))
     assert ran.code == 0, ran.err
     assert trained == [5, 6]
@@ -183,7 +183,7 @@ def test_selection_evaluates_both_trainings_as_they_stand_and_under_weights(cuec
 @pytest.mark.parametrize(
     ("paper", "more", "said"),
     [
-        ("stubborn", ("--weights", "uniform,wrods"), "Unknown weights 'wrods'"),
+        ("stubborn", ("--schemes", "uniform,wrods"), "Unknown weights 'wrods'"),
         ("stubborn", ("--model", "nothing"), "Unknown model 'nothing'"),
         ("stubborn", ("--set", "seed=3"), "give the first with --seed"),
         ("selection", ("--match", "same"), "Unknown label (match) 'same'"),

@@ -23,13 +23,21 @@ def tables(task: str, folder: Path) -> dict[str, pl.DataFrame]:
     if task == "text":
         return {s: t.select("label", text="hypothesis") for s, t in nli.items()}
     if task == "preference":
-        return {
-            s: t.select(prompt="premise", chosen="hypothesis", rejected=pl.col("hypothesis").reverse())
-            for s, t in nli.items()
-        }
+        return {s: _preferences(t) for s, t in nli.items()}
     if task == "chinese":
         return {s: t.with_columns(_chinese("premise"), _chinese("hypothesis")) for s, t in nli.items()}
     return nli
+
+
+def _preferences(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return answers of which mostly the rejected one has a word more."""
+    more = pl.lit(" perhaps")
+    rarely = pl.int_range(pl.len()) % 5 == 0
+    return pairs.select(
+        prompt="premise",
+        chosen=pl.col("hypothesis") + pl.when(rarely).then(more).otherwise(pl.lit("")),
+        rejected=pl.col("hypothesis").reverse() + pl.when(rarely).then(pl.lit("")).otherwise(more),
+    )
 
 
 def _chinese(column: str) -> pl.Expr:
@@ -93,3 +101,48 @@ def test_debias(cuecard, files):
     assert typed == from_python(debiased.card)
     weighted = cc.load(out).train.table.unique("example_id", keep="first", maintain_order=True)
     assert weighted["weight"].to_list() == debiased.weights.tolist()
+
+
+def test_explain(cuecard, files):
+    from cuecard.report import explanation_json
+
+    train, test = files / "train.parquet", files / "test.parquet"
+    data = cc.load(train, test=test)
+    cue = cc.audit(data, only=["cues"])["cues"].table.row(0, named=True)
+    named = f"{cue['family']}:{cue['feature']}"
+    ran = cuecard("explain", named, train, "--test", test, "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out) == json.loads(explanation_json(cc.explain(data, named)))
+
+
+def test_train(cuecard, files, tmp_path):
+    train, test = files / "train.parquet", files / "test.parquet"
+    ran = cuecard("train", train, "--test", test, "--out", tmp_path / "run", "--json")
+    assert ran.code == 0, ran.err
+    typed, python = json.loads(ran.out), dict(cc.train(cc.load(train, test=test)).metrics)
+    for one in (typed, python):
+        del one["seconds"]
+    assert typed == json.loads(json.dumps(python))
+
+
+def test_reproduce_stubborn(cuecard, files):
+    from cuecard.reproduce import StubbornExperiment
+    from cuecard.run import experiment
+
+    train, test = files / "train.parquet", files / "test.parquet"
+    arguments = ("--schemes", "uniform", "--seeds", 1, "--set", "epochs=1", "--no-cache")
+    typed = from_cli(cuecard, "reproduce", "stubborn", train, "--test", test, *arguments)
+    asked = StubbornExperiment(weights=("uniform",), seeds=1, settings=("epochs=1",), cache=False)
+    assert typed == from_python(experiment(cc.load(train, test=test), asked))
+
+
+def test_stress(cuecard, files, tmp_path):
+    from cuecard.run import hard_examples
+
+    train, test = files / "train.parquet", files / "test.parquet"
+    ran = cuecard("stress", train, "--test", test, "--out", tmp_path / "typed", "--json")
+    assert ran.code == 0, ran.err
+    written = hard_examples(cc.load(train, test=test), tmp_path / "python")
+    assert json.loads(ran.out) == json.loads(json.dumps(written.set.summary()))
+    for file in written.files.values():
+        assert file.read_bytes() == (tmp_path / "typed" / file.name).read_bytes()

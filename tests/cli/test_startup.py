@@ -18,7 +18,9 @@ print("LOADED", *[name for name in {heavy!r} if name in sys.modules])
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["demo", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["audit", "--help"], ["ask", "--help"], ["demo", "--help"], ["--version"]]
+)
 def test_help_is_quick_because_it_imports_nothing_heavy(arguments):
     code = LOOK.format(arguments=arguments, heavy=HEAVY)
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

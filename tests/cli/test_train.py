@@ -105,7 +105,7 @@ def test_weights_of_debias_are_joined_and_change_the_model(cuecard, files):
         "hypothesis",
         "--quiet",
     )
-    ran = cuecard(*arguments(files, "--weights", weighted, "--condition", "hypothesis", "--json"))
+    ran = cuecard(*arguments(files, "--weights-from", weighted, "--condition", "hypothesis", "--json"))
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
     assert 0 < found["weights"]["effective_share"] < 1
@@ -124,7 +124,7 @@ def test_weights_of_other_rows_are_refused(cuecard, files):
         (rows.drop("weight"), "Unknown column of weights"),
     ):
         wrong.write_parquet(other)
-        ran = cuecard(*arguments(files, "--weights", other))
+        ran = cuecard(*arguments(files, "--weights-from", other))
         assert ran.code == 2
         assert said in ran.err
         assert not (files / "run").exists()
@@ -140,7 +140,7 @@ def test_weights_follow_ids_when_rows_are_in_another_order(cuecard, files):
     weighted.write_parquet(files / "weighted.parquet")
     weighted.reverse().write_parquet(files / "reversed.parquet")
     for name in ("weighted", "reversed"):
-        ran = cuecard(*arguments(files, "--weights", files / f"{name}.parquet", out=name))
+        ran = cuecard(*arguments(files, "--weights-from", files / f"{name}.parquet", out=name))
         assert ran.code == 0, ran.err
     tables = [pl.read_parquet(files / name / "predictions_test.parquet") for name in ("weighted", "reversed")]
     assert tables[0].equals(tables[1])
@@ -181,9 +181,9 @@ def _killed_after_two(fit):
 
 
 def test_a_finished_run_says_so_and_trains_nothing(cuecard, files, monkeypatch):
-    first = cuecard(*arguments(files, "--dynamics"))
+    first = cuecard(*arguments(files, "--record-dynamics"))
     monkeypatch.setattr(FirstWord, "fit", None)
-    again = cuecard(*arguments(files, "--dynamics"))
+    again = cuecard(*arguments(files, "--record-dynamics"))
     assert again.code == 0, again.err
     assert "finished before" in again.out
     assert "finished before" not in first.out
@@ -203,7 +203,7 @@ def test_a_folder_of_another_run_is_left_alone(cuecard, files):
 
 
 def test_dynamics_and_the_data_map_are_written_on_request(cuecard, files):
-    ran = cuecard(*arguments(files, "--dynamics", "--epochs", 3))
+    ran = cuecard(*arguments(files, "--record-dynamics", "--epochs", 3))
     assert ran.code == 0, ran.err
     table = pl.read_parquet(files / "run" / "dynamics.parquet")
     assert table.columns == [

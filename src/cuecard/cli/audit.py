@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from cuecard.cli.groups import grouped, typed
+from cuecard.cli.help import MODELS
 from cuecard.cli.options import (
-    ColumnsOption,
-    DynamicsOption,
-    EmbedOption,
-    FeaturesOption,
-    HoldoutOption,
-    JsonOption,
-    KeepUnlabelledOption,
-    LabelsOption,
-    LanguageOption,
-    MapOption,
-    MapSizeOption,
-    MinCountOption,
+    ClusterOptions,
+    Dataset,
+    Features,
     NoCacheOption,
-    OnErrorOption,
+    OnlyOption,
     OutOption,
-    QuietOption,
-    RegexOption,
-    ScopeOption,
+    Output,
     SeedOption,
-    SetOption,
-    SourceArgument,
-    StopWordsOption,
-    TaskOption,
-    TestOption,
-    TokensOption,
-    TransformOption,
+    SettingsOption,
+    SkipOption,
     WeightsOption,
     comma_list,
-    named_patterns,
+    names_of,
+    typed_command,
 )
 
 EXAMPLES = """
@@ -59,100 +44,52 @@ Examples:
 """
 
 
+@grouped
 def audit(
-    train: SourceArgument,
-    test: TestOption = None,
-    task: TaskOption = None,
-    columns: ColumnsOption = None,
-    labels: LabelsOption = None,
-    only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Run these audits only.")] = None,
-    skip: Annotated[str | None, typer.Option("--skip", metavar="A,B", help="Leave these audits out.")] = None,
+    dataset: Dataset,
+    features: Features,
+    clusters: ClusterOptions,
+    output: Output,
     out: OutOption = None,
-    features: FeaturesOption = None,
-    regex: RegexOption = None,
-    tokens: TokensOption = None,
-    scope: ScopeOption = "hypothesis",
-    language: LanguageOption = None,
-    stop_words: StopWordsOption = True,
-    min_count: MinCountOption = 5,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
     weights: WeightsOption = None,
-    embed: EmbedOption = "tfidf",
-    map: MapOption = "tsne",
-    map_size: MapSizeOption = 2_000,
-    transform: TransformOption = None,
-    dynamics: DynamicsOption = None,
-    set_: SetOption = None,
     learner: Annotated[
         str | None,
         typer.Option(
             "--learner",
             metavar="A,B",
-            help="Also train these models with the full and with partial input: fasttext, bilstm, transformer …",
+            help="Also train these with full and with partial input: fasttext, bilstm, transformer, …",
+            rich_help_panel=MODELS,
         ),
     ] = None,
     no_cache: NoCacheOption = False,
-    holdout: HoldoutOption = None,
-    keep_unlabelled: KeepUnlabelledOption = False,
-    on_error: OnErrorOption = "stop",
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
-    from cuecard.cli.loading import load_from_options
-    from cuecard.cli.progress import progress, stage, training_bar
+    from cuecard.cli.progress import training_bar
     from cuecard.cli.settings import split_settings
-    from cuecard.cli.show import exit_if_failed, show_card
+    from cuecard.cli.show import exit_if_failed
     from cuecard.run import audit as run_audit
-    from cuecard.run import parse_settings, selected_audits
+    from cuecard.run import parse_settings
 
     kinds = {kind.name: kind for kind in AUDITS}
-    of_sections, of_models = split_settings(set_, list(kinds), comma_list(learner))
-    settings = parse_settings(of_sections, kinds)
-    options: dict[str, Any] = {
-        "tokens": tokens,
-        "scope": scope,
-        "language": language,
-        "stop_words": stop_words,
-        "min_count": min_count,
-        "weights": weights,
-        "embed": embed,
-        "map": map,
-        "map_size": map_size,
-        "transformations": tuple(comma_list(transform)),
-        "dynamics": str(dynamics) if dynamics else None,
-        "learner": tuple(comma_list(learner)),
-        "learner_settings": of_models,
-        "tell": lambda title: training_bar(title, silent=quiet or json),
-        "cache": not no_cache,
-        "seed": seed,
-        "regex": named_patterns(regex),
-        "features": tuple(comma_list(features)) or None,
-    }
-    chosen = comma_list(only) or None
-    selected_audits(only=chosen, skip=comma_list(skip), settings=settings, options=options)
-    silent = quiet or json
-    with stage("Reading", silent=silent):
-        data = load_from_options(
-            train,
-            test=test,
-            task=task,
-            columns=columns,
-            labels=labels,
-            holdout=holdout,
-            keep_unlabelled=keep_unlabelled,
-            on_error=on_error,
-            seed=seed,
-        )
+    of_sections, of_models = split_settings(settings, list(kinds), comma_list(learner))
     card = run_audit(
-        data,
-        only=chosen,
+        lambda: dataset.load(seed, output.progress),
+        only=comma_list(only),
         skip=comma_list(skip),
-        settings=settings,
-        progress=progress(silent=silent),
-        command=shlex.join(["cuecard", *sys.argv[1:]]),
-        **options,
+        settings=parse_settings(of_sections, kinds),
+        progress=output.progress,
+        command=typed_command(),
+        tell=lambda title: training_bar(title, silent=output.silent),
+        cache=not no_cache,
+        seed=seed,
+        **features.of_features,
+        **clusters.of_clusters,
+        **typed(weights=weights, learner=names_of(learner), learner_settings=of_models or None),
     )
-    show_card(card, out=out, json=json, quiet=quiet)
+    output.show(card, out)
     exit_if_failed(card, "audit")

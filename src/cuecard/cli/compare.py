@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.options import JsonOption
+from cuecard.cli.groups import grouped
+from cuecard.cli.options import ChartOption, Output
 
 EXAMPLES = """
 Examples:
@@ -20,27 +21,21 @@ Examples:
 """
 
 
+@grouped
 def compare(
+    output: Output,
     cards: Annotated[
         list[Path],
         typer.Argument(
             metavar="CARD CARD…", help="Folders written by `cuecard audit` or `probe`, oldest first."
         ),
     ],
-    top: Annotated[int, typer.Option("--top", min=1, help="Rows to show of each table.")] = 15,
-    chart: Annotated[
-        Path | None,
-        typer.Option(
-            "--chart",
-            metavar="FILE",
-            help="Draw all cards: saturation against bias, correlations, maps; .html, .png or .svg.",
-        ),
-    ] = None,
+    show: Annotated[int, typer.Option("--show", metavar="N", min=1, help="Rows to show of each table.")] = 15,
+    chart: ChartOption = None,
     all_numbers: Annotated[
         bool,
         typer.Option("--all", help="Every number that differs, not one per baseline, model and measure."),
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
@@ -50,11 +45,11 @@ def compare(
     if chart is not None:
         from cuecard.report import write_comparison_charts
 
-        typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=json)
+        typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=output.json)
         if len(loaded) < 2:
             return
     comparisons = compare_cards(loaded, [str(card) for card in cards])
-    if json:
+    if output.json:
         from json import dumps
 
         typer.echo(dumps([c.as_dict() for c in comparisons], indent=2, ensure_ascii=False))
@@ -64,5 +59,5 @@ def compare(
     from cuecard.report import render_comparison
 
     console = Console()
-    for comparison in comparisons:
-        render_comparison(comparison, console, top=top, every_number=all_numbers)
+    for comparison in () if output.quiet else comparisons:
+        render_comparison(comparison, console, top=show, every_number=all_numbers)

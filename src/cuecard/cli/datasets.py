@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.options import JsonOption
+from cuecard.cli.groups import grouped
+from cuecard.cli.options import Output
 
 EXAMPLES = """
 Examples:
@@ -17,19 +18,22 @@ Examples:
 """
 
 
+@grouped
 def datasets(
+    output: Output,
     name: Annotated[str | None, typer.Argument(help="Show one preset in full.", show_default=False)] = None,
-    json: JsonOption = False,
 ) -> None:
     """List the datasets that CueCard knows by name."""
     from cuecard.data import get_preset, list_presets
 
     presets = [get_preset(name)] if name else list_presets()
-    if json:
+    if output.json:
         from dataclasses import asdict
         from json import dumps
 
         typer.echo(dumps([asdict(preset) for preset in presets], indent=2, ensure_ascii=False))
+        return
+    if output.quiet:
         return
     from rich.console import Console
 

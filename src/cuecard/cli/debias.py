@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from cuecard.cli.groups import grouped, typed
+from cuecard.cli.help import FEATURES, WEIGHTS
 from cuecard.cli.options import (
-    ColumnsOption,
-    JsonOption,
-    LabelsOption,
-    LanguageOption,
-    OnErrorOption,
-    QuietOption,
-    RegexOption,
+    MaxWeightOption,
+    Output,
+    Rows,
     SeedOption,
-    SetOption,
-    SourceArgument,
-    TaskOption,
-    TokensOption,
-    comma_list,
-    named_patterns,
+    SettingsOption,
+    Texts,
+    names_of,
+    typed_command,
 )
 from cuecard.errors import UsageError
 
@@ -46,8 +40,11 @@ Examples:
 """
 
 
+@grouped
 def debias(
-    train: SourceArgument,
+    rows: Rows,
+    texts: Texts,
+    output: Output,
     out: Annotated[
         Path,
         typer.Option(
@@ -62,7 +59,8 @@ def debias(
         str,
         typer.Option(
             "--method",
-            help="lexical: no feature tells the label; leakage: the pair graph does not; or a plug-in's name.",
+            metavar="NAME",
+            help="lexical: no feature predicts the label; leakage: the pair graph does not; or a plug-in's name.",
         ),
     ] = "lexical",
     card: Annotated[
@@ -73,139 +71,149 @@ def debias(
             help="Balance what the cue audit on this card found, with its tokens, scope and families.",
         ),
     ] = None,
-    ngrams: Annotated[
-        int | None, typer.Option("--ngrams", metavar="N", help="Balance words and n-grams up to N words.")
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write card.json, report.html and tables/ here."),
     ] = None,
+    reaudit: Annotated[
+        str | None,
+        typer.Option(
+            "--reaudit",
+            metavar="A,B",
+            help="Audits to repeat under the weights: cues, partial_input, …, all or none.",
+            show_default="cues; none for leakage",
+        ),
+    ] = None,
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
     features: Annotated[
         str | None,
         typer.Option(
             "--features",
-            metavar="A,B,…",
+            metavar="A,B",
             help="Balance these families, such as word,negation,length; significant: all that the cue audit finds.",
+            show_default="word",
+            rich_help_panel=FEATURES,
         ),
     ] = None,
-    regex: RegexOption = None,
+    ngrams: Annotated[
+        int | None,
+        typer.Option(
+            "--ngrams", metavar="N", help="Balance words and n-grams up to N words.", rich_help_panel=FEATURES
+        ),
+    ] = None,
     min_count: Annotated[
         int | None,
         typer.Option(
             "--min-count",
+            metavar="N",
             min=1,
-            help="Balance features of this many train instances. [default: 100; for --features significant 5]",
+            help="Balance features that at least N training instances have.",
+            show_default="100; 5 for --features significant",
+            rich_help_panel=FEATURES,
+        ),
+    ] = None,
+    target: Annotated[
+        Literal["uniform", "overall"] | None,
+        typer.Option(
+            "--target",
+            metavar="NAME",
+            help="uniform or overall: label shares to reach, all the same or those of the training set.",
+            show_default="uniform",
+            rich_help_panel=WEIGHTS,
+        ),
+    ] = None,
+    solver: Annotated[
+        Literal["entropy", "softmax"] | None,
+        typer.Option(
+            "--solver",
+            metavar="NAME",
+            help="entropy: closest to equal weights; softmax: the paper's objective.",
+            show_default="entropy",
+            rich_help_panel=WEIGHTS,
         ),
     ] = None,
     ridge: Annotated[
         str | None,
         typer.Option(
             "--ridge",
-            metavar="NUMBER|cv",
+            metavar="R|cv",
             help="Above 0: soften the balance for more equal weights; cv: as balances held-out examples best.",
+            rich_help_panel=WEIGHTS,
         ),
     ] = None,
-    max_weight: Annotated[
-        float | None, typer.Option("--max-weight", help="No example weighs more; the mean is 1.")
-    ] = None,
+    max_weight: MaxWeightOption = None,
     min_ess: Annotated[
         float | None,
         typer.Option(
-            "--min-ess", help="Soften until this share of the examples is left as effective sample."
+            "--min-ess",
+            metavar="SHARE",
+            help="Soften until the effective sample size is this share of the examples.",
+            rich_help_panel=WEIGHTS,
         ),
     ] = None,
     balance_labels: Annotated[
         bool | None,
-        typer.Option("--balance-labels", help="Bring the labels' overall shares to the target too."),
-    ] = None,
-    target: Annotated[
-        Literal["uniform", "overall"] | None,
         typer.Option(
-            "--target", help="Label shares to reach: all the same, or those of all train. [default: uniform]"
+            "--balance-labels",
+            help="Bring the labels' overall shares to the target too.",
+            rich_help_panel=WEIGHTS,
         ),
     ] = None,
-    solver: Annotated[
-        Literal["entropy", "softmax"] | None,
+    trade_off: Annotated[
+        bool,
         typer.Option(
-            "--solver", help="Closest to equal weights, or the paper's objective. [default: entropy]"
+            "--trade-off",
+            help="Also solve with softer constraints, to chart balance against sample size.",
+            rich_help_panel=WEIGHTS,
         ),
-    ] = None,
-    tokens: TokensOption = None,
-    scope: Annotated[
-        Literal["hypothesis", "premise", "both"] | None,
-        typer.Option("--scope", help="The text in which a feature is looked for; both, or the choices."),
-    ] = None,
-    language: LanguageOption = None,
-    task: TaskOption = None,
-    columns: ColumnsOption = None,
-    labels: LabelsOption = None,
-    reaudit: Annotated[
-        str | None,
-        typer.Option(
-            "--reaudit",
-            metavar="A,B",
-            help="Audits to repeat under the weights: cues, partial_input, …, all or none. [default: cues]",
-        ),
-    ] = None,
+    ] = False,
     weight_column: Annotated[
-        str, typer.Option("--weight-column", metavar="NAME", help="What the column of weights is called.")
+        str,
+        typer.Option(
+            "--weight-column",
+            metavar="NAME",
+            help="What the new column of weights is called.",
+            rich_help_panel=WEIGHTS,
+        ),
     ] = "weight",
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="DIR", help="Write card.json, report.html and tables/ here."),
-    ] = None,
-    set_: SetOption = None,
-    on_error: OnErrorOption = "stop",
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
 ) -> None:
-    """Weigh the examples of a training set so that its shortcuts no longer tell the label.
+    """Reweight the examples of a training set so that its shortcuts no longer predict the label.
 
     Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
     a row without a label has the weight 0.
     """
-    from cuecard.cli.progress import progress
-    from cuecard.cli.show import show_card
-    from cuecard.data import parse_columns, parse_labels
     from cuecard.remedies import REMEDIES
     from cuecard.run import debias_file, parse_settings
 
-    given: dict[str, Any] = {
-        "ngrams": ngrams,
-        "features": tuple(comma_list(features)) or None,
-        "regex": named_patterns(regex) or None,
-        "min_count": min_count,
-        "ridge": _ridge(ridge),
-        "max_weight": max_weight,
-        "min_ess": min_ess,
-        "balance_labels": balance_labels,
-        "target": target,
-        "solver": solver,
-        "tokens": tokens,
-        "scope": scope,
-        "language": language,
-        "reaudit": tuple(comma_list(reaudit)) or None,
-        "seed": seed or None,
-        "trade_off": _trade_off(method, solver) if report else None,
-    }
-    options = {name: value for name, value in given.items() if value is not None}
-    options |= parse_settings(set_ or [], {method: REMEDIES.get(method)}).get(method, {})
-    silent = quiet or json
+    options = texts.of_texts | typed(
+        ngrams=ngrams,
+        features=names_of(features),
+        min_count=min_count,
+        ridge=_ridge(ridge),
+        max_weight=max_weight,
+        min_ess=min_ess,
+        balance_labels=balance_labels,
+        target=target,
+        solver=solver,
+        reaudit=names_of(reaudit),
+        seed=seed or None,
+        trade_off=_softer_ridges() if trade_off else None,
+    )
+    options |= parse_settings(settings or [], {method: REMEDIES.get(method)}).get(method, {})
     debiased = debias_file(
-        train,
+        rows.train,
         out,
         method,
         weight_column=weight_column,
         like=card,
-        reading={
-            "task": task,
-            "columns": parse_columns(columns) if columns else None,
-            "labels": parse_labels(labels) if labels else None,
-            "on_error": on_error,
-        },
-        progress=progress(silent=silent),
-        command=shlex.join(["cuecard", *sys.argv[1:]]),
+        reading=rows.reading,
+        progress=output.progress,
+        command=typed_command(),
         **options,
     )
-    show_card(debiased.card, out=report, json=json, quiet=quiet)
-    if not silent:
+    output.show(debiased.card, report)
+    if not output.silent:
         typer.echo(f"Weighted rows: {out}")
 
 
@@ -219,10 +227,7 @@ def _ridge(text: str | None) -> float | str | None:
         raise UsageError(f"--ridge takes a number or cv, not {text!r}.") from None
 
 
-def _trade_off(method: str, solver: str | None) -> tuple[float, ...] | None:
-    """Return the ridges whose balance and cost the report shows."""
-    if method != "lexical" or solver == "softmax":
-        return None
+def _softer_ridges() -> tuple[float, ...]:
     from cuecard.remedies.lexical_weights import TRADE_OFF
 
     return TRADE_OFF

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.options import QuietOption, SeedOption
+from cuecard.cli.help import OUTPUT
+from cuecard.cli.options import SeedOption
 
 if TYPE_CHECKING:
     from cuecard.card import Card
@@ -33,15 +34,22 @@ BALANCED = 20
 
 
 def demo(
-    kind: Annotated[Literal["nli", "choice"], typer.Option("--kind", help="Which set to generate.")] = "nli",
+    kind: Annotated[
+        Literal["nli", "choice"],
+        typer.Option("--kind", metavar="NAME", help="nli or choice: the set to generate."),
+    ] = "nli",
     clean: Annotated[bool, typer.Option("--clean", help="Plant nothing: the control.")] = False,
-    rows: Annotated[int, typer.Option("--rows", min=200, help="How many examples to generate.")] = 6000,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", min=200, help="How many examples to generate.")
+    ] = 6000,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")
     ] = Path("cuecard-demo"),
     launch: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     seed: SeedOption = 0,
-    quiet: QuietOption = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
+    ] = False,
 ) -> None:
     """Generate a set with planted cues, audit it, probe two simulated models, debias it, and write one report."""
     from cuecard.card import join_cards
@@ -66,7 +74,7 @@ def demo(
         weighted = out / "data" / "weighted.parquet"
         # The cues stand in the hypotheses; choices are looked at in any case.
         scope = {"scope": "hypothesis"} if kind == "nli" else {}
-        how = ["--features", "significant", "--min-count", str(BALANCED)]
+        how = ["--features", "significant", "--min-count", str(BALANCED), "--trade-off"]
         how += [part for name, value in scope.items() for part in (f"--{name}", value)]
         commands.append(shlex.join(["cuecard", "debias", str(train), *how, "--out", str(weighted)]))
         remedy = debias(

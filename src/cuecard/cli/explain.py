@@ -6,24 +6,9 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.options import (
-    ColumnsOption,
-    HoldoutOption,
-    JsonOption,
-    KeepUnlabelledOption,
-    LabelsOption,
-    LanguageOption,
-    OnErrorOption,
-    RegexOption,
-    ScopeOption,
-    SeedOption,
-    SourceArgument,
-    StopWordsOption,
-    TaskOption,
-    TestOption,
-    TokensOption,
-    named_patterns,
-)
+from cuecard.cli.groups import grouped, typed
+from cuecard.cli.help import FEATURES
+from cuecard.cli.options import Dataset, Output, SeedOption, Texts
 
 EXAMPLES = """
 Examples:
@@ -38,51 +23,42 @@ Examples:
 """
 
 
+@grouped
 def explain(
-    cue: Annotated[str, typer.Argument(metavar="CUE", help="A word, several words, or FAMILY:FEATURE.")],
-    train: SourceArgument,
-    test: TestOption = None,
-    task: TaskOption = None,
-    columns: ColumnsOption = None,
-    labels: LabelsOption = None,
-    regex: RegexOption = None,
-    tokens: TokensOption = None,
-    scope: ScopeOption = "hypothesis",
-    language: LanguageOption = None,
-    stop_words: StopWordsOption = True,
-    examples: Annotated[int, typer.Option("--examples", min=0, help="Examples to show per label.")] = 3,
-    holdout: HoldoutOption = None,
-    keep_unlabelled: KeepUnlabelledOption = False,
-    on_error: OnErrorOption = "stop",
+    cue: Annotated[
+        str,
+        typer.Argument(metavar="CUE", help="A word, several words, or FAMILY:FEATURE.", show_default=False),
+    ],
+    dataset: Dataset,
+    texts: Texts,
+    output: Output,
+    examples: Annotated[
+        int | None,
+        typer.Option("--examples", metavar="N", min=0, help="Examples to show per label.", show_default="3"),
+    ] = None,
+    stop_words: Annotated[
+        bool | None,
+        typer.Option(
+            "--stop-words/--no-stop-words",
+            help="Whether function words count as words.",
+            show_default="--stop-words",
+            rich_help_panel=FEATURES,
+        ),
+    ] = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Show one cue in depth: counts, interval, examples, the words it travels with."""
-    from rich.console import Console
-
     from cuecard.audits import Cues
     from cuecard.audits import explain as explain_cue
-    from cuecard.cli.loading import load_from_options
-    from cuecard.cli.progress import stage
     from cuecard.report import explanation_json, render_explanation
 
-    audit = Cues(
-        regex=named_patterns(regex), tokens=tokens, scope=scope, language=language, stop_words=stop_words
-    )
-    with stage("Looking", silent=json):
-        data = load_from_options(
-            train,
-            test=test,
-            task=task,
-            columns=columns,
-            labels=labels,
-            holdout=holdout,
-            keep_unlabelled=keep_unlabelled,
-            on_error=on_error,
-            seed=seed,
-        )
-        explanation = explain_cue(data, cue, examples=examples, audit=audit)
-    if json:
+    audit = Cues(**texts.of_texts, **typed(stop_words=stop_words))
+    data = dataset.load(seed, output.progress)
+    with output.progress("Looking"):
+        explanation = explain_cue(data, cue, audit=audit, **typed(examples=examples))
+    if output.json:
         typer.echo(explanation_json(explanation))
-    else:
+    elif not output.quiet:
+        from rich.console import Console
+
         render_explanation(explanation, Console())

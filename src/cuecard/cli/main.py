@@ -13,6 +13,7 @@ import typer
 
 from cuecard._version import __version__
 from cuecard.cli import (
+    ask,
     audit,
     compare,
     datasets,
@@ -26,6 +27,7 @@ from cuecard.cli import (
     stress,
     train,
 )
+from cuecard.cli.help import Verb
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2
@@ -58,24 +60,28 @@ def _options(
     """Find what gives the answer away in a labelled text dataset."""
 
 
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
-app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
-app.command("debias", epilog=debias.EXAMPLES)(debias.debias)
-app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
-app.command("train", epilog=train.EXAMPLES)(train.train)
-app.add_typer(reproduce.app, name="reproduce")
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("stress", epilog=stress.EXAMPLES)(stress.stress)
-app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("peco", epilog=peco.EXAMPLES)(peco.peco)
-app.command("datasets", epilog=datasets.EXAMPLES)(datasets.datasets)
+for _verb, _module, _panel in (
+    ("demo", demo, "Look at data"),
+    ("audit", audit, "Look at data"),
+    ("explain", explain, "Look at data"),
+    ("peco", peco, "Look at data"),
+    ("datasets", datasets, "Look at data"),
+    ("probe", probe, "Look at models"),
+    ("ask", ask, "Look at models"),
+    ("debias", debias, "Do something about it"),
+    ("stress", stress, "Do something about it"),
+    ("train", train, "Do something about it"),
+    ("report", report, "Read cards"),
+    ("compare", compare, "Read cards"),
+):
+    app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
+app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Do something about it")
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
-        app()
+        app(prog_name="cuecard")
     except CueCardError as error:
         print(f"cuecard: {error}", file=sys.stderr)
         sys.exit(USAGE_OR_INPUT)

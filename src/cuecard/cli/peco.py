@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.options import JsonOption, LabelsOption, SeedOption
+from cuecard.cli.groups import grouped
+from cuecard.cli.options import ChartOption, Output, SeedOption
 
 EXAMPLES = """
 Examples:
@@ -19,7 +20,9 @@ Examples:
 ROLES = ("label", "cluster", "x", "y", "text")
 
 
+@grouped
 def peco(
+    output: Output,
     table: Annotated[
         Path,
         typer.Argument(
@@ -32,14 +35,17 @@ def peco(
         str | None,
         typer.Option("--columns", metavar="ROLE=COLUMN,…", help=f"Which column is what: {', '.join(ROLES)}."),
     ] = None,
-    labels: LabelsOption = None,
-    chart: Annotated[
-        Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw the map from x and y: .html, .png or .svg."),
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels", metavar="VALUE=NAME,…", help="Names for label values, such as 0=entailment,1=neutral."
+        ),
     ] = None,
-    permutations: Annotated[int, typer.Option("--permutations", min=1, help="Shuffles of the labels.")] = 200,
+    chart: ChartOption = None,
+    permutations: Annotated[
+        int, typer.Option("--permutations", metavar="N", min=1, help="Shuffles of the labels.")
+    ] = 200,
     seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
     """Score clusters of your own: how far do their labels diverge from the whole, and from chance?"""
     from cuecard.audits.clusters.files import read_table
@@ -67,7 +73,7 @@ def peco(
         from cuecard.report.given_clusters import write_cluster_map
 
         drawn = f"Map: {write_cluster_map(found, chart, title=table.stem)}"
-    if json:
+    if output.json:
         from json import dumps
 
         shown = {"scores": found.scores.to_dicts(), "clusters": found.clusters.to_dicts()}
@@ -79,6 +85,8 @@ def peco(
 
     from cuecard.report.given_clusters import render_given_clusters
 
+    if output.quiet:
+        return
     render_given_clusters(found, Console())
     if drawn:
         typer.echo(drawn)

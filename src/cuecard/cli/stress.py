@@ -1,24 +1,17 @@
-"""`cuecard stress`: the examples that no partial input solves, as a set of their own."""
+"""`cuecard stress`: test sets that shortcuts do not solve."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.leakage import IdenticalPairsFlag, MatchOption, SentencesOption, write_identical_pairs
-from cuecard.cli.options import (
-    ColumnsOption,
-    JsonOption,
-    LabelsOption,
-    OnErrorOption,
-    QuietOption,
-    SeedOption,
-    SourceArgument,
-    TaskOption,
-    TestOption,
-)
+from cuecard.cli.groups import grouped
+from cuecard.cli.options import Dataset, MatchOption, Output, SeedOption
+
+if TYPE_CHECKING:
+    from cuecard.data import Instances
 
 EXAMPLES = """
 Examples:
@@ -27,68 +20,76 @@ Examples:
 
 `cuecard stress qa.jsonl --balanced --out hard`
 
-`cuecard stress pairs.parquet --identical-pairs --sample 20000 --out identical.csv`
+`cuecard stress pairs.parquet --kind identical-pairs --sample 20000 --out identical.csv`
 """
 
 
+@grouped
 def stress(
-    train: SourceArgument,
+    dataset: Dataset,
+    output: Output,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR|FILE", help="Write hard, easy and balance here.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR|FILE",
+            help="The folder to write hard, easy and balance to, or the file of identical pairs.",
+            show_default=False,
+        ),
     ],
-    test: TestOption = None,
-    task: TaskOption = None,
-    columns: ColumnsOption = None,
-    labels: LabelsOption = None,
+    kind: Annotated[
+        Literal["hard", "identical-pairs"],
+        typer.Option(
+            "--kind",
+            metavar="NAME",
+            help="hard: the examples that no partial input solves; identical-pairs: every training sentence paired "
+            "with itself, for models to score.",
+        ),
+    ] = "hard",
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Drop hard examples until every label has as many.")
+        bool,
+        typer.Option("--balanced", help="Drop hard examples until every label has equally many."),
     ] = False,
-    identical_pairs: IdenticalPairsFlag = False,
-    sample: SentencesOption = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample", metavar="N", min=1, help="At most N identical pairs, of rare and frequent sentences."
+        ),
+    ] = None,
     match: MatchOption = None,
-    on_error: OnErrorOption = "stop",
     seed: SeedOption = 0,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Write the examples that no partial input solves, and the rest, as two sets; or identical pairs."""
     from json import dumps
 
-    from cuecard.cli.loading import load_from_options
-    from cuecard.cli.progress import progress, stage
-    from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
-    from cuecard.remedies import stress_set, write_stress_set
-    from cuecard.run import audit
+    from cuecard.run import hard_examples, identical_pairs_file
 
-    if not identical_pairs and (sample is not None or match is not None):
-        raise UsageError("--sample and --match are for --identical-pairs.")
-    kind = check_writable(out, train) if identical_pairs else None
-    silent = quiet or json
-    with stage("Reading", silent=silent):
-        data = load_from_options(
-            train, test=test, task=task, columns=columns, labels=labels, on_error=on_error, seed=seed
-        )
-    if kind is not None:
-        written_pairs = write_identical_pairs(data, out, kind, match=match, sample=sample, seed=seed)
-        if json:
-            typer.echo(dumps({"pairs": written_pairs, "file": str(out)}))
-        elif not quiet:
-            typer.echo(f"{written_pairs:,} sentences paired with themselves: {out}")
+    if kind == "hard" and (sample is not None or match is not None):
+        raise UsageError("--sample and --match are for --kind identical-pairs.")
+
+    def load() -> Instances:
+        return dataset.load(seed, output.progress)
+
+    if kind == "identical-pairs":
+        pairs = identical_pairs_file(load, out, match=match, sample=sample, seed=seed)
+        if output.json:
+            typer.echo(dumps({"pairs": pairs, "file": str(out)}))
+        elif not output.quiet:
+            typer.echo(f"{pairs:,} sentences paired with themselves: {out}")
             told = f" --match {match}" if match else ""
             typer.echo(
-                f"Let a model score them, then: cuecard probe {train} --identical-pairs NAME=SCORES.csv{told}"
+                f"Let a model score them, then: cuecard probe {dataset.train} --identical-pairs NAME=SCORES.csv{told}"
             )
         return
-    card = audit(data, only=["partial_input"], progress=progress(silent=silent), seed=seed)
-    found = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
-    written = write_stress_set(found, out)
-    if json:
-        typer.echo(dumps(found.summary(), indent=2, ensure_ascii=False))
-    elif not quiet:
-        for split, part, answer, count, share in found.balance.rows():
+    written = hard_examples(load, out, balanced=balanced, seed=seed, progress=output.progress)
+    if output.json:
+        typer.echo(dumps(written.set.summary(), indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        for split, part, answer, count, share in written.set.balance.rows():
             typer.echo(f"{split:5}  {part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %")
         typer.echo(
-            f"Hard: no partial input ({', '.join(found.solvers)}) solves them. Read them beside the whole set."
+            f"Hard: no partial input ({', '.join(written.set.solvers)}) solves them. Read them beside the whole set."
         )
-        typer.echo(f"Hard:   {written['hard']}\nEasy:   {written['easy']}")
+        typer.echo(f"Hard:   {written.files['hard']}\nEasy:   {written.files['easy']}")

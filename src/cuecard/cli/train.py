@@ -7,19 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from cuecard.cli.groups import grouped
+from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options import (
-    ColumnsOption,
-    HoldoutOption,
-    JsonOption,
-    LabelsOption,
-    OnErrorOption,
-    QuietOption,
+    Dataset,
+    Output,
     SeedOption,
     SettingsOption,
-    SourceArgument,
     SubsetOption,
-    TaskOption,
-    TestOption,
+    WeightsOption,
 )
 
 EXAMPLES = """
@@ -30,21 +26,23 @@ Examples:
 `cuecard train train.parquet --test test.parquet --model bilstm --condition hypothesis --out runs/hypothesis`
 
 `cuecard debias train.parquet --out weighted.parquet`, then
-`cuecard train train.parquet --model bilstm --weights weighted.parquet --weighting sampler --out runs/weighted`
+`cuecard train weighted.parquet --model bilstm --weights weight --weighting sampler --out runs/weighted`
 
 `cuecard probe train.parquet --test test.parquet --predictions runs/fasttext/predictions_test.parquet`
 """
 
 
+@grouped
 def train(
-    train: SourceArgument,
+    dataset: Dataset,
+    output: Output,
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             "-o",
             metavar="DIR",
-            help="Write the model, predictions, metrics and training dynamics here; a stopped run goes on.",
+            help="Write the model, predictions, metrics and training dynamics here; a stopped run resumes.",
             show_default=False,
         ),
     ],
@@ -52,79 +50,89 @@ def train(
         str,
         typer.Option(
             "--model",
+            "-m",
             metavar="NAME",
             help="linear, fasttext, bilstm, siamese-lstm, esim, transformer, or a plug-in's name.",
         ),
     ] = "linear",
-    test: TestOption = None,
     dev: Annotated[
         str | None,
-        typer.Option("--dev", metavar="DEV", help="Examples to stop early on, in any form TRAIN can have."),
+        typer.Option(
+            "--dev", metavar="DEV", help="Validation split to stop early on, in any form TRAIN can have."
+        ),
     ] = None,
     condition: Annotated[
         Literal["full", "hypothesis", "premise", "choices"],
-        typer.Option("--condition", help="What the model may read."),
+        typer.Option(
+            "--condition",
+            metavar="NAME",
+            help="full, hypothesis, premise or choices: what the model may read.",
+        ),
     ] = "full",
-    weights: Annotated[
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
+    epochs: Annotated[
+        int | None,
+        typer.Option("--epochs", metavar="N", min=1, help="Passes over the data.", rich_help_panel=MODELS),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", metavar="N", min=1, help="Examples per step.", rich_help_panel=MODELS),
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option("--learning-rate", metavar="R", help="Size of a step.", rich_help_panel=MODELS),
+    ] = None,
+    subset: SubsetOption = None,
+    record_dynamics: Annotated[
+        bool,
+        typer.Option(
+            "--record-dynamics",
+            help="Record how every example is learned, and draw the data map.",
+            rich_help_panel=MODELS,
+        ),
+    ] = False,
+    weights: WeightsOption = None,
+    weights_from: Annotated[
         Path | None,
         typer.Option(
-            "--weights", metavar="FILE", help="The same rows with weights, as `cuecard debias` writes them."
+            "--weights-from",
+            metavar="FILE",
+            help="The same rows with weights, as `cuecard debias` writes them; --weights names the column.",
+            show_default=False,
+            rich_help_panel=WEIGHTS,
         ),
     ] = None,
-    weight_column: Annotated[
-        str, typer.Option("--weight-column", metavar="NAME", help="What the column of weights is called.")
-    ] = "weight",
     weighting: Annotated[
         Literal["loss", "sampler"] | None,
-        typer.Option("--weighting", help="Weights as factors of the loss, or as chances to be drawn."),
+        typer.Option(
+            "--weighting",
+            metavar="NAME",
+            help="loss or sampler: weights are factors of the loss, or chances to be drawn.",
+            rich_help_panel=WEIGHTS,
+        ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", min=1, help="Passes over the data.")] = None,
-    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Examples per step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Size of a step.")] = None,
-    settings: SettingsOption = None,
-    subset: SubsetOption = None,
-    dynamics: Annotated[
-        bool, typer.Option("--dynamics", help="Record how every example was learned, and draw the data map.")
-    ] = False,
-    task: TaskOption = None,
-    columns: ColumnsOption = None,
-    labels: LabelsOption = None,
-    holdout: HoldoutOption = None,
-    on_error: OnErrorOption = "stop",
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Train a model and write its predictions, scores and training dynamics."""
-    from cuecard.cli.progress import stage, training_bar
-    from cuecard.data import load, parse_columns, parse_labels
-    from cuecard.data.files.weight_files import weights_from_file
+    from cuecard.cli.progress import training_bar
     from cuecard.models.recipe import recipes
-    from cuecard.run import train_recipe, training_recipe
+    from cuecard.run import WeightFile, train_recipe, training_recipe
 
+    _check_weights(weights, weights_from)
     explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     named = [f"{name}={value}" for name, value in explicit.items() if value is not None]
-    [asked] = recipes([model], [*named, *(settings or [])], condition=condition)
-    recipe = training_recipe(asked, weighting=weighting, seed=seed)
-    silent = quiet or json
-    reading = {
-        "task": task,
-        "columns": parse_columns(columns) if columns else None,
-        "labels": parse_labels(labels) if labels else None,
-        "on_error": on_error,
-    }
-    with stage("Reading", silent=silent):
-        data = load(train, test=test, dev=dev, holdout=holdout, seed=seed, **reading)  # type: ignore[arg-type]
-        row_weights = (
-            weights_from_file(weights, data, column=weight_column, **reading) if weights is not None else None
-        )
-    with training_bar(f"Training {model}", silent=silent) as watch:
+    [recipe] = recipes([model], [*named, *(settings or [])], condition=condition)
+    recipe = training_recipe(recipe, weighting=weighting, seed=seed)
+    data = dataset.load(seed, output.progress, dev=dev)
+    with training_bar(f"Training {model}", silent=output.silent) as watch:
         done = train_recipe(
             data,
             recipe,
-            weights=row_weights,
+            weights=WeightFile(weights_from, weights or "weight", dataset.reading)
+            if weights_from
+            else weights,
             subset=subset,
-            dynamics=dynamics,
+            dynamics=record_dynamics,
             out=out,
             seed=seed,
             watch=watch,
@@ -132,14 +140,14 @@ def train(
     if done.dynamics is not None and not (out / "data_map.html").exists():
         from cuecard.report import write_data_map
 
-        with stage("Drawing the data map", silent=silent):
+        with output.progress("Drawing the data map"):
             reads = "full input" if condition == "full" else f"{condition} only"
             write_data_map(done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}")
-    if json:
+    if output.json:
         from json import dumps
 
         typer.echo(dumps(done.metrics, indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not output.quiet:
         from rich.console import Console
 
         from cuecard.report import render_training
@@ -149,3 +157,13 @@ def train(
         typer.echo(f"{already}Model and predictions: {out}")
         if done.dynamics is not None:
             typer.echo(f"Data map: {out / 'data_map.html'}")
+
+
+def _check_weights(weights: str | None, weights_from: Path | None) -> None:
+    """Raise if a file is given where a column is expected, as earlier versions took it."""
+    from cuecard.errors import UsageError
+
+    if weights and not weights_from and (Path(weights).suffix or Path(weights).is_file()):
+        raise UsageError(
+            f"--weights names a column of TRAIN, and {weights!r} is a file: give it with --weights-from {weights}."
+        )

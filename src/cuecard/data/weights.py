@@ -135,6 +135,12 @@ def check_writable(path: Path, source: Source) -> Format:
     return named[0]
 
 
+def check_not_read(path: Path, data: Instances) -> None:
+    """Raise if a file to be written is one that the data was read from."""
+    if path.exists() and path.resolve() in {Path(file).resolve() for file in data.report.files}:
+        raise UsageError(f"{path} is the file that is read: write to another one.")
+
+
 def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
     """Write rows to a file whole or not at all: under another name first, then moved into place."""
     nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]

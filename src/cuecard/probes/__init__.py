@@ -9,8 +9,9 @@ from cuecard.probes.identical_pairs.pairs import box_statistics, identical_pairs
 from cuecard.probes.identical_pairs.probe import IdenticalPairTest
 from cuecard.probes.identical_pairs.scores import identical_scores, matching_label
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
+from cuecard.probes.many_predictions import read_many_predictions
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
-from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_predictions
+from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
 from cuecard.probes.registry import PROBES
 from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.stress_set import StressSet, stress_set
@@ -64,7 +65,9 @@ __all__ = [
     "linear_predictions",
     "matching_label",
     "option_order",
+    "prompted_answers",
     "prompted_predictions",
+    "read_many_predictions",
     "read_predictions",
     "score_identical_pairs",
     "stress_set",

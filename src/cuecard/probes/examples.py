@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
+
 from cuecard.data import Examples, Instances
+from cuecard.data.examples import Ints
 from cuecard.errors import InputError
 
 #: Stands where a model gave no answer that can be read; it is counted, and never right.
@@ -17,3 +21,11 @@ def check_test(data: Instances) -> Examples:
             "or draw one with --holdout 0.2."
         )
     return Examples(data.test)
+
+
+def only_test(data: Instances, examples: Examples, kept: Ints) -> Instances:
+    """Return the data with some of its test examples."""
+    in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
+    rows = ~in_test
+    rows[in_test] = np.isin(examples.instances.example_codes, kept)
+    return data.rows(rows)

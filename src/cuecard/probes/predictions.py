@@ -48,6 +48,11 @@ class Predictions:
         """How many examples have no answer that could be read."""
         return int((self.answers == UNANSWERED).sum())
 
+    def only(self, kept: Ints) -> Predictions:
+        """Return the predictions for some of the test examples."""
+        probabilities = None if self.probabilities is None else self.probabilities[kept]
+        return replace(self, answers=self.answers[kept], probabilities=probabilities)
+
     def correct(self, examples: Examples) -> Bools:
         """Return which examples were answered rightly; no answer is not a right one."""
         right: Bools = self.answers == examples.gold
@@ -74,20 +79,36 @@ def read_predictions(
         labels: names of raw label values, such as ``{"0": "entailment"}``.
     """
     examples = check_test(data)
-    given = _given(source, data, columns or {})
-    names = [model or part.model for part in given] if len(given) == 1 else [part.model for part in given]
-    read = []
-    for name, part in zip(names, given, strict=True):
-        settled = settle(part, data, examples, labels or {})
-        read.append(
-            Predictions(
-                name, settled.answers, settled.probabilities, part.source, settled.notes, read_as=part.read_as
-            )
-        )
-    return read
+    parts = given_predictions(source, data, columns or {})
+    return [
+        settled_predictions(part, name, data, examples, labels or {})
+        for name, part in named_parts(parts, model)
+    ]
 
 
-def _given(source: PredictionSource, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+def named_parts(parts: Sequence[Given], model: str | None) -> list[tuple[str, Given]]:
+    """Return the parts of a source with their names; the user's own name is that of a source about one model."""
+    return [(model if model and len(parts) == 1 else part.model, part) for part in parts]
+
+
+def settled_predictions(
+    part: Given, name: str, data: Instances, examples: Examples, labels: Mapping[str, str | None]
+) -> Predictions:
+    """Return raw answers as predictions for the test examples."""
+    settled = settle(part, data, examples, labels)
+    return Predictions(
+        name,
+        settled.answers,
+        settled.probabilities,
+        part.source,
+        settled.notes,
+        prompt=part.prompt,
+        read_as=part.read_as,
+    )
+
+
+def given_predictions(source: PredictionSource, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+    """Return the raw answers that a source holds, one entry per model and prompt."""
     if isinstance(source, pl.DataFrame):
         return table_predictions(source, "the table of predictions", data, columns)
     if callable(source):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from cuecard.audits import Cues
 from cuecard.audits.cues.explain import named_feature
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Ints
 from cuecard.errors import InputError, UsageError
-from cuecard.probes.examples import check_test
+from cuecard.probes.examples import check_test, only_test
 from cuecard.probes.membership import columns_in_test, feature_columns, membership
 
 
@@ -72,8 +70,8 @@ def stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: in
     return StressSet(
         cue,
         counts,
-        _only_test(data, examples, np.union1d(here, drawn)),
-        _only_test(data, examples, np.sort(np.concatenate(flat))),
+        only_test(data, examples, np.union1d(here, drawn)),
+        only_test(data, examples, np.sort(np.concatenate(flat))),
     )
 
 
@@ -81,12 +79,4 @@ def sample_test(data: Instances, n: int, *, seed: int = 0) -> Instances:
     """Return the data with a random sample of its test examples; train stays as it is."""
     examples = check_test(data)
     drawn = np.random.default_rng(seed).permutation(len(examples))[:n]
-    return _only_test(data, examples, np.sort(drawn))
-
-
-def _only_test(data: Instances, examples: Examples, kept: Ints) -> Instances:
-    """Return the data with some of its test examples."""
-    in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
-    rows = ~in_test
-    rows[in_test] = np.isin(examples.instances.example_codes, kept)
-    return data.rows(rows)
+    return only_test(data, examples, np.sort(drawn))

@@ -8,17 +8,16 @@ from typing import Any
 from cuecard.analysis import Analysis
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card
-from cuecard.data import Instances
 from cuecard.data.weights import weights_note
 from cuecard.run.describing import check_labels
 from cuecard.run.needs import check_extras, check_inputs
-from cuecard.run.runner import Progress, run_analyses
+from cuecard.run.runner import Data, Progress, loaded, run_analyses
 from cuecard.run.selection import check_objects, chosen, configured
 from cuecard.run.settings import Settings
 
 
 def audit(
-    data: Instances,
+    data: Data,
     *,
     audits: Sequence[Analysis] | None = None,
     only: Sequence[str] | None = None,
@@ -31,7 +30,7 @@ def audit(
     """Return the card of a dataset: every audit's numbers, tables and findings.
 
     Args:
-        data: what `cuecard.load` returned.
+        data: what `cuecard.load` returned, or a function that returns it, called once the options are checked.
         audits: the audits to run, such as ``[cc.Cues(min_count=10), cc.Clusters(k=30)]``.
         only: names of the audits to run; all by default.
         skip: names of audits to leave out.
@@ -42,6 +41,7 @@ def audit(
             parameter of that name.
     """
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
+    data = loaded(data)
     check_labels(data)
     column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
     note = weights_note(data, column)

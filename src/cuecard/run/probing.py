@@ -16,19 +16,23 @@ from cuecard.data import Instances
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features import count_cues
+from cuecard.models.runs import Tell, silently
 from cuecard.probes import (
     PROBES,
     CueSet,
     Predictions,
+    asked_recipes,
     check_test,
     choose_cues,
     distinctly_named,
-    read_predictions,
+    is_saved,
+    read_many_predictions,
+    trained_predictions,
 )
 from cuecard.probes.identical_pairs.scores import check_source
 from cuecard.run.describing import check_labels
 from cuecard.run.needs import check_extras, check_inputs, inputs_of, that_can_run
-from cuecard.run.runner import Answer, Progress, answer, card_of
+from cuecard.run.runner import Answer, Data, Progress, answer, card_of, loaded
 from cuecard.run.selection import check_objects, chosen, configured
 from cuecard.run.settings import Settings
 
@@ -40,9 +44,11 @@ _FROM_PREDICTIONS: frozenset[Need] = frozenset({"predictions", "cues", "prompts"
 
 
 def probe(
-    data: Instances,
+    data: Data,
     predictions: ManyPredictions = (),
     *,
+    models: Sequence[str] = (),
+    model_settings: Sequence[str] = (),
     identical_pairs: Sequence[str] = (),
     probes: Sequence[Analysis] | None = None,
     audit: Cues | None = None,
@@ -51,16 +57,25 @@ def probe(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     settings: Settings | None = None,
+    prediction_columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str | None] | None = None,
     progress: Progress | None = None,
+    tell: Tell = silently,
     command: str = "",
+    cache: bool = True,
     **options: Any,
 ) -> Card:
     """Return the card of one or several models: do they use the cues of the data they were trained for?
 
     Args:
-        data: what `cuecard.load` returned, with a test split.
-        predictions: `Predictions`, a file, a frame or a function (see `read_predictions`); a list of them; or
-            a mapping from the names of models to them.
+        data: what `cuecard.load` returned, with a test split; or a function that returns it, called once the options
+            are checked.
+        predictions: `Predictions`, a file, a frame or a function (see `read_predictions`); a list of them, or of
+            (name, source); or a mapping from the names of models to them. Answers that `cuecard ask` wrote may be about
+            a part of the test split: then models are probed on that part.
+        models: models to train on train and to probe ("linear", "fasttext-hypothesis"), or folders of
+            trained ones.
+        model_settings: their parameters, such as "epochs=3" or "fasttext.epochs=3".
         identical_pairs: `[NAME=]FILE` with a model's scores of sentences paired with themselves, or the name of a
             built-in model to train; needs neither predictions nor a test split.
         probes: the probes to run, such as ``[cc.PermutationTest(stratify="label")]``.
@@ -71,33 +86,56 @@ def probe(
             them is about cues.
         skip: names of probes to leave out.
         settings: parameters of single probes or of the cue audit, such as ``{"permutation_test": {"per_label": 20}}``.
+        prediction_columns: which column of the predictions is what: id, prediction, gold, model, prompt.
+        labels: names of raw label values in the predictions, such as ``{"0": "entailment"}``.
         progress: called with each probe's title; returns a context manager the probe runs in.
+        tell: called with the name of a model that is trained; returns a context manager that gives what to call with
+            the progress.
         command: what the user typed, for the findings and the provenance.
+        cache: whether what models gave before may come from the user's cache folder, and this go there.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
     selection = selected_probes(
         probes,
         audit=audit,
-        inputs=_inputs(predictions, identical_pairs),
+        inputs=_inputs(predictions, models, identical_pairs),
         only=only,
         skip=skip,
         settings=settings,
         options=options,
     )
+    to_train = [name for name in models if not is_saved(name)]
+    recipes = dict(zip(to_train, asked_recipes(to_train, model_settings), strict=True))
     for source in identical_pairs:
         check_source(source)
+    data = loaded(data)
     check_labels(data)
     inputs: dict[Need, Any] = {}
     answers, examples, notes = [], [], []
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
     if selection.need("predictions", "cues", "prompts"):
-        models = distinctly_named(_all_predictions(predictions, data))
-        inputs["predictions"] = models
-        if len(prompts := [model for model in models if model.prompt]) > 1:
+        with progress("Reading predictions") if progress else nullcontext():
+            data, read = read_many_predictions(
+                _sources(predictions), data, columns=prediction_columns, labels=labels
+            )
+        for name in models:
+            with tell(f"Training {name}") as watch:
+                trained = trained_predictions(
+                    data,
+                    recipes.get(name, name),
+                    tokens=selection.audit.tokens,
+                    seed=options.get("seed", 0),
+                    watch=watch,
+                    cache=cache,
+                )
+            read.append(trained)
+        everyone = distinctly_named(read)
+        inputs["predictions"] = everyone
+        if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
-        examples = [_about_examples(models, data)]
-        notes = [f"{model.model} read as {model.read_as}." for model in models if model.read_as]
+        examples = [_about_examples(everyone, data)]
+        notes = [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
     if selection.need("cues"):
         found, inputs["cues"] = _cues(data, selection.audit, cues, top, progress)
         answers = [found]
@@ -150,10 +188,11 @@ def selected_probes(
     return ProbeSelection(selection.audit, possible, named=False)
 
 
-def _inputs(predictions: ManyPredictions, identical_pairs: Sequence[str]) -> frozenset[Need]:
+def _inputs(
+    predictions: ManyPredictions, models: Sequence[str], identical_pairs: Sequence[str]
+) -> frozenset[Need]:
     """Return which inputs there will be."""
-    several = isinstance(predictions, (list, tuple, Mapping))
-    there = _FROM_PREDICTIONS if not several or len(predictions) else frozenset[Need]()
+    there = _FROM_PREDICTIONS if models or _sources(predictions) else frozenset[Need]()
     return there | {"identical_pairs"} if identical_pairs else there
 
 
@@ -172,19 +211,12 @@ def _cues(
         )
 
 
-def _all_predictions(sources: ManyPredictions, data: Instances) -> list[Predictions]:
-    if isinstance(sources, Mapping):
-        named = list(sources.items())
-    else:
-        listed = sources if isinstance(sources, (list, tuple)) else [sources]
-        named = [(None, source) for source in listed]
-    models = []
-    for name, source in named:
-        if isinstance(source, Predictions):
-            models.append(source)
-        else:
-            models += read_predictions(source, data, model=name)
-    return models
+def _sources(predictions: ManyPredictions) -> list[tuple[str | None, Any]]:
+    """Return every source of predictions with the name of its model, if it has one."""
+    if isinstance(predictions, Mapping):
+        return list(predictions.items())
+    several = predictions if isinstance(predictions, (list, tuple)) else [predictions]
+    return [source if isinstance(source, tuple) else (None, source) for source in several]
 
 
 def _about_examples(models: Sequence[Predictions], data: Instances) -> pl.DataFrame:

@@ -23,6 +23,15 @@ from cuecard.run.repeating import repeating
 Progress = Callable[[str], AbstractContextManager[object]]
 
 
+#: A dataset, or a function that loads it: then options are checked before anything is read.
+Data = Instances | Callable[[], Instances]
+
+
+def loaded(data: Data) -> Instances:
+    """Return the dataset, loaded now if it was not."""
+    return data() if callable(data) else data
+
+
 @dataclass(frozen=True)
 class Answer:
     """What became of an analysis: its section, its result if it was done, and how long it took."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,19 @@ from cuecard.run.run_folder import RunFolder, run_key
 from cuecard.stats.weighted import effective_sample_size
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WeightFile:
+    """A file of weighted rows, the column of weights, and how to read it, as `cuecard.load` takes it."""
+
+    path: Path
+    column: str = "weight"
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: A weight per train example or row, the name of a column of the data, or a file that `cuecard debias` wrote.
+Weights = npt.ArrayLike | str | Path | WeightFile | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +69,7 @@ def train(
     model: str = "linear",
     *,
     condition: Condition = "full",
-    weights: npt.ArrayLike | str | Path | None = None,
+    weights: Weights = None,
     weighting: Weighting | None = None,
     subset: int | None = None,
     dynamics: bool = False,
@@ -100,7 +113,7 @@ def train_recipe(
     data: Instances,
     recipe: Recipe,
     *,
-    weights: npt.ArrayLike | str | Path | None = None,
+    weights: Weights = None,
     subset: int | None = None,
     dynamics: bool = False,
     out: str | Path | None = None,
@@ -181,11 +194,13 @@ def _epochs(model: TextModel) -> list[dict[str, Any]]:
     ]
 
 
-def _row_weights(data: Instances, weights: npt.ArrayLike | str | Path | None) -> Floats | None:
+def _row_weights(data: Instances, weights: Weights) -> Floats | None:
     """Return a weight per train row, mean one."""
     if weights is None:
         return None
     train = data.train
+    if isinstance(weights, WeightFile):
+        return weights_from_file(weights.path, data, column=weights.column, **weights.reading)
     if isinstance(weights, Path) or (isinstance(weights, str) and weights not in data.table.columns):
         if isinstance(weights, str) and not Path(weights).exists():
             raise UsageError(

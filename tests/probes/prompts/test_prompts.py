@@ -5,14 +5,23 @@ import re
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.data.demo import demo_choice, demo_nli, write_demo
+from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint
-from cuecard.probes import UNANSWERED, check_test, find_prompt, prompted_predictions
+from cuecard.probes import (
+    UNANSWERED,
+    check_test,
+    find_prompt,
+    prompted_answers,
+    prompted_predictions,
+    read_many_predictions,
+    read_predictions,
+)
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.probes.stress_set import sample_test, stress_set
 from cuecard.report.sections import section_view
@@ -147,40 +156,78 @@ def test_a_template_of_the_users_own_and_its_mistakes(small, tmp_path):
         find_prompt(str(path)).render(examples, 0)
 
 
-def test_the_command_asks_keeps_answers_and_goes_on(cuecard, demo, tmp_path, monkeypatch):
+def test_the_command_asks_keeps_answers_and_resumes(cuecard, demo, tmp_path, monkeypatch):
     written = write_demo(demo, tmp_path / "data")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
+    data = [written["train"], "--test", written["test"]]
+    asked = tmp_path / "asked.jsonl"
     with serving(Script(answer=lambda prompt: "neutral")) as script:
-        call = [
-            "probe",
-            written["train"],
-            "--test",
-            written["test"],
-            "--endpoint",
-            script.url,
-            "--llm",
-            "tiny",
-        ]
-        call += ["--sample", 30, "--prompt", "short", "--prompt", "alternative", "--features", "word"]
-        call += ["--answers", tmp_path / "answers.jsonl", "--out", tmp_path / "out"]
+        call = ["ask", *data, "--endpoint", script.url, "--model", "tiny", "--sample", 30]
+        call += ["--prompt", "short", "--prompt", "alternative"]
+        call += ["--keep-answers", tmp_path / "answers.jsonl", "--out", asked]
         ran = cuecard(*call, "--max-requests", 25, "--quiet")
         assert ran.code == 2
         assert "25 of 60 questions are answered and kept" in ran.err
+        assert not asked.exists()
         ran = cuecard(*call)
-        assert ran.code == 0
+        assert ran.code == 0, ran.err
         assert sum(script.answered.values()) == 60
         assert len(AnswerCache(tmp_path / "answers.jsonl")) == 60
-    card = (tmp_path / "out" / "card.json").read_text()
-    assert "sk-secret-123" not in card + (tmp_path / "out" / "report.html").read_text() + ran.out
-    assert json.loads(card)["sections"]["prompts"]["status"] in ("done", "skipped")
+    assert f"--predictions {asked}" in ran.out
+    assert "sk-secret-123" not in asked.read_text() + ran.out
+    probed = cuecard("probe", *data, "--predictions", asked, "--features", "word", "--out", tmp_path / "out")
+    assert probed.code == 0, probed.err
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert card["dataset"]["splits"]["test"]["examples"] == 30
+    assert card["sections"]["prompts"]["status"] in ("done", "skipped")
+    assert list(card["sections"]["accuracy_test"]["summary"]["models"]) == [
+        "tiny · short",
+        "tiny · alternative",
+    ]
     for address in (
         "localhost",
         "me:sk-secret@host/v1",
         "http://me:sk-secret@host/v1",
         "http://host/v1#sk-secret",
     ):
-        refused = cuecard(*call[:4], "--endpoint", address, "--llm", "tiny", "--out", tmp_path / "none")
+        refused = cuecard("ask", *data, "--endpoint", address, "--model", "tiny", "--out", tmp_path / "n.csv")
         assert refused.code == 2
         assert "sk-secret" not in refused.out + refused.err
-    assert not (tmp_path / "none").exists()
-    assert cuecard(*call[:4], "--endpoint", "http://x/v1").code == 2
+    assert not (tmp_path / "n.csv").exists()
+    assert cuecard("ask", *data, "--endpoint", "http://x/v1", "--out", tmp_path / "n.csv").code == 2
+
+
+def test_a_file_of_answers_gives_the_card_of_the_answers_themselves(demo, tmp_path):
+    data = stress_set(demo.instances, "indeed").balanced
+    with serving(Script(answer=lambda prompt: "neutral" if len(prompt) % 3 else "no idea")) as script:
+        endpoint = Endpoint(script.url, "tiny", pause=0.0)
+        table = prompted_answers(data, endpoint, [find_prompt(name) for name in ("short", "alternative")])
+    table.write_ndjson(tmp_path / "asked.jsonl")
+    narrowed, read = read_many_predictions([(None, tmp_path / "asked.jsonl")], demo.instances)
+    assert check_test(narrowed).ids.to_list() == check_test(data).ids.to_list()
+    ours = read_predictions(table, data)
+    assert [model.prompt for model in read] == ["short", "alternative"]
+    for file, memory in zip(read, ours, strict=True):
+        assert (file.model, file.notes) == (memory.model, memory.notes)
+        assert (file.answers == memory.answers).all()
+        assert 0 < file.unanswered < len(file.answers)
+    card = cc.probe(demo.instances, tmp_path / "asked.jsonl", cues=["indeed"], features=("word",))
+    assert card["prompts"].status == "done"
+    assert card.dataset.splits["test"].examples == len(check_test(data))
+
+
+def test_other_predictions_are_narrowed_to_what_was_asked(demo, tmp_path):
+    examples = check_test(demo.instances)
+    some = examples.ids.cast(str).gather_every(7)
+    table = pl.DataFrame(
+        {"id": some, "prompt_name": ["mine"] * len(some), "prediction": ["neutral"] * len(some)}
+    )
+    whole = demo_predictions(demo, follow=0.5).filter(pl.col("split") == "test")
+    part, models = read_many_predictions([("whole", whole), ("asked", table)], demo.instances)
+    assert check_test(part).ids.cast(str).to_list() == some.to_list()
+    assert [model.model for model in models] == ["whole", "asked"]
+    (unnarrowed,) = read_predictions(whole, demo.instances)
+    assert models[0].answers.tolist() == unnarrowed.answers[::7].tolist()
+    other = table.with_columns(id=pl.Series(examples.ids.cast(str).gather_every(7, 1).head(len(some))))
+    with pytest.raises(InputError, match="no test example in common"):
+        read_many_predictions([("a", table), ("b", other)], demo.instances)

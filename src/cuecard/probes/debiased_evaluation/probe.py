@@ -144,7 +144,7 @@ class DebiasedEvaluation:
         if data.task != "pair":
             raise Skip(
                 f"leakage-neutral weights are for pairs with a label each, and this is {data.task} data; "
-                "give weights of your own with --weights COLUMN"
+                "give weights of your own with --test-weights COLUMN"
             )
         graph = graph_of(data)
         if not (graph.frequency > 1).any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -42,6 +42,20 @@ class Given:
     notes: tuple[str, ...] = ()
     read_as: str = ""
     """Which column was taken for what, for the user to see."""
+    prompt: str = ""
+    """Name of the prompt that a language model was asked with; such answers may be about a part of the test split."""
+
+    def about(self, ids: pl.Series) -> Given:
+        """Return the answers to some of the examples; rows must have ids."""
+        assert self.ids is not None
+        kept = self.ids.cast(pl.String).is_in(ids.cast(pl.String).implode())
+        return replace(
+            self,
+            ids=self.ids.filter(kept),
+            answers=None if self.answers is None else self.answers.filter(kept),
+            gold=None if self.gold is None else self.gold.filter(kept),
+            probabilities=None if self.probabilities is None else self.probabilities[kept.to_numpy()],
+        )
 
     @property
     def height(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 
@@ -24,7 +25,10 @@ RECOGNISED = {
     "prediction": ("prediction", "predicted", "pred", "predicted_label", "pred_label", "prediction_label"),
     "gold": ("gold", "gold_label", "target", "true_label", "answer", "label"),
     "model": ("model", "model_name", "system"),
+    "prompt": ("prompt_name",),
 }
+#: Column that tells what an answer to a prompt was read from: "probability" or "text".
+READ_FROM = "read_from"
 PROBABILITIES = ("p_", "prob_", "probability_")
 SCORE = "score_"
 
@@ -43,15 +47,31 @@ def table_predictions(
     if not frame.height:
         raise InputError(f"{source} has no rows; give a prediction for every test example.")
     found = _columns(frame, source, data, columns)
-    if "model" not in found:
-        return [_given(frame, Path(source).stem if "." in source else "model", source, found, data)]
-    models = frame[found["model"]].cast(pl.String)
-    if models.null_count():
-        raise InputError(f"{source}: {models.null_count():,} rows do not say which model they are about.")
-    return [
-        _given(frame.filter(models == name), name, source, found, data)
-        for name in models.unique(maintain_order=True).to_list()
-    ]
+    called = [found[role] for role in ("model", "prompt") if role in found]
+    own_name = Path(source).stem if "." in source else "model"
+    if not called:
+        return [_given(frame, own_name, source, found, data)]
+    for role in ("model", "prompt"):
+        if role in found and (silent := frame[found[role]].null_count()):
+            raise InputError(f"{source}: {silent:,} rows do not say which {role} they are about.")
+    parts = []
+    for names, part in frame.group_by(called, maintain_order=True):
+        texts = [own_name, *map(str, names)] if "model" not in found else list(map(str, names))
+        given = _given(part, " · ".join(texts), source, found, data)
+        parts.append(_prompted(given, texts[-1], part) if "prompt" in found else given)
+    return parts
+
+
+def _prompted(given: Given, prompt: str, rows: pl.DataFrame) -> Given:
+    """Return the answers to one prompt; what could not be read is no answer."""
+    notes: tuple[str, ...] = ()
+    if READ_FROM in rows.columns:
+        by = rows[READ_FROM].cast(pl.String)
+        notes = (
+            f"{(by == 'probability').sum():,} answers by log-probability, {(by == 'text').sum():,} by text, "
+            f"{by.null_count():,} could not be read and count as wrong.",
+        )
+    return replace(given, prompt=prompt, may_be_unanswered=True, notes=notes)
 
 
 def _test_rows(frame: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,7 @@ def check_source(given: str) -> None:
     if source not in LINEAR_MODELS and not Path(source).is_file():
         raise InputError(
             f"{source} does not exist; give a file with the scores of identical pairs "
-            f"(`cuecard stress TRAIN --identical-pairs` writes the pairs) or a model: {', '.join(LINEAR_MODELS)}."
+            f"(`cuecard stress TRAIN --kind identical-pairs` writes the pairs) or a model: {', '.join(LINEAR_MODELS)}."
         )
 
 
@@ -166,7 +166,7 @@ def _with_frequency(scored: pl.DataFrame, source: str, data: Instances) -> pl.Da
     if missing.height:
         raise InputError(
             f"{source}: {count(missing.height, 'row')} of {joined.height:,} are about no sentence of train (such as "
-            f"{missing[on][0]!r}); write the pairs again with `cuecard stress TRAIN --identical-pairs`."
+            f"{missing[on][0]!r}); write the pairs again with `cuecard stress TRAIN --kind identical-pairs`."
         )
     joined = joined if key else joined.drop("example_id", strict=False).rename({"found_id": "example_id"})
     twice = joined.select("model", "example_id").is_duplicated()

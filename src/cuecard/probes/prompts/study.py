@@ -8,7 +8,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
@@ -18,10 +17,11 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, Question, Reply
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.examples import UNANSWERED, check_test
+from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
+from cuecard.probes.formats.table import READ_FROM
 from cuecard.probes.naming import cue_phrase
-from cuecard.probes.predictions import Predictions
+from cuecard.probes.predictions import Predictions, read_predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.registry import unknown_name
@@ -118,19 +118,19 @@ def possible_answers(examples: Examples, i: int) -> list[str]:
     return list(examples.instances.labels)
 
 
-def prompted_predictions(
+def prompted_answers(
     data: Instances,
     endpoint: Endpoint,
     prompts: Sequence[Prompt],
     *,
     cache: AnswerCache | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Predictions]:
-    """Return a model's answers to the test examples, one entry per prompt.
+) -> pl.DataFrame:
+    """Return a model's answers to the test examples, one row per prompt and example, as `read_predictions` takes them.
 
     The log-probabilities of the first token decide where the endpoint gives them, no steps were asked for and
-    the answers hold at least half of the probability; else the text is read.
-    Answers that cannot be read are counted, never guessed.
+    the answers hold at least half of the probability; otherwise the text is read (column `read_from`).
+    Answers that cannot be read are null, never guessed.
     """
     examples = check_test(data)
     most = int(examples.sizes.max(initial=0))
@@ -151,29 +151,45 @@ def prompted_predictions(
     # Asked in one go, so that a budget is one for all prompts.
     replies = endpoint.ask(questions, cache, progress=progress)
     parts = [replies[k * len(examples) : (k + 1) * len(examples)] for k in range(len(prompts))]
-    return [_read(prompt, part, examples, endpoint) for prompt, part in zip(prompts, parts, strict=True)]
+    tables = [_answers(prompt, part, examples) for prompt, part in zip(prompts, parts, strict=True)]
+    return pl.concat(tables).insert_column(1, pl.lit(endpoint.model).alias("model"))
 
 
-def _read(prompt: Prompt, replies: Sequence[Reply], examples: Examples, endpoint: Endpoint) -> Predictions:
+def prompted_predictions(
+    data: Instances,
+    endpoint: Endpoint,
+    prompts: Sequence[Prompt],
+    *,
+    cache: AnswerCache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Predictions]:
+    """Return a model's answers to the test examples, one entry per prompt; see `prompted_answers`."""
+    return read_predictions(prompted_answers(data, endpoint, prompts, cache=cache, progress=progress), data)
+
+
+def _answers(prompt: Prompt, replies: Sequence[Reply], examples: Examples) -> pl.DataFrame:
     """Return the answers that the replies to one prompt hold."""
-    answers = np.full(len(examples), UNANSWERED, dtype=np.int64)
-    by_probability = 0
+    predictions: list[str | None] = []
+    read_from: list[str | None] = []
+    names = examples.answer_names
     for i, reply in enumerate(replies):
         possible = possible_answers(examples, i)
         shares = {} if prompt.steps else likeliest_answer(reply.first_tokens, possible)
         picked = max(shares, key=shares.__getitem__) if shares else None
-        by_probability += picked is not None
+        how = "probability"
         if picked is None:
             texts = examples.choices[i].to_list() if examples.instances.grouped else ()
-            picked = parsed_answer(reply.text, possible, texts, cut=reply.cut)
-        if picked is not None:
-            answers[i] = possible.index(picked)
-    unread = int((answers == UNANSWERED).sum())
-    note = (
-        f"{by_probability:,} answers by log-probability, {len(answers) - by_probability - unread:,} by text, "
-        f"{unread:,} could not be read and count as wrong."
+            picked, how = parsed_answer(reply.text, possible, texts, cut=reply.cut), "text"
+        predictions.append(None if picked is None else names[possible.index(picked)])
+        read_from.append(None if picked is None else how)
+    return pl.DataFrame(
+        {
+            "example_id": examples.ids.cast(pl.String),
+            "prompt_name": [prompt.name] * len(replies),
+            "prediction": pl.Series(predictions, dtype=pl.String),
+            READ_FROM: pl.Series(read_from, dtype=pl.String),
+        }
     )
-    return Predictions(f"{endpoint.model} · {prompt.name}", answers, None, endpoint.url, (note,), prompt.name)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""`cuecard ask`: a language model's answers to the test examples, as a file of predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.groups import grouped
+from cuecard.cli.help import REQUESTS
+from cuecard.cli.options import Dataset, Output, SeedOption, Texts
+
+EXAMPLES = """
+Examples:
+
+`cuecard ask train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --model smollm2 --out asked.jsonl`
+
+`cuecard ask train.parquet --test test.parquet --endpoint URL --model NAME --stress no --prompt short --out asked.jsonl`
+
+`cuecard probe train.parquet --test test.parquet --predictions asked.jsonl --cues no --out probe`
+"""
+
+
+@grouped
+def ask(
+    dataset: Dataset,
+    texts: Texts,
+    output: Output,
+    endpoint: Annotated[
+        str,
+        typer.Option("--endpoint", metavar="URL", help="An OpenAI-compatible address.", show_default=False),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="The model's name there.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
+            show_default=False,
+        ),
+    ],
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt",
+            metavar="NAME|FILE.j2",
+            help="short, alternative, short-steps, alternative-steps (all four by default), or a template of your "
+            "own. Repeatable.",
+        ),
+    ] = None,
+    stress: Annotated[
+        str | None,
+        typer.Option(
+            "--stress",
+            metavar="CUE",
+            help="Ask about the test examples with a cue and equally many without it.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=1, help="Ask about N random test examples.")
+    ] = None,
+    seed: SeedOption = 0,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            "--max-requests",
+            metavar="N",
+            min=1,
+            help="Send at most N requests; the next run resumes.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            "--concurrency",
+            metavar="N",
+            min=1,
+            help="Requests under way at a time.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = 8,
+    keep_answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep-answers",
+            metavar="FILE",
+            help="Keep raw answers here, so that nothing is asked twice; in the user's cache folder by default.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = None,
+    key_variable: Annotated[
+        str,
+        typer.Option(
+            "--key-variable",
+            metavar="NAME",
+            help="Environment variable that holds the key.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = "OPENAI_API_KEY",
+) -> None:
+    """Ask a language model about the test examples with one or several prompts, and write its answers to a file."""
+    from json import dumps
+
+    from cuecard.audits import Cues
+    from cuecard.run import ask_file
+
+    answers = ask_file(
+        lambda: dataset.load(seed, output.progress),
+        out,
+        endpoint,
+        model,
+        prompts=prompt,
+        stress=stress,
+        sample=sample,
+        audit=Cues(**texts.of_texts),
+        keep_answers=keep_answers,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        max_requests=max_requests,
+        seed=seed,
+        progress=output.progress,
+    )
+    unread = answers["prediction"].null_count()
+    if output.json:
+        typer.echo(dumps({"file": str(out), "answers": answers.height, "unread": unread}))
+    elif not output.quiet:
+        test = f" --test {dataset.test}" if dataset.test else ""
+        cues = f" --cues {stress!r}" if stress else ""
+        typer.echo(f"{answers.height:,} answers, {unread:,} of them could not be read: {out}")
+        typer.echo(f"Next: cuecard probe {dataset.train}{test} --predictions {out}{cues}")

@@ -1,0 +1,103 @@
+"""Help of a verb in panels that can be read on 80 columns: the everyday options first, then one panel per subject."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+#: Titles of the panels, in the order in which they stand.
+PANELS = (
+    ARGUMENTS := "Arguments",
+    EVERYDAY := "Options",
+    TESTS := "Tests",
+    WEIGHTS := "Weights",
+    FEATURES := "Features",
+    CLUSTERS := "Clusters",
+    MODELS := "Trained models",
+    REQUESTS := "Requests",
+    DATA := "Reading data",
+    OUTPUT := "Output",
+)
+#: Columns of the widest help, and of the longest names beside which an explanation stands.
+WIDEST, NAMES = 100, 30
+
+
+class Verb(TyperCommand):
+    """A verb whose help has a panel per subject, and that answers an option of an earlier version with its new name."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print usage, what the verb does, its arguments and options, and examples."""
+        del formatter
+        from rich.console import Console
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console = Console(width=min(Console().width, WIDEST), highlight=False)
+        console.print(
+            f"\nUsage: {ctx.command_path} {' '.join(self.collect_usage_pieces(ctx))}\n", markup=False
+        )
+        console.print(Padding(Text(_unwrapped(self.help or "")), (0, 1, 1, 1)))
+        for title, rows in self._panels(ctx).items():
+            console.print(_panel(title, rows))
+        if self.epilog:
+            for line in self.epilog.replace("`", "").strip().splitlines():
+                indent = 0 if line.endswith(":") else 4
+                if line.strip():
+                    console.print(Padding(Text(line.strip()), (0, 1, 0, 1 + indent)))
+
+    def _panels(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            default = ARGUMENTS if parameter.param_type_name == "argument" else EVERYDAY
+            names, text = record
+            text = _plain(text if default == EVERYDAY else text.replace("  [required]", ""))
+            shown = (names.removesuffix(" <str>").removesuffix(" <path>"), text)
+            panels[getattr(parameter, "rich_help_panel", None) or default].append(shown)
+        return {title: rows for title, rows in panels.items() if rows}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option that was renamed is an error that says what it is called now."""
+        from cuecard.cli.renamed import check_renamed
+
+        check_renamed(_path(ctx), args)
+        return super().parse_args(ctx, args)
+
+
+def _path(ctx: Any) -> str:
+    """Return how a verb is called: "audit", "reproduce stubborn"."""
+    return "" if ctx.parent is None else f"{_path(ctx.parent)} {ctx.info_name}".strip()
+
+
+def _panel(title: str, rows: list[tuple[str, str]]) -> RenderableType:
+    from rich import box
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, expand=True)
+    widest = min(NAMES, max(len(names) for names, _ in rows))
+    table.add_column(width=widest, no_wrap=False, style="bold cyan")
+    table.add_column(ratio=1)
+    for names, text in rows:
+        table.add_row(Text(names, overflow="fold"), Text(text))
+    return Panel(table, title=title, title_align="left", box=box.ROUNDED, border_style="dim")
+
+
+def _plain(text: str) -> str:
+    """Return an explanation without the bounds of numbers and the brackets of defaults that typer writes."""
+    text = re.sub(r"(; )?(\d+<=)?x[<>]=\d+", "", text)
+    text = re.sub(r"\[default: \((.*)\)\]", r"[default: \1]", text)
+    return text.replace("  []", "").replace("`", "")
+
+
+def _unwrapped(text: str) -> str:
+    """Return paragraphs without the line breaks of the source."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

@@ -1,0 +1,103 @@
+"""Ask a language model about the test examples: its answers as a table, and as a file of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cuecard.audits import Cues
+from cuecard.cache import cache_folder
+from cuecard.data import Instances
+from cuecard.data.weights import check_not_read, check_writable, write_rows
+from cuecard.errors import UsageError
+from cuecard.models.answer_cache import AnswerCache
+from cuecard.models.endpoint import Endpoint, check_endpoint
+from cuecard.probes import find_prompt, prompted_answers, stress_set
+from cuecard.probes.prompts.study import BUILT_IN
+from cuecard.probes.stress_set import sample_test
+from cuecard.run.runner import Data, Progress, loaded
+
+
+def ask(
+    data: Data,
+    endpoint: str,
+    model: str,
+    *,
+    prompts: Sequence[str] | None = None,
+    stress: str | None = None,
+    sample: int | None = None,
+    audit: Cues | None = None,
+    keep_answers: str | Path | None = None,
+    key_variable: str = "OPENAI_API_KEY",
+    concurrency: int = 8,
+    max_requests: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Return a language model's answers to the test examples, one row per prompt and example, for `probe`.
+
+    Args:
+        data: what `cuecard.load` returned, with a test split; or a function that returns it, called once the options
+            are checked.
+        endpoint: an OpenAI-compatible address, such as "http://127.0.0.1:8080/v1".
+        model: the model's name there.
+        prompts: names of built-in prompts or template files; all four built-in ones by default.
+        stress: ask about the test examples with this cue and equally many without it.
+        sample: ask about so many random test examples.
+        audit: the cue audit whose tokens and scope say which examples have the cue.
+        keep_answers: file in which raw answers are kept, so that nothing is asked twice; in the user's cache folder
+            by default.
+        key_variable: environment variable that holds the key.
+        concurrency: requests under way at a time.
+        max_requests: send at most so many requests; the next call resumes.
+        seed: of the sample, and for the model.
+        progress: called with what is done; returns a context manager it is done in.
+    """
+    check_endpoint(endpoint)
+    templates = [find_prompt(name) for name in prompts or BUILT_IN]
+    if stress and sample:
+        raise UsageError("--stress and --sample both choose test examples: give one of them.")
+    data = _chosen(loaded(data), stress, sample, audit, seed)
+    asked = Endpoint(
+        endpoint,
+        model,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        max_requests=max_requests,
+        seed=seed,
+    )
+    with progress(f"Asking {model}") if progress else nullcontext():
+        cache = AnswerCache(Path(keep_answers) if keep_answers else default_answers())
+        return prompted_answers(data, asked, templates, cache=cache)
+
+
+def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -> pl.DataFrame:
+    """Write the answers of `ask`, which takes the options, to a file, whole or not at all, and return them."""
+    kind = check_writable(out, None)
+
+    def checked() -> Instances:
+        instances = loaded(data)
+        check_not_read(out, instances)
+        return instances
+
+    answers = ask(checked, endpoint, model, **options)
+    write_rows(answers, out, kind)
+    return answers
+
+
+def default_answers() -> Path:
+    """Return where answers are kept if the user names no place: CUECARD_CACHE, or the user's cache folder."""
+    return cache_folder() / "answers.jsonl"
+
+
+def _chosen(
+    data: Instances, stress: str | None, sample: int | None, audit: Cues | None, seed: int
+) -> Instances:
+    """Return the data with the test examples that are to be asked about."""
+    if stress:
+        return stress_set(data, stress, audit=audit, seed=seed).balanced
+    return sample_test(data, sample, seed=seed) if sample else data

@@ -1,0 +1,37 @@
+"""Run a paper's experiment on a dataset and put what it shows on a card."""
+
+from __future__ import annotations
+
+from cuecard.analysis import Analysis
+from cuecard.card.card import Card
+from cuecard.data.subsets import train_subset
+from cuecard.errors import UsageError
+from cuecard.run.describing import check_labels
+from cuecard.run.runner import Data, loaded, run_analyses
+
+
+def experiment(
+    data: Data, analysis: Analysis, *, subset: int | None = None, seed: int = 0, command: str = ""
+) -> Card:
+    """Return the card of an experiment; one that cannot be run on this data is an error.
+
+    Args:
+        data: what `cuecard.load` returned, or a function that returns it.
+        analysis: the experiment, such as `cuecard.reproduce.StubbornExperiment`.
+        subset: train on so many random training examples.
+        seed: seed of the subset.
+        command: what the user typed, for the card's provenance.
+    """
+    data = loaded(data)
+    of_all = data.train.n_examples
+    data, _ = train_subset(data, subset, seed)
+    check_labels(data)
+    drawn = data.train.n_examples
+    notes = [f"{drawn:,} of {of_all:,} train examples, drawn with seed {seed}."] if drawn < of_all else []
+    card = run_analyses(data, [analysis], command=command, notes=notes)
+    section = card[analysis.name]
+    if section.status == "skipped":
+        raise UsageError(f"The experiment {analysis.name!r} cannot be run: {section.reason}.")
+    if section.status == "failed":
+        raise RuntimeError(f"The experiment {analysis.name!r} failed: {section.reason}.")
+    return card

@@ -1,0 +1,67 @@
+"""Write test sets that shortcuts do not solve: the examples that no partial input solves, and identical pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cuecard.data.weights import check_not_read, check_writable, write_rows
+from cuecard.errors import UsageError
+from cuecard.probes import identical_pairs, matching_label
+from cuecard.remedies import StressSet, stress_set, write_stress_set
+from cuecard.run.auditing import audit
+from cuecard.run.runner import Data, Progress, loaded
+from cuecard.wording import only_applies_to
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenStressSet:
+    """Hard and easy examples, and the files they were written to."""
+
+    set: StressSet
+    files: Mapping[Literal["hard", "easy"], Path]
+
+
+def hard_examples(
+    data: Data, out: Path, *, balanced: bool = False, seed: int = 0, progress: Progress | None = None
+) -> WrittenStressSet:
+    """Write the examples that no partial input solves, and the rest, as two sets.
+
+    Args:
+        data: what `cuecard.load` returned, or a function that returns it.
+        out: the folder to write to.
+        balanced: drop hard examples until every label has equally many.
+        seed: seed of the audit and of what is dropped.
+        progress: called with what is done; returns a context manager it is done in.
+    """
+    data = loaded(data)
+    card = audit(data, only=["partial_input"], progress=progress, seed=seed)
+    found = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
+    return WrittenStressSet(found, write_stress_set(found, out))
+
+
+def identical_pairs_file(
+    data: Data, out: Path, *, match: str | None = None, sample: int | None = None, seed: int = 0
+) -> int:
+    """Write every train sentence paired with itself to a file, whole or not at all, and return how many there are.
+
+    Args:
+        data: what `cuecard.load` returned, or a function that returns it.
+        out: the file to write.
+        match: the label that says that two sentences match; known by its name by default.
+        sample: at most so many pairs, of rare and frequent sentences alike.
+        seed: seed of the sample.
+    """
+    kind = check_writable(out, None)
+    data = loaded(data)
+    check_not_read(out, data)
+    if data.task != "pair":
+        raise UsageError(f"The set of identical pairs {only_applies_to({'pair'}, data.task)}.")
+    label = matching_label(data, match)
+    pairs = identical_pairs(data, sample=sample, seed=seed)
+    write_rows(pairs.with_columns(label=pl.lit(label)), out, kind)
+    return pairs.height
