@@ -59,7 +59,7 @@ def test_uneven_weights_make_a_cue_less_certain_but_not_smaller():
             "position": pl.Series([0] * n, dtype=pl.Int32),
             "split": ["train"] * n,
             "premise": [""] * n,
-            "hypothesis": np.where(has, "cue here", "nothing").tolist(),
+            "hypothesis": [f"cue here {i}" if cue else f"nothing {i}" for i, cue in enumerate(has)],
             "label": pl.Series(np.where(label, "b", "a").tolist(), dtype=pl.Enum(["a", "b"])),
         }
     )
@@ -94,10 +94,10 @@ def test_weighted_significance_keeps_its_level_on_random_labels():
     p = Cues(features=("word",), weights="w").run(data).tables["cues"]["p_value"].to_numpy()
     assert 0.02 <= (p <= 0.05).mean() <= 0.05
     counted = count_cues(encode(data), [Words()], weights=data.table["w"].to_numpy())
-    as_if_equal = counted.features.drop("train_squared_weights").with_columns(
-        pl.col("train_a", "train_b").round().cast(pl.Int64)
-    )
-    careless = cue_tables(replace(counted, features=as_if_equal, totals=counted.totals.round()), min_count=1)
+    whole = counted.features.with_columns(pl.col("train_a", "train_b").round().cast(pl.Int64))
+    as_if_equal = whole.with_columns(train_squares=(pl.col("train_a") + pl.col("train_b")).cast(pl.Float64))
+    totals = counted.totals.round().astype(np.int64)
+    careless = cue_tables(replace(counted, features=as_if_equal, totals=totals, shuffled=None), min_count=1)
     assert (careless.cues["p_value"] <= 0.05).mean() > 0.08
 
 

@@ -12,7 +12,9 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.errors import CueCardError
 from cuecard.features.family import Family, Presence, count_features
-from cuecard.features.weighted_counts import weighted_table, weighted_within
+from cuecard.features.units import SQUARES, TEXTS, most_repeated, train_units, within_units
+from cuecard.features.weighted_counts import weighted_table
+from cuecard.stats.units import UnitCounts, pair_shuffle_test, unit_counts
 from cuecard.text import Encoded, within_example_counts
 
 #: The splits whose instances are counted apart: cues are found on the first and confirmed on the second.
@@ -22,6 +24,7 @@ COUNTED_SPLITS = ("train", "test")
 NOTHING_WITHIN = pl.DataFrame(
     schema={"family": pl.String, "feature": pl.String}
     | dict.fromkeys(("k", "m", "examples", "right"), pl.Int64)
+    | {"squared_weights": pl.Float64}
 )
 
 
@@ -29,12 +32,14 @@ NOTHING_WITHIN = pl.DataFrame(
 class CueCounts:
     """Counts of features by split and label, and for grouped tasks within examples.
 
-    `features` has the columns family, feature, train_<label>…, test_<label>…; `within` (grouped tasks only) has
-    family, feature, k, m, examples, right: among train examples with k instances of which m have the feature,
-    how many there are, and in how many the right instance has it.
+    `features` has the columns family, feature, train_<label>…, test_<label>…, and `TEXTS` and `SQUARES`, which say how
+    many distinct texts the train instances with the feature are and what they are worth; `within` (grouped tasks only)
+    has family, feature, k, m, examples, right, squared_weights: among train examples with k instances of which m have
+    the feature, how many there are, in how many the right instance has it, and their squared weights. For these
+    tasks `SQUARES` is about the examples in which some but not all instances have the feature.
 
-    Where instances have weights, counts and totals are sums of weights, `features` has the further column
-    `SQUARED_WEIGHTS` of `weighted_counts`, and the counts of `within` are effective ones.
+    Where instances have weights, counts and totals are sums of weights. `shuffled` (tasks that are not grouped, under
+    weights) has family, feature and for each label l z_l, log_p_l and least_l: the test of (label, weight) pairs.
     """
 
     labels: tuple[str, ...]
@@ -43,9 +48,10 @@ class CueCounts:
     features: pl.DataFrame
     within: pl.DataFrame | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    shuffled: pl.DataFrame | None = None
 
     def merge(self, other: CueCounts) -> CueCounts:
-        """Return the counts of both parts together."""
+        """Return the counts of both parts together; copies of a text in both still count apart."""
         keys = ["family", "feature"]
         features = _summed([self.features, other.features], keys)
         within = None
@@ -67,17 +73,20 @@ def count_cues(
     *,
     minimum: int = 1,
     weights: npt.NDArray[np.float64] | None = None,
+    copies: bool = True,
 ) -> CueCounts:
     """Return the counts of every family's features, leaving out those with fewer than `minimum` in train.
 
     With `weights`, one per instance, what is counted is weight; `minimum` is still a number of instances, so that
-    the same features are looked at with and without weights.
+    the same features are looked at with and without weights. Without `copies`, every instance counts as a text of its
+    own.
     """
     instances = data.instances
     n_labels = len(instances.labels)
+    n_train = len(instances.train)  # train rows stand before test rows
     classes = class_codes(instances)
     totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
-    tables, within, skipped = [], [], {}
+    tables, within, shuffled, skipped = [], [], [], {}
     for family in families:
         try:
             check_language(family, data.language)
@@ -99,20 +108,43 @@ def count_cues(
             frequent |= counted.counts.sum(axis=1) > 0
         kept = np.flatnonzero(frequent)
         table = _count_table(family.name, counted.names(kept), counted.counts[kept], instances.labels)
-        if weights is not None and presence is not None:
-            table = weighted_table(table, presence.columns(kept), classes, n_labels, weights)
-        tables.append(table)
-        if instances.grouped and presence is not None:
-            within.append(
-                _within_table(family.name, presence, kept, instances)
-                if weights is None
-                else weighted_within(family.name, presence.columns(kept), instances, weights)
+        chosen = None if presence is None else presence.columns(kept)
+        if weights is not None and chosen is not None:
+            table = weighted_table(table, chosen, classes, weights)
+        units = train_units(family, data) if copies else []
+        in_train = counted.counts[:, :n_labels].sum(axis=1)
+        if instances.grouped and presence is not None and chosen is not None:
+            texts = in_train[kept]
+            if units or weights is not None:
+                cells, squares = within_units(family.name, chosen, data, units, weights)
+            else:
+                cells = _within_table(family.name, presence, kept, instances)
+                squares = _informative(cells, table)
+            if units:
+                texts = unit_counts(chosen.indices, chosen.indptr, units[0], len(kept)).units
+            within.append(cells)
+        elif units or weights is not None:
+            if counted.ids is None:  # a family of the user's own that counts without listing
+                counted = family.presence(data).counts(classes, totals.size)
+            single = [np.arange(n_train)]
+            found = most_repeated(
+                counted, units or single, None if weights is None else weights[:n_train], in_train
             )
+            texts, squares = found.units[kept], found.squares[kept]
+            if weights is not None and (weights[:n_train] != weights[0]).any():
+                shuffled.append(
+                    _shuffled_table(
+                        table, instances.labels, found, kept, classes[:n_train], weights[:n_train]
+                    )
+                )
+        else:
+            texts, squares = in_train[kept], in_train[kept].astype(np.float64)
+        tables.append(table.with_columns(pl.Series(TEXTS, texts), pl.Series(SQUARES, squares, pl.Float64)))
     if not tables:
         tables.append(
             _count_table(
                 "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
-            )
+            ).with_columns(pl.lit(0, pl.Int64).alias(TEXTS), pl.lit(0.0).alias(SQUARES))
         )
     if weights is not None:
         totals = np.bincount(classes, weights=weights, minlength=totals.size).reshape(totals.shape)
@@ -123,6 +155,7 @@ def count_cues(
         features=pl.concat(tables),
         within=pl.concat(within) if within else (NOTHING_WITHIN if instances.grouped else None),
         skipped=skipped,
+        shuffled=pl.concat(shuffled) if shuffled else None,
     )
 
 
@@ -171,7 +204,32 @@ def _within_table(
             "m": counted.having,
             "examples": counted.n_examples,
             "right": counted.n_right,
+            "squared_weights": counted.n_examples.astype(np.float64),
         }
+    )
+
+
+def _informative(within: pl.DataFrame, table: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Return in how many train examples some but not all instances have each feature of the table."""
+    sums = within.filter(pl.col("m") < pl.col("k")).group_by("feature").agg(pl.col("examples").sum())
+    joined = table.select("feature").join(sums, on="feature", how="left", maintain_order="left")
+    return joined["examples"].fill_null(0).cast(pl.Float64).to_numpy()
+
+
+def _shuffled_table(
+    table: pl.DataFrame,
+    labels: tuple[str, ...],
+    found: UnitCounts,
+    kept: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64],
+) -> pl.DataFrame:
+    """Return the test of every feature's weights against random (label, weight) pairs."""
+    sums = table.select(f"train_{label}" for label in labels).to_numpy()
+    test = pair_shuffle_test(sums, codes, weights, found.many[kept], found.rows_squared[kept])
+    parts = {"z": test.z, "log_p": test.log_p(), "least": test.least_log_p}
+    return table.select("family", "feature").with_columns(
+        pl.Series(f"{name}_{i}", values[:, i]) for name, values in parts.items() for i in range(len(labels))
     )
 
 

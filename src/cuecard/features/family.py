@@ -20,11 +20,15 @@ from cuecard.text import Encoded
 class FeatureCounts:
     """How many instances of every class have each feature: row f of `counts` is about feature f.
 
-    `names` returns the names of the features of given numbers, so that only those that matter are written out.
+    `names` returns the names of the features of given numbers, so that only those that matter are written out. `ids`
+    and `offsets` are the features of every instance in compressed rows, where the family has them at hand: those of
+    instance i are `ids[offsets[i]:offsets[i + 1]]`, and one may stand there twice.
     """
 
     names: Callable[[npt.NDArray[np.int64]], pl.Series]
     counts: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int32] | None = None
+    offsets: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,9 @@ class Presence:
         """Return how many instances of every class have each feature."""
         keys = self.indices.astype(np.int64) * n_classes + classes[self.rows()]
         counts = np.bincount(keys, minlength=len(self.names) * n_classes)
-        return FeatureCounts(self.names.gather, counts.reshape(len(self.names), n_classes))
+        return FeatureCounts(
+            self.names.gather, counts.reshape(len(self.names), n_classes), self.indices, self.indptr
+        )
 
     def columns(self, kept: npt.NDArray[np.int64]) -> Presence:
         """Return the presence of the features of the given numbers only, renumbered in that order."""
@@ -87,7 +93,8 @@ class Family(Protocol):
     it. `languages` are the languages it works for (None: any). A family that cannot answer for a dataset raises
     `cuecard.errors.CueCardError`; it is then skipped with that reason, and the others run. A family with very
     many features may also offer `counts(data, classes, n_classes) -> FeatureCounts`, which the audit prefers
-    to building the matrix.
+    to building the matrix. `unit = "example"` says that copies of the whole example, not of the text, are one
+    observation of its features; `relational = True` that they compare premise and hypothesis.
     """
 
     name: ClassVar[str]

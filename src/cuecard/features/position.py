@@ -18,6 +18,8 @@ class Positions:
     description: ClassVar[str] = "the place of a choice among the choices"
     phrase: ClassVar[str] = "{}"
     languages: ClassVar[frozenset[str] | None] = None
+    #: The place of a choice is no property of its text.
+    unit: ClassVar[str] = "example"
 
     def presence(self, data: Encoded) -> Presence:
         """Return the position of every choice."""

@@ -28,4 +28,6 @@ class Words:
 
     def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
         """Return how many instances of every class contain each word, without building the matrix."""
-        return FeatureCounts(data.vocabulary.gather, presence_counts(data.scoped, classes, n_classes))
+        tokens = data.scoped
+        counts = presence_counts(tokens, classes, n_classes)
+        return FeatureCounts(data.vocabulary.gather, counts, tokens.ids, tokens.offsets)

@@ -139,7 +139,9 @@ def choose_cues(
     if names:
         chosen = _named(cue_table, names, encoded, families)
     else:
-        chosen = cue_table.filter(pl.col("significant") & pl.col("is_cue")).head(_CANDIDATES * top)
+        # What a model does with a cue is judged by the label that the cue points to.
+        points = pl.col("direction") == POINTS_TO
+        chosen = cue_table.filter(pl.col("significant") & pl.col("is_cue") & points).head(_CANDIDATES * top)
     having, everywhere = _presence(chosen, encoded, families)
     if not names:
         kept = _saying_something_new(everywhere, top)

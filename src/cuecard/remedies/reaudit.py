@@ -54,12 +54,11 @@ def reaudit(
 
 def _tally(tables: CueTables, counts: CueCounts) -> dict[str, Any]:
     prior = dict(zip(counts.labels, tables.prior.tolist(), strict=True))
-    gain = pl.col("share_low") - pl.col("label").replace_strict(prior, return_dtype=pl.Float64)
     significant = tables.cues.filter("significant")
     return {
         "features": tables.cues.height,
         "significant": significant.height,
-        "strong": significant.filter(gain >= STRONG_GAIN).height,
+        "strong": significant.filter(cue_gain() >= STRONG_GAIN).height,
         "prior": prior,
     }
 

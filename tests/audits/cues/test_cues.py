@@ -86,7 +86,7 @@ def test_grouped_parts_give_the_same_tables_as_the_whole():
 
 def test_a_family_of_the_users_own_runs_beside_the_built_in_ones():
     family = Function("tone", lambda table: {"shouts": table["hypothesis"].str.ends_with("!")})
-    rows = [("train", "p", f"text{'!' if i % 2 else ''}", "loud" if i % 2 else "calm") for i in range(60)]
+    rows = [("train", "p", f"text{i}{'!' if i % 2 else ''}", "loud" if i % 2 else "calm") for i in range(60)]
     table = Cues(features=("word", family)).run(pair_instances(rows)).tables["cues"]
     row = table.filter(pl.col("family") == "tone").row(0, named=True)
     assert (row["label"], row["share"], row["significant"]) == ("loud", 1.0, True)
@@ -97,7 +97,7 @@ def test_one_name_for_the_same_instances_leads_its_group_and_the_other_adds_noth
         (
             "train",
             "p",
-            "the cat does not sleep" if i % 3 == 0 else "the cat sleeps",
+            f"the cat{i} does not sleep" if i % 3 == 0 else f"the cat{i} sleeps",
             "no" if i % 3 == 0 else "yes",
         )
         for i in range(90)
@@ -115,8 +115,8 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     has = rng.random(n) < 0.5
     label = rng.random(n) < np.where(has, 0.52, 0.48)
     rows = [
-        ("train", "p", "alpha beta" if h else "beta", "yes" if y else "no")
-        for h, y in zip(has, label, strict=True)
+        ("train", "p", f"alpha beta {i}" if h else f"beta {i}", "yes" if y else "no")
+        for i, (h, y) in enumerate(zip(has, label, strict=True))
     ]
     result = Cues(features=("word",)).run(pair_instances(rows))
     assert result.summary["significant"] == 1
@@ -133,11 +133,12 @@ def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data)
         assert finding.evidence
         for shown in finding.evidence:
             assert words in " ".join(tokenise(pl.Series([shown.hypothesis])).words(0))
-            assert f"points to {shown.label}" in finding.title
+            told = f"points to {shown.label}" in finding.title
+            assert told or ("rules out" in finding.title and shown.label not in finding.title)
 
 
 def test_a_label_that_train_does_not_have_changes_nothing():
-    rows = [("train", "p", f"word{i % 2} text", "no" if i % 2 else "yes") for i in range(80)]
+    rows = [("train", "p", f"word{i % 2} text {i}", "no" if i % 2 else "yes") for i in range(80)]
     table = (
         Cues(features=("word",)).run(pair_instances([*rows, ("test", "p", "text", "other")])).tables["cues"]
     )

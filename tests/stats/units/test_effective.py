@@ -26,6 +26,17 @@ def test_unit_counts_are_those_of_a_plain_loop(weighted: bool) -> None:
         assert found.many[feature, 1] == sum(2 <= size < 4 for size in sizes)
 
 
+def test_totals_save_reading_rows_that_are_no_copies() -> None:
+    rng = np.random.default_rng(2)
+    rows = [np.unique(rng.integers(0, 9, 4)) for _ in range(200)]
+    ids, offsets = np.concatenate(rows), np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    units = rng.integers(0, 150, 200)
+    plain = unit_counts(ids, offsets, units, 9)
+    quick = unit_counts(ids, offsets, units, 9, totals=np.bincount(ids, minlength=9))
+    assert quick.units.tolist() == plain.units.tolist()
+    assert quick.squares.tolist() == plain.squares.tolist()
+
+
 def test_without_repeats_an_instance_is_worth_one() -> None:
     found = unit_counts([0, 1, 0, 0], [0, 2, 3, 4], [5, 2, 9], 2)
     assert worth([3, 1], found.squares).tolist() == [3.0, 1.0]

@@ -15,6 +15,7 @@ from scipy import sparse
 from cuecard.analysis import MeasureKind, Result
 from cuecard.audits.cues.findings import cue_findings
 from cuecard.audits.cues.measures import KINDS, cue_measures
+from cuecard.audits.cues.parts import count_copies_once, repeated_rows
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
@@ -122,7 +123,12 @@ class Cues:
         first = self.encode(next(part for part in parts if len(part)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
         families = [learned(family, map(settled.encode, parts)) for family in self.families()]
-        counts = map_reduce(parts, lambda part: count_cues(settled.encode(part), families), workers=workers)
+        counts = map_reduce(
+            parts, lambda part: count_cues(settled.encode(part), families, copies=False), workers=workers
+        )
+        repeated = repeated_rows(parts, families, self.scope)
+        if repeated is not None:
+            counts = count_copies_once(counts, settled.encode(repeated), families)
         return self.result(counts, first, families)
 
     def families(self) -> list[Family]:

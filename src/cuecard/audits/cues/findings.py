@@ -11,6 +11,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.wording import count, listed, percent
@@ -38,12 +39,11 @@ def cue_findings(
 ) -> list[Finding]:
     """Return a verdict over all features, then the strongest cues of every label with real examples.
 
-    The rows of `redundancy` and the columns of `matrix` are the first significant rows of `cues`.
+    The rows of `redundancy` and the columns of `matrix` are the first of the significant `cues`.
     """
-    gain = pl.col("share_low") - pl.col("chance")
-    notable = cues.with_row_index("column").filter(
-        pl.col("significant") & pl.col("is_cue") & (gain >= NOTABLE_GAIN)
-    )
+    gain = cue_gain()
+    significant = cues.filter("significant").with_row_index("column")
+    notable = significant.filter(pl.col("is_cue") & (gain >= NOTABLE_GAIN))
     new = notable.filter(pl.col("column").is_in(_not_told_before(redundancy).implode()))
     shown = pl.concat(
         [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in sample.labels]
@@ -60,10 +60,17 @@ def cue_findings(
     return findings
 
 
+def cue_gain() -> pl.Expr:
+    """Return how far the nearer end of a cue's interval is from chance: above it, or below where it rules out."""
+    points = pl.col("direction") == POINTS_TO
+    above, below = pl.col("share_low") - pl.col("chance"), pl.col("chance") - pl.col("share_high")
+    return pl.when(points).then(above).otherwise(below)
+
+
 def _not_told_before(redundancy: pl.DataFrame) -> pl.Series:
     """Return the numbers of the cues that lead their group and say more than a stronger one they lie within."""
     own_name = pl.concat_str("family", "feature", separator=":")
-    adds_little = pl.col("share_with") - pl.col("base_with") < NOTABLE_GAIN
+    adds_little = (pl.col("share_with") - pl.col("base_with")).abs() < NOTABLE_GAIN
     within = ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
     return redundancy.with_row_index("column").filter((pl.col("group") == own_name) & ~within)["column"]
 
@@ -87,7 +94,7 @@ def _verdict(
             for family, name in notable.select("family", "feature").head(3).rows()
         ]
         text += (
-            f"; {notable.height:,} of them raise their label's share by at least {100 * NOTABLE_GAIN:.0f} points, "
+            f"; {notable.height:,} of them change their label's share by at least {100 * NOTABLE_GAIN:.0f} points, "
             f"such as {listed(examples)}."
         )
     else:
@@ -97,20 +104,39 @@ def _verdict(
 
 
 def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, ...]) -> Finding:
-    n, share, low, high = round(row["train_count"]), row["share"], row["share_low"], row["share_high"]
+    n, share, low, high = round(row["share_n"]), row["share"], row["share_low"], row["share_high"]
     label, chance = row["label"], row["chance"]
+    points = row["direction"] == POINTS_TO
+    gain = low - chance if points else chance - high
     severity: Severity = (
-        "high" if low >= 0.8 and n >= 0.002 * total else "medium" if low >= chance + 0.2 else "low"
+        "high" if points and low >= 0.8 and n >= 0.002 * total else "medium" if gain >= 0.2 else "low"
     )
+    share_text = percent(share) if points else f"Only {percent(share)}"
     text = (
-        f"{percent(share)} of the {count(n, 'train instance')} with {name} are {label} "
+        f"{share_text} of the {count(n, 'train instance')} with {name}{_compared(row)} are {label} "
         f"(95 % interval {percent(low)} to {percent(high)}), where {percent(chance)} would be expected."
+        f"{_repeated(row)}"
     )
-    title = f"{name[0].upper()}{name[1:]} points to {label}"
+    title = f"{name[0].upper()}{name[1:]} {row['direction']} {label}"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
     return Finding(
         "cues", severity, title, text, share, low, high, chance, n, evidence, cue, label, counted="instances"
     )
+
+
+def _compared(row: dict[str, Any]) -> str:
+    """Return the clause that says which instances a share is of, where it is not all of them."""
+    if round(row["share_n"]) == round(row["train_count"]):
+        return ""
+    return " in examples whose choices differ in it"
+
+
+def _repeated(row: dict[str, Any]) -> str:
+    """Return the sentence that says how many texts a cue was seen in, where some occur more than once."""
+    n, texts = row["train_count"], row["train_texts"]
+    if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
+        return ""
+    return f" The {count(n, 'instance')} with it are in {count(texts, 'distinct text')}."
 
 
 def _of_the_relation(finding: Finding) -> Finding:
@@ -120,17 +146,18 @@ def _of_the_relation(finding: Finding) -> Finding:
 
 
 def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:
-    """Return a few train instances with the cue and its label."""
+    """Return a few train instances with the cue and its label, or another one where the cue rules its label out."""
     column = row["column"]
     rows = matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
     in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
     right_label = sample.label_codes == sample.labels.index(row["label"])
+    right_label = right_label if row["direction"] == POINTS_TO else ~right_label
     chosen = np.sort(rows[in_train[rows] & right_label[rows]])[:EXAMPLES_PER_FINDING]
     return tuple(
         Evidence(
             example_id=str(instance["example_id"]),
             split="train",
-            label=row["label"],
+            label=str(instance["label"]),
             hypothesis=instance["hypothesis"],
             premise=instance["premise"],
             highlight=(row["feature"],),

@@ -9,24 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.audits.cues.nulls import independent, within_examples
 from cuecard.features import CueCounts
-from cuecard.features.weighted_counts import SQUARED_WEIGHTS
-from cuecard.stats import (
-    artifact_z,
-    binomial_log_p,
-    cueness,
-    lmi,
-    mutual_information,
-    pmi,
-    q_values,
-    wilson,
-    within_example_test,
-)
-from cuecard.stats.weighted import effective_counts
+from cuecard.features.units import NOT_COUNTS, TEXTS
+from cuecard.stats import cueness, lmi, mutual_information, pmi, q_values, wilson
+from cuecard.stats._arrays import divided
 
 Correction = Literal["bh", "by"]
 Prior = Literal["train", "uniform"]
 LN10 = np.log(10.0)
+#: What a feature does to its label.
+POINTS_TO, RULES_OUT = "points to", "rules out"
 #: Weighted counts are handed to statistics of proportions in millionths: they ask for whole numbers.
 MILLION = 1_000_000
 
@@ -55,67 +48,90 @@ def cue_tables(
     """Return one row per feature and one row per feature × label, tested against the right null.
 
     The null of a pair or a text is binomial with the label's prior. The instances of a `choice` or `preference`
-    example are not independent, so there the right instance is exchangeable within its example instead.
+    example are not independent, so there the right instance is exchangeable within its example instead, and shares are
+    of the examples whose instances differ in the feature.
 
-    Weighted counts give shares and other sizes as they are. Tests and intervals take effective counts instead: a
-    feature's instances of total weight Σw say as much as (Σw)² / Σw² of equal weight (Kish), rounded to whole ones.
+    Copies of a text are one observation of its features: tests and intervals take effective counts. Under weights,
+    shares and other sizes are of weight, and tests draw (label, weight) pairs together, whatever the prior. A feature's
+    label is the one that it points to, if that is significant; otherwise the one of the smallest p-value, which it may
+    rule out.
     """
     n_labels = len(counts.labels)
     in_train = pl.sum_horizontal(f"train_{label}" for label in counts.labels)
     # Weighted features were chosen by their number of instances, which their weight does not tell.
-    weighted = SQUARED_WEIGHTS in counts.features.columns
+    weighted = counts.totals.dtype.kind == "f"
     enough = in_train > 0 if weighted else in_train >= min_count
     # Sorted by name, so that equally strong features stand in the same order however they were counted.
     features = counts.features.filter(enough).sort("family", "feature")
-    by_class = features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS)).to_numpy()
+    by_label = features.select(pl.exclude(*NOT_COUNTS))
+    by_class = by_label.to_numpy()
     train, test = by_class[:, :n_labels], by_class[:, n_labels:]
     has_test = bool(counts.totals[1].sum())
-
-    n = train.sum(axis=1)
-    tested = effective_counts(train, features[SQUARED_WEIGHTS].to_numpy()) if weighted else train
-    tested_n = tested.sum(axis=1)
     label_totals = counts.totals[0]
     p0 = label_totals / label_totals.sum() if prior == "train" else np.full(n_labels, 1 / n_labels)
-    if counts.within is None:
-        z = np.nan_to_num(artifact_z(tested, tested_n[:, None], p0))
-        log_p = binomial_log_p(tested, tested_n[:, None], p0)
-        chance = np.broadcast_to(p0, z.shape)
-    else:
-        z, log_p, chance = _within_example(counts.within, features)
-    q = q_values(log_p.ravel(), method=correction).reshape(log_p.shape)
+    null = (
+        independent(counts, features, train, p0)
+        if counts.within is None
+        else within_examples(counts.within, features, train)
+    )
+    q = q_values(null.log_p.ravel(), correction, least_log_p=null.least_log_p.ravel(), alpha=alpha)
+    q = q.reshape(null.log_p.shape)
 
-    best = z.argmax(axis=1)
+    best = _most_telling(null.log_p, null.z, q <= alpha)
     rows = np.arange(len(best))
-    order = np.lexsort((-z[rows, best], log_p[rows, best]))
-    k = train[rows, best]
-    low, high = wilson(tested[rows, best], tested_n)
+    z, log_p, chance = null.z[rows, best], null.log_p[rows, best], null.chance[rows, best]
+    share = divided(null.share_k[rows, best], null.share_n)
+    size = np.rint(null.worth)
+    low, high = wilson(np.minimum(np.rint(share * size), size), size) if len(rows) else (share, share)
     mass, test_mass, label_mass = (_whole(part) if weighted else part for part in (train, test, label_totals))
-    scores = cueness(mass, test_mass if has_test else None)
+    scores = cueness(
+        mass,
+        test_mass if has_test else None,
+        prior=label_totals / label_totals.sum(),
+        test_prior=counts.totals[1] / counts.totals[1].sum() if has_test else None,
+    )
     frequent = _frequent(train, min_count, per_label) & (
         _frequent(test, min_count, per_label) | (not has_test)
     )
     cues = features.select("family", "feature").with_columns(
-        train_count=n,
+        train_count=train.sum(axis=1),
         test_count=test.sum(axis=1),
+        train_texts=features[TEXTS],
         cueness=scores,
         label=pl.Series(np.array(counts.labels, dtype=object)[best], dtype=pl.String),
-        share=k / n,
+        direction=pl.Series(np.where(z < 0, RULES_OUT, POINTS_TO), dtype=pl.String),
+        share=share,
         share_low=low,
         share_high=high,
-        chance=chance[rows, best],
-        lift=k / n / chance[rows, best],
-        z=z[rows, best],
-        p_value=np.exp(log_p[rows, best]),
-        log10_p=log_p[rows, best] / LN10,
+        share_n=null.share_n,
+        effective_n=size.astype(np.int64),
+        chance=chance,
+        lift=divided(share, chance),
+        z=z,
+        p_value=np.exp(log_p),
+        log10_p=log_p / LN10,
         q_value=q[rows, best],
         mutual_information=mutual_information(np.minimum(mass, label_mass), label_mass),
         significant=q[rows, best] <= alpha,
-        is_cue=frequent & (scores > 1e-12),
+        is_cue=frequent & (np.abs(z) > 1e-12),
     )
-    by_label = features.select(pl.exclude("family", "feature", SQUARED_WEIGHTS))
     cues = pl.concat([cues, by_label], how="horizontal")
-    associations = _associations(features, counts.labels, train, z, log_p, q, mass, label_mass)
+    associations = _associations(features, counts.labels, train, null.z, null.log_p, q, mass, label_mass)
+    order = np.lexsort((-z, log_p))
     return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
+
+
+def _most_telling(
+    log_p: npt.NDArray[np.float64], z: npt.NDArray[np.float64], significant: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the label that each feature points to, or, where that is not significant, of its smallest p-value."""
+    pointed = np.where(significant & (z > 0), z, -np.inf)
+    least = log_p.min(axis=1, keepdims=True)
+    # The two tests of two labels are one, but for rounding.
+    equal = log_p <= least + 1e-9 * np.maximum(1.0, np.abs(least))
+    telling = np.where(equal, z, -np.inf).argmax(axis=1)
+    best = np.where(np.isfinite(pointed).any(axis=1), pointed.argmax(axis=1), telling)
+    return np.asarray(best, dtype=np.int64)
 
 
 def _whole(counts: Sums) -> Counts:
@@ -125,39 +141,6 @@ def _whole(counts: Sums) -> Counts:
 def _frequent(counts: Sums, min_count: int, per_label: bool) -> npt.NDArray[np.bool_]:
     often: npt.NDArray[np.bool_] = (counts.min(axis=1) if per_label else counts.sum(axis=1)) >= min_count
     return often
-
-
-def _within_example(
-    within: pl.DataFrame, features: pl.DataFrame
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return z, log p and the chance of right and wrong; the two are one test, seen from both sides.
-
-    The chance that an instance with the feature is right is the mean of 1/k over those instances.
-    """
-    keys = ["family", "feature"]
-    numbered = features.select(keys).with_row_index("code")
-    rows = within.join(numbered, on=keys, how="inner", maintain_order="left")
-    test = within_example_test(
-        rows["code"].to_numpy(),
-        rows["k"].to_numpy(),
-        rows["m"].to_numpy(),
-        rows["examples"].to_numpy(),
-        rows["right"].to_numpy(),
-        n_features=features.height,
-    )
-    z = np.nan_to_num(test.z)  # a feature that every choice has, or none, says nothing: not a number of σ
-    log_p = test.log_p()
-    chance = np.full(features.height, np.nan)
-    by_feature = (
-        rows.group_by("code")
-        .agg(
-            instances=(pl.col("examples") * pl.col("m")).sum(),
-            right=(pl.col("examples") * pl.col("m") / pl.col("k")).sum(),
-        )
-        .filter(pl.col("instances") > 0)
-    )
-    chance[by_feature["code"].to_numpy()] = (by_feature["right"] / by_feature["instances"]).to_numpy()
-    return np.column_stack([z, -z]), np.column_stack([log_p, log_p]), np.column_stack([chance, 1 - chance])
 
 
 def _associations(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -33,15 +35,44 @@ _KINDS[0xE3:0xEA] = _kernels.ALONE
 def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
     """Return a number for every text that its copies share, 0, 1, 2, … in order of first occurrence.
 
-    Copies have the same words in the same order, whatever their case, spaces and punctuation. With `near`, a text also
-    belongs to an earlier one if at least `ALIKE` of their different words are shared. Likeness is to the first text of
-    a unit, so that a chain of texts that differ a little each does not become one unit.
+    Copies have the same words in the same order, whatever their case, spaces and punctuation. With `near`, texts are
+    also one unit if at least `ALIKE` of their different words are shared. Likeness is to one text that leads the unit,
+    so that a chain of texts that differ a little each does not become one. Units do not depend on the order of texts.
     """
-    whole, words, starts = _folded(texts)
-    _, first, code = np.unique(whole, return_index=True, return_inverse=True)
-    if near:
-        code = _near(words, starts, first)[code.ravel()]
-    return in_order(code)
+    folded = FoldedTexts()
+    folded.add(texts)
+    return folded.copies(near=near)
+
+
+@dataclass(eq=False)
+class FoldedTexts:
+    """Texts as hashes of their words, gathered from parts of a dataset: what `copies` compares."""
+
+    _whole: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    _words: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    _sizes: list[npt.NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, texts: pl.Series) -> None:
+        """Add texts after those that are there."""
+        whole, words, starts = _folded(texts)
+        self._whole.append(whole)
+        self._words.append(words)
+        self._sizes.append(np.diff(starts))
+
+    def extend(self, others: FoldedTexts) -> None:
+        """Add the texts of others after those that are there."""
+        self._whole += others._whole
+        self._words += others._words
+        self._sizes += others._sizes
+
+    def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
+        """Return the number that the copies of each text share, over all texts that were added."""
+        _, first, code = np.unique(np.concatenate(self._whole), return_index=True, return_inverse=True)
+        code = code.ravel()
+        if near:
+            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._sizes))])
+            code = _near(np.concatenate(self._words), starts, first)[code]
+        return in_order(code)
 
 
 def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -77,9 +108,8 @@ def _near(
 ) -> npt.NDArray[np.int64]:
     """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
     leaders = np.arange(len(rows), dtype=np.int64)
-    # Texts are compared in the order in which they occur, so that the first of a unit leads it.
-    occurring = np.argsort(rows, kind="stable")
-    long = occurring[np.diff(starts)[rows[occurring]] >= LEAST_WORDS]
+    # Texts stand in the order of their hashes, so that units do not depend on the order of the rows.
+    long = np.flatnonzero(np.diff(starts)[rows] >= LEAST_WORDS)
     sets, bounds = _kernels.word_sets(words, starts, rows[long])
     enough = np.diff(bounds) >= LEAST_WORDS
     if not enough.all():

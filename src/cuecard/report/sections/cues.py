@@ -63,12 +63,14 @@ def _strongest(card: Card, section: Section) -> list[str]:
     if not section.summary["significant"] or frame.is_empty():
         return []
     row = frame.row(0, named=True)
-    prior = prior_of(section).get(row["label"])
+    differing = "share_n" in row and round(row["share_n"]) != round(row["train_count"])
+    n = row["share_n"] if differing else row["train_count"]
+    where = " in examples whose choices differ in it" if differing else ""
     return [
         f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: "
-        f"{numbers.percent(row['share'])} of the {numbers.count(row['train_count'])} train instances that "
-        f"have it are {row['label']}, "
-        f"against {numbers.percent(prior)} of all."
+        f"{numbers.percent(row['share'])} of the {numbers.count(n)} train instances that "
+        f"have it{where} are {row['label']}, "
+        f"against {numbers.percent(row['chance'])} by chance."
     ]
 
 
@@ -191,8 +193,10 @@ def _table(card: Card) -> TableView:
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
-        "label": Column("Points to", "label"),
+        "direction": Column("Says", "text", "points to its label, or rules it out"),
+        "label": Column("Label", "label"),
         "train_count": Column("Train", "count", "train instances that have the feature"),
+        "train_texts": Column("Texts", "count", "distinct texts among them; copies count once", brief=False),
         "share": Column("Share", "percent", "share of the label among them"),
         "share_low": Column("from", "percent", "lower end of the 95 % interval of the share", brief=False),
         "share_high": Column("to", "percent", "upper end of the 95 % interval of the share", brief=False),

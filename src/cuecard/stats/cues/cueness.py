@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray, whole_counts
+from cuecard.stats._arrays import FloatArray, probabilities, whole_counts
 from cuecard.stats.clusters.divergence import as_distributions, jensen_shannon
 
 
-def cueness(train_counts: npt.ArrayLike, test_counts: npt.ArrayLike | None = None) -> FloatArray:
+def cueness(
+    train_counts: npt.ArrayLike,
+    test_counts: npt.ArrayLike | None = None,
+    *,
+    prior: npt.ArrayLike | None = None,
+    test_prior: npt.ArrayLike | None = None,
+) -> FloatArray:
     """Cueness in percent of each feature, from its counts per label (rows: features, columns: labels).
 
     The "ICQ" paper's eq. 2, on proportions (as its Table 2 is, not on counts as printed):
@@ -27,17 +33,40 @@ def cueness(train_counts: npt.ArrayLike, test_counts: npt.ArrayLike | None = Non
     array([3.61, 3.35,  nan])
     >>> cueness([[69, 31]]).round(2)
     array([3.61])
+
+    With `prior`, the share of every label of train, cueness is label-balanced: counts are divided by it first, so that
+    a feature that says nothing has cueness 0 however many instances a label has. Test counts are divided by
+    `test_prior`, which is the same by default. A label without any instance (prior 0) is left out. One of four choices
+    is right:
+
+    >>> cueness([[25, 75], [40, 60]], prior=[0.25, 0.75]).round(2)
+    array([0.  , 2.78])
     """
     train = _label_counts("train_counts", train_counts)
+    if prior is not None:
+        present = np.asarray(prior, dtype=np.float64) > 0
+        train = _balanced("prior", train, prior)[:, present]
+        if not present.any():
+            return np.full(len(train), np.nan)
     proportions = as_distributions("train_counts", train)
     strength = 100 * np.mean((proportions - 1 / train.shape[1]) ** 2, axis=1)
     if test_counts is None:
         return np.asarray(strength)
     test = _label_counts("test_counts", test_counts)
+    if prior is not None and test.shape[1] == len(present):
+        test = _balanced("test_prior", test, prior if test_prior is None else test_prior)[:, present]
     if test.shape != train.shape:
         raise ValueError(f"train_counts {train.shape} and test_counts {test.shape} must have the same shape")
     disagreement = np.where(test.sum(axis=1) > 0, jensen_shannon(train, test), 0.0)
     return np.asarray(strength / np.exp(disagreement))
+
+
+def _balanced(name: str, counts: FloatArray, prior: npt.ArrayLike) -> FloatArray:
+    """Counts divided by the label's share, 0 where a label has none."""
+    share = probabilities(name, prior)
+    if share.shape != (counts.shape[1],):
+        raise ValueError(f"{name} must hold a share for each of the {counts.shape[1]} labels")
+    return np.divide(counts, share, out=np.zeros(counts.shape), where=share > 0)
 
 
 def _label_counts(name: str, counts: npt.ArrayLike) -> FloatArray:

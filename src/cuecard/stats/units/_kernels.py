@@ -14,14 +14,16 @@ Array = npt.NDArray[Any]
 @njit(cache=True, nogil=True)
 def repeated_sums(
     ids: Array, offsets: Array, order: Array, bounds: Array, weights: Array, n_types: int, n_bins: int
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Array]:
     """Return for every type what its rows add up to within units.
 
     Rows `order[bounds[u]:bounds[u + 1]]` are unit u; the types of row i are `ids[offsets[i]:offsets[i + 1]]`, of which
     repeats count once. Returned are the number of units with the type, the sum over them of (summed weight)², and by
-    bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m².
+    bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m²;
+    at last the number of rows with the type.
     """
     units = np.zeros(n_types, dtype=np.int64)
+    all_rows = np.zeros(n_types, dtype=np.int64)
     squares = np.zeros(n_types)
     many = np.zeros((n_types, n_bins), dtype=np.int64)
     rows_squared = np.zeros((n_types, n_bins))
@@ -54,10 +56,11 @@ def repeated_sums(
             while m >> (b + 1) > 0 and b + 1 < n_bins:
                 b += 1
             units[type_] += 1
+            all_rows[type_] += m
             squares[type_] += mass[type_] ** 2
             many[type_, b] += 1
             rows_squared[type_, b] += m * m
-    return units, squares, many, rows_squared
+    return units, squares, many, rows_squared, all_rows
 
 
 @njit(cache=True, nogil=True)

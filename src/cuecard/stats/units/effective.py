@@ -35,12 +35,16 @@ def unit_counts(
     n_features: int,
     *,
     weights: npt.ArrayLike | None = None,
+    totals: npt.ArrayLike | None = None,
 ) -> UnitCounts:
     """Units with each feature and Σ (weight of a unit)², by which n instances are worth (Σw)² / Σ_c (Σ_{i∈c} w)².
 
     The features of row i are `ids[offsets[i]:offsets[i + 1]]`; a feature that is there twice counts once. `units` holds
     a code for every row that rows of one unit share. Only the first `len(units)` rows are read. A text that occurs m
     times counts once: five instances of which three are copies of one text are worth 25 / (9 + 1 + 1) = 2.3.
+
+    With `totals`, how many rows have each feature, rows that are no copies need not be read; units are then not told
+    apart by size.
 
     >>> counts = unit_counts([0, 0, 0, 0, 0], [0, 1, 2, 3, 4, 5], [7, 7, 7, 8, 9], 1)
     >>> counts.units, counts.squares
@@ -53,16 +57,23 @@ def unit_counts(
     new = np.ones(len(order) + 1, dtype=np.bool_)
     new[1:-1] = ordered[1:] != ordered[:-1]
     bounds = np.flatnonzero(new) if len(order) else np.zeros(1, dtype=np.int64)
-    found = _kernels.repeated_sums(
+    if totals is not None:
+        repeated = np.repeat(np.diff(bounds) > 1, np.diff(bounds))
+        sizes = np.diff(bounds)
+        order, bounds = order[repeated], np.concatenate([[0], np.cumsum(sizes[sizes > 1])])
+    units_, squares, many, rows_squared, rows = _kernels.repeated_sums(
         np.require(ids, np.int32, "C"),
         np.require(offsets, np.int64, "C"),
         order.astype(np.int64),
         bounds.astype(np.int64),
         np.require(mass, np.float64, "C"),
         n_features,
-        SIZE_BINS,
+        SIZE_BINS if totals is None else 1,
     )
-    return UnitCounts(*found)
+    if totals is not None:
+        single = np.asarray(totals, dtype=np.int64) - rows
+        units_, squares = units_ + single, squares + single
+    return UnitCounts(units_, squares, many, rows_squared)
 
 
 def worth(sums: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:

@@ -1,0 +1,168 @@
+"""What copies of texts do to counts: which rows are one observation of a family's features."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.data.units import UnitScope
+from cuecard.features.family import Family, FeatureCounts, Presence
+from cuecard.features.weighted_counts import example_features
+from cuecard.stats.units import UnitCounts, unit_counts
+from cuecard.text import Encoded, Scope
+
+#: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
+#: the squared weight (or number) of their instances, by which n instances are worth (Σw)² / it.
+TEXTS = "train_texts"
+SQUARES = "train_squares"
+NOT_COUNTS = ("family", "feature", TEXTS, SQUARES)
+
+Codes = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def train_units(family: Family, data: Encoded) -> list[Codes]:
+    """Return codes of the units of every train row, one array for each text that counts; only those with repeats.
+
+    A feature of both texts, or of their relation, has two kinds of units: of the two, the one that leaves fewer
+    observations counts. The premise of a question is the same for all its choices and tells them not apart.
+    """
+    instances = data.instances
+    scopes = unit_scopes(family, instances, data.scope)
+    n_train = len(instances.train)  # train rows stand before test rows
+    every = [instances.units(scope)[:n_train] for scope in scopes]
+    examples = instances.train.example_codes
+    return [codes for codes in every if _repeats(codes, examples if instances.grouped else None)]
+
+
+def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:
+    """Return which texts' copies are one observation of a family's features."""
+    if getattr(family, "unit", None) == "example":
+        return ("choices",)
+    if instances.grouped or instances.task == "text":
+        return ("hypothesis",)
+    if scope == "both" or getattr(family, "relational", False):
+        return ("hypothesis", "premise")
+    return (scope,)
+
+
+def _repeats(codes: Codes, examples: Codes | None) -> bool:
+    """Return whether some unit has rows of two examples."""
+    if examples is None:
+        return len(np.unique(codes)) < len(codes)
+    pairs = np.unique(codes * (int(examples.max(initial=0)) + 1) + examples)
+    return len(np.unique(codes)) < len(pairs)
+
+
+def most_repeated(
+    counted: FeatureCounts, units: list[Codes], weights: FloatArray | None, totals: npt.NDArray[np.int64]
+) -> UnitCounts:
+    """Return units and squares of every feature; of several kinds of units, for each feature the most repeated.
+
+    `totals` are the train instances with each feature. Units by size are only filled in under weights.
+    """
+    if counted.ids is None or counted.offsets is None:
+        raise ValueError("units are counted from the features of every row")
+    each = [
+        unit_counts(
+            counted.ids,
+            counted.offsets,
+            codes,
+            len(counted.counts),
+            weights=weights,
+            totals=totals if weights is None else None,
+        )
+        for codes in units
+    ]
+    first, *others = each
+    for other in others:
+        more = other.squares > first.squares
+        first = UnitCounts(
+            np.minimum(first.units, other.units),
+            np.where(more, other.squares, first.squares),
+            np.where(more[:, None], other.many, first.many),
+            np.where(more[:, None], other.rows_squared, first.rows_squared),
+        )
+    return first
+
+
+def within_units(
+    family: str, presence: Presence, data: Encoded, units: list[Codes], weights: FloatArray | None
+) -> tuple[pl.DataFrame, FloatArray]:
+    """Return the counts within train examples, in weight where there are weights, and the squares of every feature.
+
+    An example is one observation of a feature that some but not all of its choices have. Where choices are copies, all
+    examples in which the same text has the feature are one; of several such texts, the one that repeats most counts.
+    """
+    train = data.instances.train
+    n_train = len(train)
+    of_train = Presence(
+        presence.names, presence.indptr[: n_train + 1], presence.indices[: presence.indptr[n_train]]
+    )
+    cells, sizes, right = example_features(of_train, train)
+    example = np.repeat(np.arange(len(sizes)), np.diff(cells.indptr))
+    first = np.searchsorted(train.example_codes, np.arange(len(sizes)))
+    mass = np.ones(len(sizes)) if weights is None else weights[:n_train][first]
+    entries = pl.DataFrame(
+        {
+            "feature": cells.indices.astype(np.int64),
+            "example": example,
+            "k": sizes[example],
+            "m": cells.data,
+            "weight": mass[example],
+            "right": right,
+        }
+    )
+    unit = pl.col("example")
+    if units:
+        entries = entries.join(
+            _cell_units(of_train, train.example_codes, units[0]), on=["example", "feature"]
+        )
+        unit = pl.col("unit")
+    squares = (
+        entries.filter(pl.col("m") < pl.col("k"))
+        .group_by("feature", unit)
+        .agg(pl.col("weight").sum())
+        .group_by("feature")
+        .agg(pl.col("weight").pow(2).sum())
+    )
+    of_features = np.zeros(len(presence.names))
+    of_features[squares["feature"].to_numpy()] = squares["weight"].to_numpy()
+    summed = (
+        entries.group_by("feature", "k", "m")
+        .agg(
+            examples=pl.col("weight").sum(),
+            right=pl.col("weight").filter("right").sum(),
+            squared_weights=pl.col("weight").pow(2).sum(),
+        )
+        .sort("feature", "k", "m")
+    )
+    count = pl.Int64 if weights is None else pl.Float64
+    table = summed.select(
+        family=pl.lit(family),
+        feature=presence.names.gather(summed["feature"]),
+        k="k",
+        m="m",
+        examples=pl.col("examples").cast(count),
+        right=pl.col("right").cast(count),
+        squared_weights="squared_weights",
+    )
+    return table, of_features
+
+
+def _cell_units(presence: Presence, examples: Codes, units: Codes) -> pl.DataFrame:
+    """Return for every example and feature the unit of the choice with the feature whose text repeats most."""
+    sizes = np.bincount(units)
+    rows = presence.rows()
+    table = pl.DataFrame(
+        {
+            "example": examples[rows],
+            "feature": presence.indices.astype(np.int64),
+            "unit": units[rows],
+            "size": sizes[units[rows]],
+        }
+    )
+    most = pl.col("unit").sort_by("size", "unit", descending=True).first()
+    return table.group_by("example", "feature").agg(most)
