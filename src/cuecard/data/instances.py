@@ -54,9 +54,8 @@ class Instances:
     labels: tuple[str, ...]
     name: str = "data"
     report: LoadReport = field(default_factory=LoadReport)
-    cluster: str | None = (
-        None  # column whose values are the units of independence; copies of texts by default
-    )
+    #: Column whose values are the units of independence; copies of texts are by default.
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         missing = [c for c in COLUMNS if c not in self.table.columns]

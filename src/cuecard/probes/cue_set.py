@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cuecard.audits import Cues
 from cuecard.audits.cues.explain import named_feature
-from cuecard.audits.cues.statistics import cue_tables
+from cuecard.audits.cues.statistics import POINTS_TO, cue_tables
 from cuecard.data import Instances
 from cuecard.data.examples import Examples, Ints
 from cuecard.errors import UsageError

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.audits import Cues
+from cuecard.audits.cues.findings import cue_gain
 from cuecard.audits.cues.statistics import CueTables, cue_tables
 from cuecard.features import FAMILIES, ON_REQUEST, CueCounts, count_cues, learned
 from cuecard.text import Encoded

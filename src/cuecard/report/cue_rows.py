@@ -20,6 +20,8 @@ _MADE_OF_WORDS = frozenset({"word", "bigram", "trigram", "4-gram"})
 
 def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Return the cues with `test_share`: how often the label a feature points to holds in test, too."""
+    if "direction" not in cues.columns:  # a card of an earlier version, or of a plug-in
+        cues = cues.with_columns(direction=pl.lit("points to"), train_texts="train_count")
     counted = [label for label in labels if f"test_{label}" in cues.columns]
     if "test_count" not in cues.columns or not counted:
         missing = pl.lit(None, dtype=pl.Int64)

@@ -8,7 +8,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
-from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
+from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, strongest, with_test_share
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
