@@ -38,7 +38,14 @@ from cuecard.audits.clusters.scores import (
     sweep_table,
 )
 from cuecard.audits.clusters.table import characteristic_words, cluster_table, example_table
-from cuecard.audits.clusters.texts import as_read, clusters_of_examples, scoped_texts, scoped_tokens
+from cuecard.audits.clusters.texts import (
+    as_read,
+    clusters_of_examples,
+    moving_units,
+    scoped_texts,
+    scoped_tokens,
+    text_units,
+)
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
@@ -164,9 +171,17 @@ class Clusters:
                 self.permutations,
                 self.seed,
                 row_weights,
+                moving_units(part, self.scope),
             )
             words = characteristic_words(tokenised, clusters, k, language=language)
-            table = cluster_table(part, clusters, words, alpha=self.alpha, weights=row_weights)
+            table = cluster_table(
+                part,
+                clusters,
+                words,
+                alpha=self.alpha,
+                units=text_units(part, self.scope),
+                weights=row_weights,
+            )
             examples = example_table(part, texts, clusters, distances, seed=self.seed)
             scores = over_starts(labelled, found)
             starts = start_table(found, scores[0])

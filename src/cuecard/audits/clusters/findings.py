@@ -175,7 +175,8 @@ def _cluster(
         severity(row),
         f"{named}: {percent(share, 0)} {label}",
         f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
-        f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected.",
+        f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
+        + (f" They are {count(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),
         share,
         low,
         high,

@@ -50,6 +50,8 @@ class Labelled:
     permutations: int
     seed: int
     weights: npt.NDArray[np.float64] | None = None
+    #: Codes that the copies of a text share, or the copies of a choice of a repeated question: they move together.
+    units: npt.NDArray[np.int64] | None = None
 
 
 def over_starts(
@@ -64,6 +66,7 @@ def over_starts(
         [clustering.clusters for clustering in found],
         wanted=SCORES if all_scores else SCORES[:1],
         groups=data.groups,
+        units=data.units,
         weights=data.weights,
         permutations=data.permutations,
         draws=draws,
@@ -113,6 +116,7 @@ def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame
         data.labels,
         clusters,
         groups=data.groups,
+        units=data.units,
         weights=data.weights,
         permutations=data.permutations,
         seed=data.seed,

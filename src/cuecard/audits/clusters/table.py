@@ -14,6 +14,7 @@ from cuecard.errors import UsageError
 from cuecard.stats import log_q_values, wilson, within_example_test
 from cuecard.stats.clusters.peco import cluster_divergence
 from cuecard.stats.clusters.tests import cluster_log_p
+from cuecard.stats.units import has_repeats
 from cuecard.stats.weighted import effective_counts
 from cuecard.text import Tokens, presence_counts, stop_words
 
@@ -34,27 +35,36 @@ def cluster_table(
     words: list[list[str]],
     *,
     alpha: float,
+    units: npt.NDArray[np.int64] | None = None,
     weights: npt.NDArray[np.float64] | None = None,
 ) -> pl.DataFrame:
     """Return one row per cluster, the one that moves most labels first.
 
-    `label` is the one whose share lies furthest above its share of the set, with `share` and its 95 % interval. With
-    `weights` counts and shares are of weight, `size` is of sentences still, and intervals and tests take effective
-    counts: the sentences of a cluster are worth (Σw)² / Σw².
+    `label` is the one whose share lies furthest above its `prior`, with `share` and its 95 % interval; the prior is its
+    share of the set, and for grouped tasks what chance gives in the cluster's own examples, 1/k each. With `units`,
+    codes that copies of a text share, `texts` counts the distinct ones, and intervals and tests take effective counts.
+    With `weights` counts and shares are of weight, and `size` is of sentences still. The sentences of a cluster are
+    worth (Σw)² / Σ_c (Σ_{i∈c} w)² over the units c in it.
     """
     codes = data.label_codes
+    own = np.arange(len(codes)) if units is None else units
+    repeated = has_repeats(own)
     l2, kl = (cluster_divergence(codes, clusters, name, weights=weights) for name in ("l2", "kl"))
     counts: npt.NDArray[Any] = np.zeros((len(l2.clusters), len(data.labels)), dtype=l2.counts.dtype)
     counts[:, l2.labels] = l2.counts
-    sizes, prior = np.bincount(clusters), counts.sum(axis=0) / counts.sum()
+    sizes = np.bincount(clusters)
+    prior = _priors(data, clusters, counts, weights)
     shares = counts / counts.sum(axis=1, keepdims=True)
-    squares: npt.NDArray[Any] | None = None if weights is None else np.bincount(clusters, weights**2)
+    in_units, of_cluster, mass = _unit_sums(own, clusters, weights)
+    squares: npt.NDArray[Any] | None = (
+        np.bincount(of_cluster, mass**2) if repeated or weights is not None else None
+    )
     tested = counts if squares is None else effective_counts(counts, squares)
     lows, highs = wilson(tested, np.broadcast_to(tested.sum(axis=1)[:, None], tested.shape))
     leaning = (shares - prior).argmax(axis=1)
     each = np.arange(len(sizes))
     if data.grouped:
-        log_p = _within_examples(data, clusters, len(sizes), weights)
+        log_p = _within_examples(data, clusters, len(sizes), own if repeated else data.example_codes, weights)
     else:
         log_p = cluster_log_p(counts) if squares is None else _weighted_log_p(counts, squares)
     log_q = log_q_values(log_p)
@@ -64,11 +74,12 @@ def cluster_table(
             "cluster": l2.clusters,
             "words": [", ".join(found) for found in words],
             "size": sizes,
+            "texts": in_units,
             "label": [data.labels[i] for i in leaning],
             "share": shares[each, leaning],
             "share_low": low,
             "share_high": highs[each, leaning],
-            "prior": prior[leaning],
+            "prior": prior[each, leaning],
             "divergence_l2": l2.divergence,
             "divergence_kl": kl.divergence,
             "p_value": np.exp(log_p),
@@ -86,6 +97,32 @@ def cluster_table(
     return table.with_columns(per_label).sort(moved, descending=True, maintain_order=True)
 
 
+def _priors(
+    data: Instances,
+    clusters: npt.NDArray[np.int64],
+    counts: npt.NDArray[Any],
+    weights: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.float64]:
+    """Return what chance gives each label (columns) in every cluster."""
+    if not data.grouped:
+        return np.broadcast_to(counts.sum(axis=0) / counts.sum(), counts.shape)
+    chance = 1 / np.bincount(data.example_codes)[data.example_codes]
+    mass = np.ones(len(data)) if weights is None else weights
+    right = np.bincount(clusters, chance * mass) / np.bincount(clusters, mass)
+    return np.column_stack([right, 1 - right])
+
+
+def _unit_sums(
+    units: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64], weights: npt.NDArray[np.float64] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return how many units each cluster has, and for each cluster and unit in it the cluster and the weight."""
+    k = int(clusters.max(initial=0)) + 1
+    keys, code = np.unique(units * k + clusters, return_inverse=True)
+    mass = np.bincount(code.ravel(), weights, minlength=len(keys)).astype(np.float64)
+    of_cluster = (keys % k).astype(np.int64)
+    return np.bincount(of_cluster, minlength=k), of_cluster, mass
+
+
 def _weighted_log_p(
     counts: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
@@ -99,21 +136,41 @@ def _weighted_log_p(
 
 
 def _within_examples(
-    data: Instances, clusters: npt.NDArray[np.int64], k: int, weights: npt.NDArray[np.float64] | None
+    data: Instances,
+    clusters: npt.NDArray[np.int64],
+    k: int,
+    units: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.float64]:
-    """Test each cluster among the choices of a question: is the right one in it more often than by chance?"""
+    """Test each cluster among the choices of a question: is the right one in it more often than by chance?
+
+    Questions whose choices in the cluster are copies of one text are one observation.
+    """
     mass = np.ones(len(data)) if weights is None else weights
-    rows = {"example": data.example_codes, "cluster": clusters, "right": data.label_codes == 0, "w": mass}
+    rows = {
+        "example": data.example_codes,
+        "cluster": clusters,
+        "unit": units,
+        "right": data.label_codes == 0,
+        "w": mass,
+    }
     table = (
         pl.DataFrame(rows)
         .with_columns(rows=pl.len().over("example"))
         .group_by("example", "cluster")
-        .agg(k=pl.col("rows").first(), m=pl.len(), right=pl.col("right").any(), w=pl.col("w").first())
+        .agg(
+            pl.col("unit").min(),
+            k=pl.col("rows").first(),
+            m=pl.len(),
+            right=pl.col("right").any(),
+            w=pl.col("w").first(),
+        )
         # Examples whose choices are all in one cluster say nothing, so they do not tell what the others are worth.
         .with_columns(telling=pl.when(pl.col("m") < pl.col("k")).then("w"))
+        .with_columns(together=pl.col("telling").sum().over("cluster", "unit") * pl.col("telling"))
         .with_columns(
             worth=pl.col("telling").sum().over("cluster")
-            / pl.col("telling").pow(2).sum().over("cluster").clip(1e-300)
+            / pl.col("together").sum().over("cluster").clip(1e-300)
         )
         .group_by("cluster", "k", "m")
         .agg(

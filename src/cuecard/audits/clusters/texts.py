@@ -29,6 +29,23 @@ def scoped_tokens(data: Instances, scope: Scope, tokens: str) -> Tokens:
     return encoded_texts(data, tokens).side(scope).renumbered()
 
 
+def text_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64]:
+    """Return a code for every instance that the copies of its clustered text share."""
+    return data.units(
+        "example" if scope == "both" and not data.grouped else "hypothesis" if scope == "both" else scope
+    )
+
+
+def moving_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64] | None:
+    """Return a code that instances share whose labels are shuffled alike: copies of a text, or of a choice."""
+    if not data.grouped:
+        return text_units(data, scope)
+    if data.cluster is not None:  # a column of clusters does not say which choices are the same
+        return None
+    choices, hypothesis = data.units("choices"), data.units("hypothesis")
+    return choices * (int(hypothesis.max(initial=0)) + 1) + hypothesis
+
+
 def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
     """Return the instances as a trained model shall read them: the text in its place, the other one empty.
 

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.units import has_repeats, label_orders
+
 __all__ = [
     "ClusterDivergence",
     "PecoCurve",
@@ -121,6 +123,7 @@ def peco_null(
     divergence: Divergence = "l2",
     mode: Mode = "exact",
     groups: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     permutations: int = 200,
     seed: int = 0,
@@ -129,7 +132,8 @@ def peco_null(
 
     Shuffling only changes the cluster × label counts, so the shuffled tables are drawn directly: one
     hypergeometric draw per cell instead of one permutation per instance. With `groups` (the question each
-    choice belongs to), labels are shuffled within groups only: one of the choices stays right.
+    choice belongs to), labels are shuffled within groups only: one of the choices stays right. With `units` (a code
+    that copies of a text share), copies change places together.
 
     With `weights`, one per instance, labels count by weight and are shuffled among instances of about the same weight
     (see `like_weights`), or within groups: every weight stays where it is.
@@ -138,7 +142,14 @@ def peco_null(
         raise ValueError(f"permutations must be at least 1, got {permutations}.")
     score = peco(labels, clusters, divergence=divergence, mode=mode, weights=weights)
     shuffled = shuffled_divergences(
-        labels, clusters, divergence, groups=groups, weights=weights, permutations=permutations, seed=seed
+        labels,
+        clusters,
+        divergence,
+        groups=groups,
+        units=units,
+        weights=weights,
+        permutations=permutations,
+        seed=seed,
     )
     null = np.asarray(score_of(shuffled, divergence, mode))
     as_high = int(np.sum(null >= score - 1e-9 * max(1.0, abs(score))))
@@ -152,14 +163,18 @@ def shuffled_divergences(
     divergence: Divergence = "l2",
     *,
     groups: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     permutations: int = 200,
     seed: int = 0,
 ) -> FloatArray:
     """Divergence of every cluster (columns) for each shuffle of the labels (rows), as `peco_null` draws them."""
     rng = np.random.default_rng(seed)
-    if groups is None and weights is None:
-        tables: npt.NDArray[Any] = _shuffled_tables(_table(labels, clusters)[2], permutations, rng)
+    tables: npt.NDArray[Any]
+    if units is not None and has_repeats(units, groups):
+        tables = _shuffled_units(labels, clusters, groups, units, weights, permutations, rng)
+    elif groups is None and weights is None:
+        tables = _shuffled_tables(_table(labels, clusters)[2], permutations, rng)
     else:
         tables = _shuffled_within(labels, clusters, groups, weights, permutations, rng)
     return divergences(tables, divergence)
@@ -278,6 +293,31 @@ def _shuffled_tables(counts: IntArray, repeats: int, rng: np.random.Generator) -
         tables[:, i, -1] = need
         left = left - tables[:, i]
     return tables
+
+
+def _shuffled_units(
+    labels: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    groups: npt.ArrayLike | None,
+    units: npt.ArrayLike,
+    weights: npt.ArrayLike | None,
+    repeats: int,
+    rng: np.random.Generator,
+) -> IntArray | FloatArray:
+    """Tables of counts, or of weights, after shuffling labels so that copies change places together."""
+    label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
+    cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
+    mass = None if weights is None else np.asarray(weights, dtype=np.float64)
+    strata = like_weights(weights) if weights is not None and groups is None else None
+    orders = label_orders(len(label_codes), repeats, rng, groups=groups, units=units, strata=strata)
+    cells = cluster_codes * shape[1]
+    return np.stack(
+        [
+            np.bincount(cells + label_codes[order], mass, minlength=shape[0] * shape[1]).reshape(shape)
+            for order in orders
+        ]
+    )
 
 
 def _shuffled_within(

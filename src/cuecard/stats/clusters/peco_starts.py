@@ -19,6 +19,7 @@ from cuecard.stats.clusters.peco import (
     like_weights,
     score_of,
 )
+from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["PecoStarts", "peco_starts"]
 
@@ -54,6 +55,7 @@ def peco_starts(
     *,
     wanted: Sequence[tuple[Divergence, Mode]] = EXACT_L2,
     groups: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     permutations: int = 200,
     draws: int = 400,
@@ -66,7 +68,8 @@ def peco_starts(
     whatever the clusterings have in common: no correction for looking several times is needed, and none is lost.
     With `groups` (the question each choice belongs to), labels are shuffled within groups only. With `weights`
     labels count by weight and are shuffled among instances of about the same weight, so that every weight stays where
-    it is; the null is then as good as these bins are narrow (simulated levels of 5 %: 3 to 7 %).
+    it is; the null is then as good as these bins are narrow (simulated levels of 5 %: 3 to 7 %). With `units`,
+    copies of a text change places together, and so are drawn again together.
 
     The interval is that of the score, ± t · s, less the null mean. s² is the variance of the mean score when instances
     (whole groups, where given) are drawn again, plus the variance of the clusterings over their number; t has the
@@ -80,6 +83,7 @@ def peco_starts(
         clusterings: for each clustering, the cluster of every instance.
         wanted: pairs of a divergence and a mode, as `peco` knows them.
         groups: the group of every instance.
+        units: a code for every instance that copies share: of a text, or of a choice of a repeated question.
         weights: how much every instance counts.
         permutations: shuffles of the labels.
         draws: times the instances are drawn again for the interval.
@@ -101,10 +105,20 @@ def peco_starts(
     if codes is None and tables.weights is not None:
         bins = like_weights(tables.weights)
         among = bins if bins.min() < bins.max() else None
-    orders = _shuffles(len(tables.labels), among, permutations, mixing)
+    orders = label_orders(
+        len(tables.labels),
+        permutations,
+        mixing,
+        groups=codes,
+        units=units,
+        strata=None if among is codes else among,
+    )
     shuffled = np.stack([tables.count(order) for order in orders])
     null = tables.scores(shuffled, wanted)
-    drawn = tables.scores(np.stack(list(_redrawn(tables, codes, draws, drawing))), wanted)
+    together = codes
+    if units is not None and has_repeats(units, codes):
+        together = _codes(units) if codes is None else group_units(codes, units)
+    drawn = tables.scores(np.stack(list(_redrawn(tables, together, draws, drawing))), wanted)
     found = []
     for (divergence, mode), scores, by_chance, again in zip(wanted, seen, null, drawn, strict=True):
         mean, means = float(scores.mean()), by_chance.mean(axis=1)
@@ -178,22 +192,6 @@ class _Tables:
 
 def _codes(values: npt.ArrayLike) -> IntArray:
     return np.unique(np.asarray(values), return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _shuffles(
-    n: int, groups: IntArray | None, permutations: int, rng: np.random.Generator
-) -> Iterator[IntArray]:
-    """Yield orders of the instances."""
-    if groups is None:
-        for _ in range(permutations):
-            yield rng.permutation(n)
-        return
-    standing = np.argsort(groups, kind="stable")
-    ordered, order = groups[standing], np.empty(n, dtype=np.int64)
-    for _ in range(permutations):
-        # Sorting by group plus a random fraction keeps groups together and mixes within them.
-        order[standing] = standing[np.argsort(ordered + rng.random(n))]
-        yield order
 
 
 def _redrawn(

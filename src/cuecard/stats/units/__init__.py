@@ -2,6 +2,16 @@
 
 from cuecard.stats.units.effective import UnitCounts, unit_counts
 from cuecard.stats.units.paired_weights import PairShuffleTest, pair_shuffle_test
-from cuecard.stats.units.shuffles import block_orders
+from cuecard.stats.units.shuffles import block_orders, group_orders, group_units, has_repeats, label_orders
 
-__all__ = ["PairShuffleTest", "UnitCounts", "block_orders", "pair_shuffle_test", "unit_counts"]
+__all__ = [
+    "PairShuffleTest",
+    "UnitCounts",
+    "block_orders",
+    "group_orders",
+    "group_units",
+    "has_repeats",
+    "label_orders",
+    "pair_shuffle_test",
+    "unit_counts",
+]

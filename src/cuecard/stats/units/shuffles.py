@@ -52,6 +52,86 @@ def block_orders(
         yield rows[starts[other] + place % sizes[other]]
 
 
+def group_orders(
+    groups: npt.ArrayLike, permutations: int, rng: np.random.Generator, *, units: npt.ArrayLike | None = None
+) -> Iterator[IntArray]:
+    """Yield orders that shuffle rows within their group: row i takes the label of row order[i].
+
+    With `units`, codes that the rows of copies of a group share (the same choice of the same question), copies are
+    shuffled alike: one question asked three times has one random answer.
+    """
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    if units is None:
+        standing, own = np.argsort(codes, kind="stable"), None
+    else:
+        own = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
+        standing = np.lexsort((own, codes))
+    ordered, order = codes[standing], np.empty(len(codes), dtype=np.int64)
+    for _ in range(permutations):
+        # Sorting by group plus a random fraction keeps groups together and mixes within them.
+        drawn = rng.random(len(codes)) if own is None else rng.random(own.max() + 1)[own[standing]]
+        order[standing] = standing[
+            np.argsort(ordered + drawn, kind="stable" if own is not None else "quicksort")
+        ]
+        yield order
+
+
+def label_orders(
+    n: int,
+    permutations: int,
+    rng: np.random.Generator,
+    *,
+    groups: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
+) -> Iterator[IntArray]:
+    """Yield orders of n rows that the null of a test allows: within groups, among strata, whole units at a time.
+
+    `groups` are the examples of a grouped task. Otherwise rows change places within their stratum (those of like
+    weight), or freely. Units that are all single rows change nothing.
+    """
+    repeated = units is not None and has_repeats(units, groups)
+    if groups is not None:
+        yield from group_orders(groups, permutations, rng, units=units if repeated else None)
+    elif repeated and units is not None:
+        yield from block_orders(units, permutations, rng, strata=strata)
+    elif strata is not None:
+        yield from group_orders(strata, permutations, rng)
+    else:
+        for _ in range(permutations):
+            yield rng.permutation(n)
+
+
+def has_repeats(units: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> bool:
+    """Whether some unit has several rows, of several groups where there are groups.
+
+    >>> has_repeats([1, 2, 3]), has_repeats([1, 1, 2]), has_repeats([1, 1, 2], groups=[0, 0, 1])
+    (False, True, False)
+    """
+    codes = np.unique(np.asarray(units), return_inverse=True)[1].ravel().astype(np.int64)
+    if groups is None:
+        return int(codes.max(initial=-1)) + 1 < len(codes)
+    of = np.unique(np.asarray(groups), return_inverse=True)[1].ravel().astype(np.int64)
+    return len(np.unique(codes * (int(of.max(initial=0)) + 1) + of)) > int(codes.max(initial=-1)) + 1
+
+
+def group_units(groups: npt.ArrayLike, units: npt.ArrayLike) -> IntArray:
+    """Return a code for every row that groups share whose rows have the same units: copies of a question.
+
+    >>> group_units([0, 0, 1, 1, 2, 2], [5, 6, 6, 5, 5, 7])
+    array([0, 0, 0, 0, 1, 1])
+    """
+    of = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    own = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
+    drawn = np.random.default_rng(0).integers(0, 2**63, int(own.max(initial=0)) + 1, dtype=np.uint64)
+    key = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(key, of, drawn[own])
+    _, first, code = np.unique(key, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[code.ravel()][of]
+
+
 def _size_classes(sizes: IntArray, layer: IntArray) -> IntArray:
     """Return a number for every unit that units of about its size, in its stratum, share."""
     order = np.lexsort((sizes, layer))
