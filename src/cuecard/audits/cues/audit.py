@@ -236,6 +236,7 @@ def _redundancy(
         sample.labels,
         sample.label_codes[:n_train],
         None if weights is None else weights[:n_train],
+        None if sample.grouped else sample.units()[:n_train],
     )
     if sample.grouped:  # the test takes instances as independent, which the choices of an example are not
         table = table.with_columns(

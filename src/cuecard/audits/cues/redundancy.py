@@ -12,6 +12,7 @@ from scipy import sparse
 from cuecard.features import Family
 from cuecard.stats import conditional_strength, group_redundant
 from cuecard.stats._arrays import divided
+from cuecard.stats.cues.given_group import MOST_GIVEN, strength_given_group
 from cuecard.stats.cues.redundancy import overlaps
 from cuecard.text import Encoded
 
@@ -21,6 +22,9 @@ COMPARED = 1_000
 SAME = 0.8
 #: A cue is read beside a stronger one if at least this share of its instances has that one too.
 CONTAINED = 0.5
+#: Its other companions are conditioned on if this share of its instances has them, and this often more than others.
+TRAVELS = 0.1
+TRAVELS_LIFT = 1.2
 LN10 = np.log(10.0)
 
 
@@ -51,30 +55,37 @@ def redundancy_table(
     labels: tuple[str, ...],
     codes: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64] | None = None,
+    units: npt.NDArray[np.int64] | None = None,
 ) -> pl.DataFrame:
     """Return for every cue its group's leader, and what it still says given a stronger cue it travels with.
 
     `cues` and the columns of `matrix` are in order of strength; `codes` are the labels of the matrix's rows,
-    `weights` what they weigh, if not all the same.
+    `weights` what they weigh, if not all the same, and `units` codes that copies of a text share.
     `group` and `given` name cues as family:feature; the columns about `given` are null where a cue travels with
-    none.
+    none. `given_all` names every stronger cue that it travels with, joined by " + ": `z_given` and `log10_p_given` are
+    what it adds to all of them.
     """
     names = cues.select(pl.concat_str("family", "feature", separator=":")).to_series()
     groups = group_redundant(matrix, SAME, weights=weights)
     cue, given, contained = _travelling(matrix, weights)
     label = cues["label"].replace_strict({name: i for i, name in enumerate(labels)}, return_dtype=pl.Int64)
     strength = conditional_strength(matrix, codes, cue, given, label.to_numpy()[cue], weights=weights)
+    stronger = _companions(matrix, cue, given)
+    added = strength_given_group(
+        matrix, codes, cue, stronger, label.to_numpy()[cue], weights=weights, units=units
+    )
     beside = pl.DataFrame(
         {
             "row": cue,
             "given": names.gather(given),
+            "given_all": pl.Series([" + ".join(names.gather(each)) for each in stronger], dtype=pl.String),
             "contained": contained,
             "share_with": strength.share_with,
             "base_with": strength.base_with,
             "share_without": strength.share_without,
             "base_without": strength.base_without,
-            "z_given": strength.z,
-            "log10_p_given": strength.log_p / LN10,
+            "z_given": added.z,
+            "log10_p_given": added.log_p / LN10,
         }
     ).fill_nan(None)
     return (
@@ -84,6 +95,27 @@ def redundancy_table(
         .join(beside, on="row", how="left", maintain_order="left")
         .drop("row")
     )
+
+
+def _companions(
+    matrix: sparse.csc_matrix, cue: npt.NDArray[np.int64], given: npt.NDArray[np.int64]
+) -> list[npt.NDArray[np.int64]]:
+    """Return for every cue the stronger ones it travels with: `given` first, then by how many instances they share.
+
+    A cue travels with another if a notable share of its instances has the other, and more than by chance.
+    """
+    sizes, products = overlaps(matrix, None)
+    rows = products.tocsr()
+    n = matrix.shape[0]
+    found = []
+    for i, first in zip(cue, given, strict=True):
+        others = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
+        shared = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+        share, base = shared / sizes[i], sizes[others] / n
+        chosen = (others < i) & (others != first) & (share >= TRAVELS) & (share >= TRAVELS_LIFT * base)
+        order = np.lexsort((others[chosen], -shared[chosen]))
+        found.append(np.concatenate([[first], others[chosen][order][: MOST_GIVEN - 1]]).astype(np.int64))
+    return found
 
 
 def _travelling(

@@ -156,9 +156,9 @@ def conditional_strength(
         squares = np.column_stack([_less(of_cue[columns], squares_with), squares_with])
         all_without = _less(np.full(len(columns), (mass**2).sum()), of_cue[stronger])
         all_squares = np.column_stack([all_without, of_cue[stronger]])
-        k, n, labelled, whole = _effective(k, n, labelled, whole, squares, _less(all_squares, squares))
+        k, n, labelled, whole = effective_cells(k, n, labelled, whole, squares, _less(all_squares, squares))
     log_p = stratified_hypergeometric_log_p(k.sum(axis=1), n, labelled, whole)
-    z, odds_ratio = _mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
+    z, odds_ratio = mantel_haenszel(*(part.astype(np.float64) for part in (k, n, labelled, whole)))
     return ConditionalStrength(
         n_without=n_without,
         k_without=k_without,
@@ -188,7 +188,7 @@ def _less(whole: Sums, part: Sums) -> Sums:
     return rest if rest.dtype.kind == "i" else np.where(rest > 1e-9 * whole, rest, 0.0)
 
 
-def _effective(
+def effective_cells(
     k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: Sums, rest_squares: Sums
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return weighted counts by stratum in whole instances: those with the cue and the rest, each by its own worth."""
@@ -210,7 +210,7 @@ def _together(rows: sparse.csr_matrix, first: IntArray, second: IntArray, mass: 
     return np.asarray((rows.T @ rows.multiply(mass[:, None]).tocsr()).tocsr()[first, second]).ravel()
 
 
-def _mantel_haenszel(
+def mantel_haenszel(
     k: FloatArray, n: FloatArray, labelled: FloatArray, whole: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return z and the common odds ratio of each row over its strata (columns)."""
