@@ -7,6 +7,7 @@ import pytest
 import cuecard as cc
 
 LABELS = ("contradiction", "entailment", "neutral")
+THINGS = list("书笔灯伞花球车船刀杯碗盘鞋帽琴画钟桌椅床门窗鱼鸟马牛羊狗猫猪")
 USUAL = {"contradiction": "睡觉", "entailment": "户外", "neutral": "高兴"}
 
 
@@ -19,7 +20,9 @@ def chinese():
         label = LABELS[i % 3]
         word = USUAL[label if rng.random() < 0.7 else LABELS[rng.integers(3)]]
         who, where = rng.choice(["男人", "女人", "孩子", "老师"]), rng.choice(["公园", "学校", "街上"])
-        rows.append((f"一个{who}在{where}的人", f"{who}在{where}{word}", label))
+        # Copies and near copies of a text would count as one observation of its words.
+        things = "".join(rng.choice(THINGS, 6, replace=False))
+        rows.append((f"一个{who}在{where}的人", f"{who}在{where}带着{things}{word}", label))
     table = pl.DataFrame(rows, schema=["premise", "hypothesis", "label"], orient="row").to_dicts()
     return cc.load(table[:600], test=table[600:])
 

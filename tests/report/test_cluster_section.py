@@ -43,7 +43,9 @@ def made_card(
         topic = i % len(topics)
         label = labels[1] if leak and topic == 0 else labels[int(rng.integers(2))]
         words = " ".join(rng.permutation(topics[topic].split()))
-        rows.append(("train", f"premise {i}", f"{words} {decoration} x{rng.integers(200)}", label))
+        # A decoration alone would make all texts near copies of each other, which count as one.
+        own = " ".join(f"y{i}z{j}" for j in range(12)) if decoration else ""
+        rows.append(("train", f"premise {i}", f"{words} {decoration} {own} x{rng.integers(200)}", label))
     data = pair_instances(rows, name=f"made {decoration}")
     folder.mkdir(exist_ok=True)
     dynamics = folder / "dynamics.csv"

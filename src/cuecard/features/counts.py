@@ -10,9 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.units import UnitScope
 from cuecard.errors import CueCardError
 from cuecard.features.family import Family, Presence, count_features
-from cuecard.features.units import SQUARES, TEXTS, most_repeated, train_units, within_units
+from cuecard.features.units import SQUARES, TEXTS, most_repeated, text_prior, train_units, within_units
 from cuecard.features.weighted_counts import weighted_table
 from cuecard.stats.units import UnitCounts, pair_shuffle_test, unit_counts
 from cuecard.text import Encoded, within_example_counts
@@ -40,6 +41,8 @@ class CueCounts:
 
     Where instances have weights, counts and totals are sums of weights. `shuffled` (tasks that are not grouped, under
     weights) has family, feature and for each label l z_l, log_p_l and least_l: the test of (label, weight) pairs.
+    `text_priors` (tasks that are not grouped, texts with copies) has a row of label shares for each kind of text: the
+    shares where every distinct text counts once.
     """
 
     labels: tuple[str, ...]
@@ -49,6 +52,7 @@ class CueCounts:
     within: pl.DataFrame | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     shuffled: pl.DataFrame | None = None
+    text_priors: npt.NDArray[np.float64] | None = None
 
     def merge(self, other: CueCounts) -> CueCounts:
         """Return the counts of both parts together; copies of a text in both still count apart."""
@@ -87,6 +91,7 @@ def count_cues(
     classes = class_codes(instances)
     totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
     tables, within, shuffled, skipped = [], [], [], {}
+    kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
     for family in families:
         try:
             check_language(family, data.language)
@@ -111,7 +116,8 @@ def count_cues(
         chosen = None if presence is None else presence.columns(kept)
         if weights is not None and chosen is not None:
             table = weighted_table(table, chosen, classes, weights)
-        units = train_units(family, data) if copies else []
+        by_scope = train_units(family, data) if copies else {}
+        units = list(by_scope.values())
         in_train = counted.counts[:, :n_labels].sum(axis=1)
         if instances.grouped and presence is not None and chosen is not None:
             texts = in_train[kept]
@@ -124,6 +130,7 @@ def count_cues(
                 texts = unit_counts(chosen.indices, chosen.indptr, units[0], len(kept)).units
             within.append(cells)
         elif units or weights is not None:
+            kinds |= by_scope
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
             single = [np.arange(n_train)]
@@ -134,7 +141,7 @@ def count_cues(
             if weights is not None and (weights[:n_train] != weights[0]).any():
                 shuffled.append(
                     _shuffled_table(
-                        table, instances.labels, found, kept, classes[:n_train], weights[:n_train]
+                        table, instances.labels, found, kept, classes[:n_train], weights[:n_train], units
                     )
                 )
         else:
@@ -146,6 +153,10 @@ def count_cues(
                 "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
             ).with_columns(pl.lit(0, pl.Int64).alias(TEXTS), pl.lit(0.0).alias(SQUARES))
         )
+    text_priors = None
+    if kinds:
+        codes = instances.label_codes[:n_train]
+        text_priors = np.stack([text_prior(units, codes, totals[0]) for units in kinds.values()])
     if weights is not None:
         totals = np.bincount(classes, weights=weights, minlength=totals.size).reshape(totals.shape)
     return CueCounts(
@@ -156,6 +167,7 @@ def count_cues(
         within=pl.concat(within) if within else (NOTHING_WITHIN if instances.grouped else None),
         skipped=skipped,
         shuffled=pl.concat(shuffled) if shuffled else None,
+        text_priors=text_priors,
     )
 
 
@@ -223,11 +235,21 @@ def _shuffled_table(
     kept: npt.NDArray[np.int64],
     codes: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64],
+    units: list[npt.NDArray[np.int64]],
 ) -> pl.DataFrame:
-    """Return the test of every feature's weights against random (label, weight) pairs."""
+    """Return the test of every feature's weights against random (label, weight) pairs.
+
+    Pairs are those of all instances, and those of distinct texts where some have copies: the larger p-value counts.
+    """
     sums = table.select(f"train_{label}" for label in labels).to_numpy()
-    test = pair_shuffle_test(sums, codes, weights, found.many[kept], found.rows_squared[kept])
-    parts = {"z": test.z, "log_p": test.log_p(), "least": test.least_log_p}
+    sizes = found.many[kept], found.rows_squared[kept]
+    test = pair_shuffle_test(sums, codes, weights, *sizes)
+    log_p = test.log_p()
+    for kind in units:
+        own = np.unique(kind, return_inverse=True)[1].ravel()
+        once = pair_shuffle_test(sums, codes, weights, *sizes, frequency=1 / np.bincount(own)[own])
+        log_p = np.maximum(log_p, once.log_p())
+    parts = {"z": test.z, "log_p": log_p, "least": test.least_log_p}
     return table.select("family", "feature").with_columns(
         pl.Series(f"{name}_{i}", values[:, i]) for name, values in parts.items() for i in range(len(labels))
     )

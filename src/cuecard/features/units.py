@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -10,7 +12,7 @@ from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
-from cuecard.stats.units import UnitCounts, unit_counts
+from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.text import Encoded, Scope
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
@@ -23,8 +25,8 @@ Codes = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-def train_units(family: Family, data: Encoded) -> list[Codes]:
-    """Return codes of the units of every train row, one array for each text that counts; only those with repeats.
+def train_units(family: Family, data: Encoded) -> dict[UnitScope, Codes]:
+    """Return codes of the units of every train row, for each kind of text that counts; only those with repeats.
 
     A feature of both texts, or of their relation, has two kinds of units: of the two, the one that leaves fewer
     observations counts. The premise of a question is the same for all its choices and tells them not apart.
@@ -32,9 +34,9 @@ def train_units(family: Family, data: Encoded) -> list[Codes]:
     instances = data.instances
     scopes = unit_scopes(family, instances, data.scope)
     n_train = len(instances.train)  # train rows stand before test rows
-    every = [instances.units(scope)[:n_train] for scope in scopes]
-    examples = instances.train.example_codes
-    return [codes for codes in every if _repeats(codes, examples if instances.grouped else None)]
+    every = {scope: instances.units(scope)[:n_train] for scope in scopes}
+    examples = instances.train.example_codes if instances.grouped else None
+    return {scope: codes for scope, codes in every.items() if has_repeats(codes, examples)}
 
 
 def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:
@@ -48,12 +50,25 @@ def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[Uni
     return (scope,)
 
 
-def _repeats(codes: Codes, examples: Codes | None) -> bool:
-    """Return whether some unit has rows of two examples."""
-    if examples is None:
-        return len(np.unique(codes)) < len(codes)
-    pairs = np.unique(codes * (int(examples.max(initial=0)) + 1) + examples)
-    return len(np.unique(codes)) < len(pairs)
+def text_prior(
+    units: Codes, labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the mean label shares of distinct texts: what the prior is if a text that occurs often counts once.
+
+    `units` and `labels` are of all train rows, or at least of all whose text occurs more than once; `totals` are the
+    instances of every label.
+    """
+    codes = np.unique(units, return_inverse=True)[1].ravel()
+    sizes = np.bincount(codes)
+    rows = np.flatnonzero(sizes[codes] > 1)
+    n_labels = len(totals)
+    cells = np.bincount(codes[rows] * n_labels + labels[rows], minlength=len(sizes) * n_labels)
+    cells = cells.reshape(-1, n_labels)[sizes > 1]
+    shares = cells / cells.sum(axis=1, keepdims=True)
+    # Exact sums, so that the order of the texts does not change the last digit.
+    single = totals - cells.sum(axis=0)
+    prior = np.array([math.fsum([float(single[i]), *shares[:, i].tolist()]) for i in range(n_labels)])
+    return np.asarray(prior / (single.sum() + len(cells)))
 
 
 def most_repeated(

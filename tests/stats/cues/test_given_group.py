@@ -28,7 +28,9 @@ def test_level_holds_beside_two_stronger_cues_where_one_is_not_enough() -> None:
         weak = rng.random(1_000) < 0.02 + 0.5 * strong.any(axis=1)
         presence = sparse.csc_matrix(np.column_stack([strong, weak]).astype(np.int64))
         for name, given in (("one", [0]), ("both", [0, 1])):
-            adds[name] += bool(strength_given_group(presence, label, [2], [given], [1]).log_p[0] <= np.log(0.05))
+            adds[name] += bool(
+                strength_given_group(presence, label, [2], [given], [1]).log_p[0] <= np.log(0.05)
+            )
     assert adds["one"] >= 60
     assert adds["both"] <= 11
 

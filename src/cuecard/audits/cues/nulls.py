@@ -36,11 +36,15 @@ class NullTest:
     worth: FloatArray
 
 
-def independent(counts: CueCounts, features: pl.DataFrame, train: Sums, prior: FloatArray) -> NullTest:
+def independent(
+    counts: CueCounts, features: pl.DataFrame, train: Sums, prior: FloatArray, *, known_prior: bool
+) -> NullTest:
     """Test instances that are independent but for copies: binomial with the labels' priors.
 
     A feature's n instances in texts of m_c copies are worth n² / Σ m_c² (Kish), rounded to whole instances. Under
-    weights that is (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs.
+    weights that is (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior is itself
+    uncertain where few texts make up many instances: a feature must differ from the share of instances and from that of
+    distinct texts, and the larger p-value counts.
     """
     n = train.sum(axis=1)
     scale = np.nan_to_num(divided(n, features[SQUARES].to_numpy()))
@@ -48,6 +52,9 @@ def independent(counts: CueCounts, features: pl.DataFrame, train: Sums, prior: F
     size = tested.sum(axis=1)
     z = np.nan_to_num(divided(train - n[:, None] * prior, np.sqrt(n[:, None] * prior * (1 - prior))))
     log_p = binomial_log_p(tested, size[:, None], prior)
+    if not known_prior and counts.text_priors is not None:
+        for other in counts.text_priors:
+            log_p = np.maximum(log_p, binomial_log_p(tested, size[:, None], other))
     with np.errstate(divide="ignore"):
         rarest = np.minimum(np.log(prior), np.log1p(-prior))
     usable = (prior > 0) & (prior < 1)

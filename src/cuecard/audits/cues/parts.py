@@ -12,7 +12,8 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.units import FoldedTexts, UnitScope, column_units, example_units
 from cuecard.features import CueCounts, Family, count_cues
-from cuecard.features.units import SQUARES, TEXTS, unit_scopes
+from cuecard.features.units import SQUARES, TEXTS, text_prior, unit_scopes
+from cuecard.stats.units import has_repeats
 from cuecard.text import Encoded, Scope
 
 Codes = npt.NDArray[np.int64]
@@ -95,4 +96,16 @@ def count_copies_once(counts: CueCounts, repeated: Encoded, families: Sequence[F
         )
         .select(counts.features.columns)
     )
-    return replace(counts, features=features)
+    instances = repeated.instances
+    if instances.grouped:
+        return replace(counts, features=features)
+    scopes = dict.fromkeys(
+        scope for family in families for scope in unit_scopes(family, instances, repeated.scope)
+    )
+    every = [instances.units(scope) for scope in scopes]
+    priors = [
+        text_prior(codes, instances.label_codes, counts.totals[0].astype(np.int64))
+        for codes in every
+        if has_repeats(codes)
+    ]
+    return replace(counts, features=features, text_priors=np.stack(priors) if priors else None)

@@ -70,7 +70,7 @@ def cue_tables(
     label_totals = counts.totals[0]
     p0 = label_totals / label_totals.sum() if prior == "train" else np.full(n_labels, 1 / n_labels)
     null = (
-        independent(counts, features, train, p0)
+        independent(counts, features, train, p0, known_prior=prior == "uniform")
         if counts.within is None
         else within_examples(counts.within, features, train)
     )

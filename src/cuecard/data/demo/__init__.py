@@ -6,6 +6,7 @@ from cuecard.data.demo.cues import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
 from cuecard.data.demo.hidden_leaks import demo_elimination, demo_rare_choices, demo_unbalanced
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
+from cuecard.data.demo.shapes import mixed_choices, random_labels, repeated, with_weights
 from cuecard.data.demo.writing import write_demo
 
 __all__ = [
@@ -22,5 +23,9 @@ __all__ = [
     "demo_predictions",
     "demo_rare_choices",
     "demo_unbalanced",
+    "mixed_choices",
+    "random_labels",
+    "repeated",
+    "with_weights",
     "write_demo",
 ]

@@ -8,7 +8,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
-from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, strongest, with_test_share
+from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
@@ -63,6 +63,7 @@ def _strongest(card: Card, section: Section) -> list[str]:
     if not section.summary["significant"] or frame.is_empty():
         return []
     row = frame.row(0, named=True)
+    chance = row.get("chance", prior_of(section).get(row["label"]))
     differing = "share_n" in row and round(row["share_n"]) != round(row["train_count"])
     n = row["share_n"] if differing else row["train_count"]
     where = " in examples whose choices differ in it" if differing else ""
@@ -70,7 +71,7 @@ def _strongest(card: Card, section: Section) -> list[str]:
         f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: "
         f"{numbers.percent(row['share'])} of the {numbers.count(n)} train instances that "
         f"have it{where} are {row['label']}, "
-        f"against {numbers.percent(row['chance'])} by chance."
+        f"against {numbers.percent(chance)} by chance."
     ]
 
 

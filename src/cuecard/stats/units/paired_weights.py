@@ -36,6 +36,8 @@ def pair_shuffle_test(
     weights: npt.ArrayLike,
     many: npt.ArrayLike,
     rows_squared: npt.ArrayLike,
+    *,
+    frequency: npt.ArrayLike | None = None,
 ) -> PairShuffleTest:
     """Test of each feature's weight per label against (label, weight) pairs that ignore who has the feature.
 
@@ -52,6 +54,7 @@ def pair_shuffle_test(
         weights: weight of every instance.
         many: units of each feature by size, as `unit_counts` returns them.
         rows_squared: sum of squared sizes of those units.
+        frequency: how often each instance is drawn; all alike by default, 1/m where every distinct text counts once.
 
     Ten instances of weight 1 that all have the label of half of a hundred: p = 2 · 0.5¹⁰.
 
@@ -65,15 +68,17 @@ def pair_shuffle_test(
     scales = np.sqrt(divided(rows_squared, counts))
     scales = np.ascontiguousarray(np.where(counts > 0, scales, 0.0))
     n_labels = table.shape[1]
-    prior = np.bincount(codes, mass, minlength=n_labels) / mass.sum()
+    drawing = np.ones(len(mass)) if frequency is None else np.asarray(frequency, dtype=np.float64)
+    drawing = drawing / drawing.sum()
+    prior = np.bincount(codes, mass * drawing, minlength=n_labels) / (mass * drawing).sum()
     spread = (np.asarray(rows_squared, dtype=np.float64)).sum(axis=1)
     size = table.shape
     z, less, greater, least = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
     for label in range(n_labels):
         drawn = mass * ((codes == label) - prior[label])
-        values, shares = _support(drawn)
+        values, shares = _support(drawn, drawing)
         statistic = table[:, label] - prior[label] * table.sum(axis=1)
-        z[:, label] = np.nan_to_num(divided(statistic, np.sqrt(spread * drawn.var())))
+        z[:, label] = np.nan_to_num(divided(statistic, np.sqrt(spread * ((drawn**2) @ drawing))))
         less[:, label], greater[:, label] = _log_tails(statistic, values, shares, scales, counts)
         draws = counts.sum(axis=1)
         smallest = np.minimum(draws * np.log(shares[0]), draws * np.log(shares[-1]))
@@ -81,10 +86,10 @@ def pair_shuffle_test(
     return PairShuffleTest(z, less, greater, least)
 
 
-def _support(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _support(drawn: FloatArray, drawing: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distinct values in rising order with their shares, those of the middle joined where they are many."""
     values, inverse = np.unique(drawn.round(12), return_inverse=True)
-    shares = np.bincount(inverse.ravel()) / len(drawn)
+    shares = np.bincount(inverse.ravel(), drawing).astype(np.float64)
     if len(values) <= 4 * _KEPT:
         return values, shares
     inner = slice(_KEPT, len(values) - _KEPT)
