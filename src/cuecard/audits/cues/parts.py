@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,10 @@ def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope:
         start += len(train)
     kept = np.concatenate(chosen)
     whole = replace(first, table=pl.concat(tables))
-    whole.__dict__["_units"] = {name: codes[kept] for name, codes in units.items()}
+    for name, codes in units.items():
+        of_rows = codes[kept]
+        of_rows.flags.writeable = False
+        whole.derived(("units", name), partial(np.asarray, of_rows))
     return whole
 
 
