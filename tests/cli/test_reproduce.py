@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.card import load_card
 from first_word_model import FirstWord, registered
 
 
@@ -70,6 +71,11 @@ def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, fi
     assert by_weights["words"] > by_weights["uniform"] + 10
     page = (files / "out" / "report.html").read_text()
     assert "Reliance on words by weights" in page
+    card = load_card(files / "out")
+    assert card["stubborn"].about == "experiment"
+    model = runs["model"][0]
+    assert card.measure(f"stubborn.p.{model}.uniform").value == pytest.approx(by_weights["uniform"])
+    assert card.measure(f"stubborn.difference.{model}.words").unit == "points"
 
 
 def test_weights_that_choices_cannot_have_are_said_to_be_left_out(cuecard, tmp_path):
@@ -178,6 +184,11 @@ def test_selection_evaluates_both_trainings_as_they_stand_and_under_weights(cuec
     assert boxes["n"].sum() == 2 * summary["identical_pairs"]
     page = (files / "out" / "report.html").read_text()
     assert "Identical pairs" in page
+    card = load_card(files / "out")
+    weighted = card.measure("selection.weighted_accuracy.debiased training")
+    assert weighted.value == summary["evaluation"][2]["weighted_accuracy"]
+    assert weighted.low < weighted.value < weighted.high
+    assert card.measure("selection.difference.other.0").n == 200
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,9 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
     card = with_measures(card, "mine", shortcut("mine.a", 0.5, 0.45, 0.4), shortcut("mine.b", 0.7, 0.65, 0.5))
     said = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
     assert (
-        said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 %, 50.0 % by chance."
+        said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 % (chance 50.0 %)."
     )
-    assert ("mine.b accuracy", "70.0 %", "50.0 % by chance") in [
+    assert ("mine.b accuracy", "70.0 %", "chance 50.0 %") in [
         tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
         for f in key_figures(card)
     ]
@@ -100,12 +100,12 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
 @pytest.mark.parametrize(
     ("low", "headline"),
     [
-        (0.60, "tiny contains strong cues that give labels away: m.x accuracy 70.0 %, 50.0 % by chance."),
+        (0.60, "tiny contains strong cues that give labels away: m.x accuracy 70.0 % (chance 50.0 %)."),
         (
             0.53,
-            "tiny contains cues worth a look before you trust a score: m.x accuracy 70.0 %, 50.0 % by chance.",
+            "tiny contains cues worth a look before you trust a score: m.x accuracy 70.0 % (chance 50.0 %).",
         ),
-        (0.501, "tiny contains only weak cues: m.x accuracy 70.0 %, 50.0 % by chance."),
+        (0.501, "tiny contains only weak cues: m.x accuracy 70.0 % (chance 50.0 %)."),
         (0.49, "No cue was found in tiny."),
     ],
 )

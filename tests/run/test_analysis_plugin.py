@@ -87,8 +87,8 @@ def test_its_probe_names_the_model_and_what_it_follows(run):
         "--only",
         "rhyme_probe",
     )
-    assert probed.startswith("On v1, examples on which echo follows the rhyme: 100 %, 50.0 % by chance.")
-    assert "100 % examples on which echo follows the rhyme, 50.0 % by chance" in probed
+    assert probed.startswith("On v1, examples on which echo follows the rhyme: 100 % (chance 50.0 %).")
+    assert "100 % examples on which echo follows the rhyme, chance 50.0 %" in probed
 
 
 def test_its_remedy_writes_weights_and_says_what_they_cost(run):

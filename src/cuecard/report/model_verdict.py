@@ -59,7 +59,7 @@ def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
 
 def _told(measure: Measure) -> str:
     """Return a measure in words, with its chance level where it has one."""
-    chance = "" if measure.chance is None else f", {numbers.in_unit(measure.chance, measure.unit)} by chance"
+    chance = "" if measure.chance is None else f" (chance {numbers.in_unit(measure.chance, measure.unit)})"
     value = numbers.in_unit(measure.value, measure.unit)
     return f"{display_text(measure.label or measure.name, 80)}: {value}{chance}"
 

@@ -126,7 +126,7 @@ def _largest(card: Card) -> str:
     if largest is None:
         return ""
     value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
-    return f": {display_text(largest.label or largest.name, 80)} {value}, {chance} by chance"
+    return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
 
 
 def _left_out(card: Card) -> str:

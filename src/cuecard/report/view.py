@@ -44,7 +44,7 @@ def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
     if detail is None:
         detail = ""
         if measure.chance is not None and measure.unit != "points":
-            detail = f"{write(measure.chance)} by chance"
+            detail = f"chance {write(measure.chance)}"
         elif measure.low is not None and measure.high is not None:
             detail = f"{write(measure.low)} to {write(measure.high)}"
     return KeyFigure(display_text(measure.label or measure.name, 60), write(measure.value), detail)

@@ -131,6 +131,10 @@ def test_the_study_names_the_prompt_with_the_smallest_gap(demo):
     card = cc.probe(data, models, cues=["indeed"], features=("word",))
     assert card["prompts"].summary["smallest_gap"] == {"indeed": "tiny · alternative"}
     assert card["prompts"].table["prompt"].to_list() == ["short", "alternative"]
+    assert card.measure("prompts.accuracy.tiny · alternative").value == 1
+    assert card.measure("prompts.unanswered.tiny · short").value == 0
+    (finding,) = [finding for finding in card.findings if finding.section == "prompts"]
+    assert (finding.id, finding.unit) == ("prompts/word:indeed", "points")
     view = section_view(card, "prompts")
     assert "alternative" in view.lead[0]
     assert [row[1] for row in view.tables[0].rows] == ["short", "alternative"]
