@@ -88,9 +88,7 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
     card = make_card(findings=[finding("high")])
     card = with_measures(card, "mine", shortcut("mine.a", 0.5, 0.45, 0.4), shortcut("mine.b", 0.7, 0.65, 0.5))
     said = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
-    assert (
-        said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 % (chance 50.0 %)."
-    )
+    assert said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 % (chance 50.0 %)."
     assert ("mine.b accuracy", "70.0 %", "chance 50.0 %") in [
         tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
         for f in key_figures(card)
