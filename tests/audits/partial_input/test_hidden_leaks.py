@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -119,3 +121,14 @@ def test_choices_are_counted_over_the_whole_set():
     assert rules["commonest_choice"].score.tolist() == [1 - i % 2 for i in range(30)]
     distinct = [("train", f"q{i}", [f"one {i}", f"two {i}"], 0) for i in range(30)]
     assert choice_rules(Examples(choice_instances(distinct)), np.arange(30)) == {}
+
+
+def test_words_of_the_premise_are_named_where_the_premise_beats_chance():
+    data = demo_unbalanced(1200, rare=0.5)
+    turned = data.table.with_columns(premise=pl.col("hypothesis"), hypothesis=pl.col("premise"))
+    result = QUICK.run(replace(data, table=turned))
+    assert lines(result)["premise_only"]["direction"] == "above"
+    assert result.tables["premise_words"]["feature"][0] == "indeed"
+    finding = next(f for f in result.findings if f.title == "The premise alone beats chance")
+    assert "“indeed”" in finding.text
+    assert "premise_words" not in QUICK.run(data).tables

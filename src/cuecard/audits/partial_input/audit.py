@@ -23,6 +23,7 @@ from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_findin
 from cuecard.audits.partial_input.learning_curve import curve
 from cuecard.audits.partial_input.measures import KINDS, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
+from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples, Floats, Ints
@@ -164,6 +165,10 @@ class PartialInput:
         leak = _leak(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
+        words = premise_words(data, baselines, tokens=self.tokens, alpha=self.alpha, weights=self.weights)
+        if words is not None:
+            tables["premise_words"] = words
+            findings = with_words(findings, words)
         if self.learner:
             pairs, missing = learner_pairs(
                 self._recipes(),

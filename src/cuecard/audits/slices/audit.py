@@ -43,7 +43,7 @@ class Slices:
 
     fewest: int = 20
     alpha: float = 0.05
-    tokens: str = "default"
+    tokens: str | None = None
     seed: int = 0
     weights: str | None = None
 

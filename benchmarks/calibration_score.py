@@ -1,0 +1,186 @@
+"""Level, power and coverage of the score test, of intervals of cross-fits and of the pair graph, by simulation.
+
+Every function takes the number of sets and a seed and returns shares, so that a calibration page can import them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+Floats = npt.NDArray[np.float64]
+ALPHA = 0.05
+
+
+def _binary(logit: Floats) -> Floats:
+    one = 1 / (1 + np.exp(-logit))
+    return np.column_stack([1 - one, one])
+
+
+def score_test_level(
+    sets: int, *, n: int = 200, rare: float = 0.1, skewed: bool = True, seed: int = 0
+) -> float:
+    """Return how often the score test rejects where probabilities have nothing to do with the labels."""
+    from cuecard.stats.score_test import score_test
+
+    rng = np.random.default_rng(seed)
+    rejected = 0
+    for _ in range(sets):
+        labels = (rng.random(n) < rare).astype(np.int64)
+        logit = np.log(rare) + (rng.exponential(1.0, n) if skewed else rng.standard_normal(n))
+        rejected += score_test(_binary(logit), labels).log_p <= np.log(ALPHA)
+    return rejected / sets
+
+
+def copies_level(
+    sets: int, *, units: int = 60, copies: int = 5, same_label: bool = True, seed: int = 0
+) -> float:
+    """Return how often it rejects where every text occurs several times, with one label or with labels of their own."""
+    from cuecard.stats.score_test import score_test
+
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(units), copies)
+    rejected = 0
+    for _ in range(sets):
+        labels = rng.integers(0, 2, units)[unit] if same_label else rng.integers(0, 2, len(unit))
+        p = _binary(rng.standard_normal(units)[unit])
+        rejected += score_test(p, labels, units=unit).log_p <= np.log(ALPHA)
+    return rejected / sets
+
+
+def partial_input_rejections(
+    sets: int,
+    *,
+    n: int = 400,
+    rare: float = 0.1,
+    strength: float = 0.0,
+    test_fraction: float = 0.0,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Return how often the hypothesis alone is significant by score and by hits; where strength is 0, the level."""
+    from cuecard.audits import PartialInput
+    from cuecard.data.demo import demo_unbalanced
+
+    audit = PartialInput(learning_curve=False, cross_fit=False)
+    found = {"score": 0, "hits": 0}
+    for i in range(sets):
+        data = demo_unbalanced(n, rare=rare, strength=strength, test_fraction=test_fraction, seed=seed + i)
+        lines = {line["name"]: line for line in audit.run(data).summary["baselines"]}
+        found["score"] += lines["hypothesis_only"]["p_value"] <= ALPHA
+        found["hits"] += lines["hypothesis_only"]["hits_p_value"] <= ALPHA
+    return {name: count / sets for name, count in found.items()}
+
+
+def accuracy_coverage(
+    sets: int, *, n: int = 200, strength: float = 0.15, rare: float = 0.5, folds: int = 5, seed: int = 0
+) -> dict[str, float]:
+    """Return how often 95 % intervals of a cross-fitted accuracy hold the accuracy of such models on fresh data."""
+    from cuecard.models import LinearModel
+    from cuecard.stats import clopper_pearson
+    from cuecard.stats.cross_fit_intervals import cross_fit_inflation, share_interval
+
+    rng = np.random.default_rng(seed)
+    fresh, answers = _words(rng, 5_000, strength, rare)
+    hits, truths = [], []
+    for _ in range(sets):
+        x, y = _words(rng, n, strength, rare)
+        fold = np.empty(n, dtype=np.int64)
+        for label in (0, 1):
+            which = rng.permutation(np.flatnonzero(y == label))
+            fold[which] = np.arange(len(which)) % folds
+        right = 0
+        for f in range(folds):
+            model = LinearModel(tolerance=1e-6).fit(x[fold != f], y[fold != f])
+            right += int((model.predict_proba(x[fold == f]).argmax(1) == y[fold == f]).sum())
+            truths.append(float((model.predict_proba(fresh).argmax(1) == answers).mean()))
+        hits.append(right)
+    truth = float(np.mean(truths))
+    size = n / cross_fit_inflation(folds)
+    plain = [clopper_pearson(k, n) for k in hits]
+    mended = [share_interval(k / n, size) for k in hits]
+    return {
+        "independent hits": float(np.mean([low <= truth <= high for low, high in plain])),
+        "corrected": float(np.mean([low <= truth <= high for low, high in mended])),
+    }
+
+
+def _words(
+    rng: np.random.Generator, n: int, strength: float, rare: float
+) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Return texts of eight words out of 300, one of which is a cue, and their labels."""
+    y = (rng.random(n) < rare).astype(np.int64)
+    x = np.zeros((n, 300))
+    x[np.arange(n)[:, None], (300 * rng.random((n, 8)) ** 2).astype(np.int64)] = 1 / np.sqrt(8)
+    x[:, 0] = rng.random(n) < 0.3 * np.where(y == 1, 1 + strength, 1 - strength)
+    return sparse.csr_matrix(x), y
+
+
+def pair_graph_level(sets: int, *, n: int = 300, seed: int = 0) -> dict[str, float]:
+    """Return how often the graph of random labels is significant without a test split, by chain and by raw hits."""
+    from cuecard.audits.pair_graph.outcomes import outcome
+    from cuecard.audits.pair_graph.scores import trial
+    from cuecard.data import Instances
+    from cuecard.features.pair_graph import graph_of, leakage_features
+    from cuecard.stats import accuracy_log_p
+
+    found = {"chain": 0, "hits of the cross-fit": 0}
+    for i in range(sets):
+        rng = np.random.default_rng([seed, i])
+        repeats = rng.random(n) < 0.5
+        second = [f"s{rng.integers(0, 30)}" if r else f"new {j}" for j, r in enumerate(repeats)]
+        table = pl.DataFrame(
+            {
+                "example_id": [str(j) for j in range(n)],
+                "position": 0,
+                "split": "train",
+                "premise": [f"p{j}" for j in range(n)],
+                "hypothesis": second,
+                "label": pl.Series(rng.choice(["no", "yes"], n)).cast(pl.Enum(["no", "yes"])),
+            }
+        )
+        asked = trial(Instances(table, "pair", ("no", "yes")), forest="fast", folds=5, seed=i)
+        one = outcome(asked, leakage_features(graph_of(asked.data)))
+        found["chain"] += one.score(asked).p_value <= ALPHA
+        log_p = accuracy_log_p(np.floor(one.credits.sum()), n, 0.5)
+        found["hits of the cross-fit"] += bool(log_p <= np.log(ALPHA))
+    return {name: count / sets for name, count in found.items()}
+
+
+def main(argv: list[str]) -> None:
+    """Print every figure; `--sets` sets how many sets each rests on."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=100)
+    sets = parser.parse_args(argv).sets
+    many = 10 * sets
+    for n, rare in ((60, 0.5), (200, 0.1), (1000, 0.03)):
+        print(f"level, n = {n}, rare label {rare}: {score_test_level(many, n=n, rare=rare):.3f}", flush=True)
+    for units, copies in ((100, 3), (60, 5), (20, 20)):
+        for same in (True, False):
+            level = copies_level(many, units=units, copies=copies, same_label=same)
+            print(f"level, {units} texts × {copies}, one label each {same}: {level:.3f}", flush=True)
+    for strength in (0.0, 0.2, 0.5):
+        print(
+            f"hypothesis alone, strength {strength}: {partial_input_rejections(sets, strength=strength)}",
+            flush=True,
+        )
+    for n, strength, rare in (
+        (200, 0.0, 0.5),
+        (200, 0.4, 0.5),
+        (200, 0.9, 0.5),
+        (800, 0.15, 0.3),
+        (800, 0.4, 0.5),
+    ):
+        covered = accuracy_coverage(sets, n=n, strength=strength, rare=rare)
+        print(f"coverage, n = {n}, strength {strength}, rare {rare}: {covered}", flush=True)
+    print(f"pair graph of random labels: {pair_graph_level(sets)}", flush=True)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])

@@ -1,0 +1,50 @@
+"""Which words of the premise predict the label, looked for where the premise alone beats chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from cuecard.analysis import Finding
+from cuecard.audits.cues import Cues
+from cuecard.audits.partial_input.baselines import Baseline
+from cuecard.data import Instances
+from cuecard.wording import listed, percent
+
+WORDS_SHOWN = 5
+#: Columns of the table, as the cue audit names them.
+KEPT = ("feature", "label", "train_count", "test_count", "share", "share_low", "share_high", "z", "q_value")
+
+
+def premise_words(
+    data: Instances, baselines: Sequence[Baseline], *, tokens: str | None, alpha: float, weights: str | None
+) -> pl.DataFrame | None:
+    """Return the words of the premise that are associated with a label, most significant first.
+
+    None where the premise alone does not beat chance, so that nothing is searched.
+    """
+    if not any(b.name == "premise_only" and b.direction == "above" for b in baselines):
+        return None
+    search = Cues(features=("word",), scope="premise", tokens=tokens, alpha=alpha, weights=weights)
+    cues = search.run(data).tables["cues"].filter("significant")
+    return cues.select([name for name in KEPT if name in cues.columns])
+
+
+def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding]:
+    """Return the findings; the one about the premise also names its strongest words."""
+    if words.height:
+        shown = [
+            f"“{row['feature']}” ({percent(row['share'])} {row['label']})"
+            for row in words.head(WORDS_SHOWN).iter_rows(named=True)
+        ]
+        said = f" {words.height:,} words of the premise are associated with a label, first {listed(shown)}."
+    else:
+        said = " No single word of the premise is associated with a label."
+    return [
+        replace(finding, text=finding.text + said)
+        if finding.title.startswith("The premise alone beats")
+        else finding
+        for finding in findings
+    ]
