@@ -12,11 +12,12 @@ import polars as pl
 
 from cuecard.data import COLUMNS, Instances
 from cuecard.errors import UsageError
+from cuecard.remedies.given_away import Bools, given_away
 from cuecard.writing import write_together
 
 Part = Literal["hard", "easy"]
 PARTS: tuple[Part, ...] = ("hard", "easy")
-_SOLVED = "solved_"
+_SOLVED, _CONFIDENCE = "solved_", "confidence_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +70,14 @@ def stress_set(
     balanced: bool = False,
     seed: int = 0,
 ) -> StressSet:
-    """Return the dataset divided into hard examples, which no solver answers, and easy ones.
+    """Return the dataset divided into hard examples, which no solver gives away, and easy ones.
 
     Args:
         data: the audited dataset.
         examples: the table of examples of its card, `card.tables["examples"]`.
         solvers: partial inputs that count, such as "hypothesis_only"; all that were scored by default. An
-            example is easy if one of them alone names the right answer, where answers tie only by luck.
+            example is easy if one of them alone names the right answer, with a confidence at which it is right on most
+            of the other examples (`given_away`): where there is no leak, answers that are right by luck are not easy.
         balanced: drop hard examples at random until every label of the data has as many in each split; what a
             model that always names one label scores on the hard part is then 1/number of labels. Choices are
             balanced by the position of the right one among the questions with as many choices; questions of a
@@ -92,11 +94,43 @@ def stress_set(
         )
     columns = [f"{_SOLVED}{name}" for name in chosen]
     scored = examples.drop_nulls(columns).select("example_id", pl.col("split").cast(pl.String), *columns)
+    easy = _easy(data, examples.drop_nulls(columns), chosen)
     divided = scored.with_columns(
-        part=pl.when(pl.max_horizontal(columns) < 1).then(pl.lit("hard")).otherwise(pl.lit("easy"))
+        part=pl.when(pl.Series(easy)).then(pl.lit("easy")).otherwise(pl.lit("hard"))
     )
     found = StressSet(data, divided, chosen)
     return _balanced(found, seed) if balanced else found
+
+
+def _easy(data: Instances, scored: pl.DataFrame, solvers: Sequence[str]) -> Bools:
+    """Return which scored examples some solver gives away, split by split.
+
+    A solver whose confidence is not in the table counts by its answers alone.
+    """
+    easy = np.zeros(scored.height, dtype=np.bool_)
+    splits = scored["split"].cast(pl.String)
+    for split in splits.unique():
+        here = (splits == split).to_numpy()
+        part = scored.filter(pl.Series(here))
+        chance = _chance(data, part["example_id"])
+        for name in solvers:
+            solved = part[f"{_SOLVED}{name}"].cast(pl.Float64).to_numpy()
+            column = f"{_CONFIDENCE}{name}"
+            if column in part.columns and part[column].null_count() == 0:
+                easy[here] |= given_away(solved, part[column].to_numpy(), chance)
+            else:
+                easy[here] |= solved >= 1
+    return easy
+
+
+def _chance(data: Instances, ids: pl.Series) -> float:
+    """Return what a guess scores on some examples: the commonest label's share, or one over the number of choices."""
+    table = data.table.filter(pl.col("example_id").is_in(ids.implode()))
+    if data.grouped:
+        sizes = table.group_by("example_id", "split").len()["len"].to_numpy()
+        return float((1 / sizes).mean())
+    counts = table["label"].cast(pl.String).value_counts()["count"].to_numpy()
+    return float(counts.max() / counts.sum())
 
 
 def write_stress_set(found: StressSet, folder: str | Path) -> dict[Part, Path]:

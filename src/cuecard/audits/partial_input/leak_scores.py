@@ -29,22 +29,27 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
     """Return one row per scored example: `leak_score`, `pvi` (bits), and how every partial input did on it.
 
     `leak_<name>` is the probability of the right answer from another partial input; `solved_<name>` is 1 where
-    that input was enough to find the right answer, 0 where not, and a fraction where answers tied.
+    that input was enough to find the right answer, 0 where not, and a fraction where answers tied;
+    `confidence_<name>` is the probability it gave its own answer.
     """
     n = len(examples)
     columns: dict[str, Floats] = {}
     for name, parts in scored.items():
-        leak, solved, information = (np.full(n, np.nan) for _ in range(3))
+        leak, solved, information, confidence = (np.full(n, np.nan) for _ in range(4))
         for part in parts:
             if part.guesses.probability is not None:
                 leak[part.examples] = part.guesses.probability
                 information[part.examples] = pointwise_information(part.guesses, part.null)
+            if part.guesses.table is not None:
+                confidence[part.examples] = np.nanmax(part.guesses.table, axis=1)
             solved[part.examples] = part.guesses.score
         if name == primary:
             columns = {"leak_score": leak, "pvi": information, **columns}
         else:
             columns[f"leak_{name}"] = leak
         columns[f"solved_{name}"] = solved
+        if np.isfinite(confidence).any():
+            columns[f"confidence_{name}"] = confidence
     rows = examples.instances.table.select("example_id", pl.col("split").cast(pl.String))
     table = rows.select(pl.all().gather(examples.first_rows[:-1])).with_columns(
         **{name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
