@@ -207,7 +207,7 @@ def debias(
         method,
         weight_column=weight_column,
         like=card,
-        reading=rows.reading,
+        reading=rows.files | rows.reading,
         progress=output.progress,
         command=typed_command(),
         **options,

@@ -85,8 +85,9 @@ class Rows:
         str,
         typer.Argument(
             metavar="TRAIN",
-            help="A .parquet, .csv, .tsv or .jsonl(.gz/.zst) file, a folder or glob of them, a saved Hugging Face "
-            "dataset folder, hf:NAME[/CONFIG]:SPLIT, or preset:NAME.",
+            help="A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts "
+            "for every class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or "
+            "preset:NAME.",
             show_default=False,
         ),
     ]
@@ -113,7 +114,26 @@ class Rows:
         typer.Option(
             "--labels",
             metavar="VALUE=NAME,…",
-            help="Names for label values, such as 0=entailment,1=neutral.",
+            help="Names for label values, such as 0=entailment,1=neutral, or two classes of a column of numbers, "
+            "such as 'score>3.6'.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    label_file: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label-file",
+            metavar="FILE",
+            help="A file with one label per row of TRAIN. Repeatable: the second is that of TEST.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    header: Annotated[
+        str | None,
+        typer.Option(
+            "--header",
+            metavar="none|A,B",
+            help="For a .csv or .tsv without a header line: none, or names for its columns.",
             rich_help_panel=DATA,
         ),
     ] = None
@@ -126,6 +146,17 @@ class Rows:
             rich_help_panel=DATA,
         ),
     ] = "stop"
+    max_skipped: Annotated[
+        float | None,
+        typer.Option(
+            "--max-skipped",
+            metavar="N",
+            min=0,
+            help="Bad rows that may be skipped: a share below 1, or a number of rows.",
+            show_default="0.05",
+            rich_help_panel=DATA,
+        ),
+    ] = None
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -135,16 +166,21 @@ class Rows:
         return {
             "task": self.task,
             "columns": parse_columns(self.columns) if self.columns else None,
-            "labels": self.label_names,
+            "labels": self.labels or None,
             "on_error": self.on_error,
-        }
+        } | typed(max_skipped=self.max_skipped)
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """What to know about the files themselves, as `load` takes it."""
+        return {"label_file": self.label_file or None, "header": self.header}
 
     @property
     def label_names(self) -> dict[str, str] | None:
-        """Names of raw label values."""
+        """Names of raw label values, None where there are none."""
         from cuecard.data import parse_labels
 
-        return parse_labels(self.labels) if self.labels else None
+        return (parse_labels(self.labels) if self.labels else None) or None
 
 
 @dataclass(frozen=True)
@@ -182,6 +218,7 @@ class Dataset(Rows):
                 holdout=self.holdout,
                 keep_unlabelled=self.keep_unlabelled,
                 seed=seed,
+                **self.files,
                 **self.reading,
             )
 

@@ -159,7 +159,9 @@ def selection(
 
     experiment = SelectionExperiment(model=model, match=match, max_weight=max_weight, **options.training)
     others = tuple(
-        replace(options, train=source, test=None, holdout=None).load(options.seed, output.progress)
+        replace(options, train=source, test=None, label_file=None, holdout=None).load(
+            options.seed, output.progress
+        )
         for source in also or []
     )
     options.conduct(replace(experiment, also=others), output)

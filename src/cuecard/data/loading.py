@@ -182,7 +182,7 @@ def _with_label_files(
     raws: Mapping[str, RawTable], label_file: str | Path | Sequence[str | Path] | None
 ) -> dict[str, RawTable]:
     """Return the tables with the labels of other files: the first is that of train, a second that of test."""
-    if label_file is None:
+    if not label_file:
         return dict(raws)
     files = [label_file] if isinstance(label_file, str | Path) else list(label_file)
     splits = ["train", *(s for s in ("test", "dev") if s in raws)]

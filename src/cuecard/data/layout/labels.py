@@ -147,7 +147,7 @@ def _renaming(known: Mapping[str, str], new: Mapping[str, str]) -> str:
 
 
 def _whole(value: str) -> bool:
-    return value.removeprefix("-").isdecimal()
+    return len(value) < 100 and value.removeprefix("-").isdecimal()
 
 
 def _label_order(values: set[str]) -> type[str] | type[int]:

@@ -86,9 +86,10 @@ def guessed_roles(
 
     Empty where columns have names, or where there are more texts or labels than that.
     """
-    if task not in ("pair", "text") or said or not all(_UNNAMED.fullmatch(c) for c in frame.columns):
+    unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c)]
+    if task not in ("pair", "text") or said or len(unnamed) < 2:
         return {}
-    texts, labels = texts_and_labels(frame)
+    texts, labels = texts_and_labels(frame.select(unnamed))
     if len(labels) != 1:
         return {}
     if task == "pair" and len(texts) == 2:
