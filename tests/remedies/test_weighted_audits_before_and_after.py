@@ -17,7 +17,12 @@ def leaning_pairs(n: int = 600):
         label = str(rng.choice(["no", "yes"]))
         cue = "not" if rng.random() < (0.7 if label == "no" else 0.2) else "so"
         rows.append(
-            ("train", f"p{rng.integers(0, 50)}", f"h{rng.integers(0, 9)} {cue} g{rng.integers(0, 9)}", label)
+            (
+                "train",
+                f"p{rng.integers(0, 50)}",
+                f"h{rng.integers(0, 60)} {cue} g{rng.integers(0, 60)}",
+                label,
+            )
         )
     return pair_instances(rows)
 

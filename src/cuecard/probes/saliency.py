@@ -72,4 +72,16 @@ def _finding(found: RelevanceAgreement, name: str) -> Finding:
     if found.left_out:
         text += f" {count(found.left_out, 'example')} without a map are left out."
     title = f"Token relevance agreement of {found.tra:.2f}"
-    return Finding("saliency", "info", title, text, found.tra, found.low, found.high, found.even, n)
+    return Finding(
+        "saliency",
+        "info",
+        title,
+        text,
+        found.tra,
+        found.low,
+        found.high,
+        found.even,
+        n,
+        unit="score",
+        key=name,
+    )

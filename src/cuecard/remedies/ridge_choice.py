@@ -72,7 +72,8 @@ def held_out_finding(summary: dict[str, Any], *, chosen: bool) -> Finding:
             "imbalance of its own examples (--ridge cv softens)."
         )
     return Finding(
-        "lexical_weights", "info", "Balance on held-out examples", text, value=summary["err"], chance=summary["floor"]
+        "lexical_weights", "info", "Balance on held-out examples", text, value=summary["err"], chance=summary["floor"],
+        unit="points", key="held-out",
     )  # fmt: skip
 
 
