@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cuecard._lazy import lazy_names
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
@@ -38,54 +38,6 @@ if TYPE_CHECKING:
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
     from cuecard.stats.neutral_weights import leakage_neutral_weights
-
-#: Public names and the module each comes from. They are imported at first use, so that `import cuecard` and
-#: `cuecard --help` are quick.
-_PUBLIC = {
-    "AccuracyTest": "cuecard.probes",
-    "AgreementOfModels": "cuecard.probes",
-    "Card": "cuecard.card",
-    "Clusters": "cuecard.audits",
-    "CueCardError": "cuecard.errors",
-    "Cues": "cuecard.audits",
-    "Debiased": "cuecard.run",
-    "DebiasedEvaluation": "cuecard.probes",
-    "DistributionTest": "cuecard.probes",
-    "IdenticalPairTest": "cuecard.probes",
-    "Instances": "cuecard.data",
-    "LexicalWeights": "cuecard.remedies",
-    "NeutralWeighting": "cuecard.remedies",
-    "OptionOrderTest": "cuecard.probes",
-    "Overview": "cuecard.audits",
-    "PairGraphAudit": "cuecard.audits",
-    "PairedComparison": "cuecard.probes",
-    "PartialInput": "cuecard.audits",
-    "Slices": "cuecard.audits",
-    "PermutationTest": "cuecard.probes",
-    "PromptStudy": "cuecard.probes",
-    "Reliance": "cuecard.probes",
-    "artifact_z": "cuecard.stats",
-    "ask": "cuecard.run",
-    "audit": "cuecard.run",
-    "compare": "cuecard.card",
-    "cueness": "cuecard.stats",
-    "debias": "cuecard.run",
-    "entropy_balance": "cuecard.stats.entropy_balancing",
-    "explain": "cuecard.audits",
-    "leakage_neutral_weights": "cuecard.stats.neutral_weights",
-    "load": "cuecard.data",
-    "load_card": "cuecard.card",
-    "peco": "cuecard.stats",
-    "permutation_test": "cuecard.stats.models.permutation",
-    "probe": "cuecard.run",
-    "read_predictions": "cuecard.probes",
-    "render_html": "cuecard.report",
-    "save_card": "cuecard.card",
-    "scan": "cuecard.data",
-    "token_relevance_agreement": "cuecard.stats",
-    "train": "cuecard.run",
-    "write_report": "cuecard.report",
-}
 
 __all__ = [
     "AccuracyTest",
@@ -135,13 +87,13 @@ __all__ = [
 ]
 
 
+_imported = lazy_names(__name__)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'cuecard' has no attribute {name!r}")
-    if _PUBLIC[name] in ("cuecard.card", "cuecard.run"):
+    value = _imported(name)
+    if getattr(value, "__module__", "").startswith(("cuecard.card", "cuecard.run")):
         _connect_cards_with_views()
-    value = getattr(import_module(_PUBLIC[name]), name)
-    globals()[name] = value
     return value
 
 

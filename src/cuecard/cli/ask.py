@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.groups import grouped
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.feature_options import Texts
+from cuecard.cli.groups import grouped, option
 from cuecard.cli.help import REQUESTS
-from cuecard.cli.options import Dataset, Output, SeedOption, Texts
+from cuecard.cli.options import Output, SeedOption
 
 EXAMPLES = """
 Examples:
@@ -29,79 +31,54 @@ def ask(
     output: Output,
     endpoint: Annotated[
         str,
-        typer.Option("--endpoint", metavar="URL", help="An OpenAI-compatible address.", show_default=False),
+        option("--endpoint", "URL", "An OpenAI-compatible address.", default=False),
     ],
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="The model's name there.", show_default=False)
-    ],
+    model: Annotated[str, option("--model", "NAME", "The model's name there.", default=False)],
     out: Annotated[
         Path,
-        typer.Option(
+        option(
             "--out",
             "-o",
-            metavar="FILE",
-            help="Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
-            show_default=False,
+            "FILE",
+            "Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
+            default=False,
         ),
     ],
     prompt: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--prompt",
-            metavar="NAME|FILE.j2",
-            help="short, alternative, short-steps, alternative-steps (all four by default), or a template of your "
+            "NAME|FILE.j2",
+            "short, alternative, short-steps, alternative-steps (all four by default), or a template of your "
             "own. Repeatable.",
         ),
     ] = None,
     stress: Annotated[
         str | None,
-        typer.Option(
-            "--stress",
-            metavar="CUE",
-            help="Ask about the test examples with a cue and equally many without it.",
-        ),
+        option("--stress", "CUE", "Ask about the test examples with a cue and equally many without it."),
     ] = None,
-    sample: Annotated[
-        int | None, typer.Option("--sample", metavar="N", min=1, help="Ask about N random test examples.")
-    ] = None,
+    sample: Annotated[int | None, option("--sample", "N", "Ask about N random test examples.", min=1)] = None,
     seed: SeedOption = 0,
     max_requests: Annotated[
         int | None,
-        typer.Option(
-            "--max-requests",
-            metavar="N",
-            min=1,
-            help="Send at most N requests; the next run resumes.",
-            rich_help_panel=REQUESTS,
+        option(
+            "--max-requests", "N", "Send at most N requests; the next run resumes.", panel=REQUESTS, min=1
         ),
     ] = None,
     concurrency: Annotated[
-        int,
-        typer.Option(
-            "--concurrency",
-            metavar="N",
-            min=1,
-            help="Requests under way at a time.",
-            rich_help_panel=REQUESTS,
-        ),
+        int, option("--concurrency", "N", "Requests under way at a time.", panel=REQUESTS, min=1)
     ] = 8,
     keep_answers: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--keep-answers",
-            metavar="FILE",
-            help="Keep raw answers here, so that nothing is asked twice; in the user's cache folder by default.",
-            rich_help_panel=REQUESTS,
+            "FILE",
+            "Keep raw answers here, so that nothing is asked twice; in the user's cache folder by default.",
+            panel=REQUESTS,
         ),
     ] = None,
     key_variable: Annotated[
-        str,
-        typer.Option(
-            "--key-variable",
-            metavar="NAME",
-            help="Environment variable that holds the key.",
-            rich_help_panel=REQUESTS,
-        ),
+        str, option("--key-variable", "NAME", "Environment variable that holds the key.", panel=REQUESTS)
     ] = "OPENAI_API_KEY",
 ) -> None:
     """Ask a language model about the test examples with one or several prompts, and write its answers to a file."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from cuecard.cli.groups import grouped, typed
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.feature_options import ClusterOptions, Features
+from cuecard.cli.groups import grouped, option, typed
 from cuecard.cli.help import MODELS
 from cuecard.cli.options import (
-    ClusterOptions,
-    Dataset,
-    Features,
     NoCacheOption,
     OnlyOption,
     OutOption,
@@ -58,11 +55,11 @@ def audit(
     weights: WeightsOption = None,
     learner: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--learner",
-            metavar="A,B",
-            help="Also train these with full and with partial input: fasttext, bilstm, transformer, …",
-            rich_help_panel=MODELS,
+            "A,B",
+            "Also train these with full and with partial input: fasttext, bilstm, transformer, …",
+            panel=MODELS,
         ),
     ] = None,
     no_cache: NoCacheOption = False,

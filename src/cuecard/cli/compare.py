@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.groups import grouped
+from cuecard.cli.groups import grouped, option
 from cuecard.cli.options import ChartOption, Output
 
 EXAMPLES = """
@@ -30,11 +30,10 @@ def compare(
             metavar="CARD CARD…", help="Folders written by `cuecard audit` or `probe`, oldest first."
         ),
     ],
-    show: Annotated[int, typer.Option("--show", metavar="N", min=1, help="Rows to show of each table.")] = 15,
+    show: Annotated[int, option("--show", "N", "Rows to show of each table.", min=1)] = 15,
     chart: ChartOption = None,
     all_numbers: Annotated[
-        bool,
-        typer.Option("--all", help="Every number that differs, not one per baseline, model and measure."),
+        bool, option("--all", "Every number that differs, not one per baseline, model and measure.")
     ] = False,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""

@@ -7,18 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from cuecard.cli.groups import grouped, typed
+from cuecard.cli.data_options import Rows
+from cuecard.cli.feature_options import Texts
+from cuecard.cli.groups import grouped, option, typed
 from cuecard.cli.help import FEATURES, WEIGHTS
-from cuecard.cli.options import (
-    MaxWeightOption,
-    Output,
-    Rows,
-    SeedOption,
-    SettingsOption,
-    Texts,
-    names_of,
-    typed_command,
-)
+from cuecard.cli.options import MaxWeightOption, Output, SeedOption, SettingsOption, names_of, typed_command
 from cuecard.errors import UsageError
 
 EXAMPLES = """
@@ -47,135 +40,121 @@ def debias(
     output: Output,
     out: Annotated[
         Path,
-        typer.Option(
+        option(
             "--out",
             "-o",
-            metavar="FILE",
-            help="Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl).",
-            show_default=False,
+            "FILE",
+            "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl).",
+            default=False,
         ),
     ],
     method: Annotated[
         str,
-        typer.Option(
+        option(
             "--method",
-            metavar="NAME",
-            help="lexical: no feature predicts the label; leakage: the pair graph does not; or a plug-in's name.",
+            "NAME",
+            "lexical: no feature predicts the label; leakage: the pair graph does not; or a plug-in's name.",
         ),
     ] = "lexical",
     card: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--card",
-            metavar="DIR",
-            help="Balance what the cue audit on this card found, with its tokens, scope and families.",
+            "DIR",
+            "Balance what the cue audit on this card found, with its tokens, scope and families.",
         ),
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="DIR", help="Write card.json, report.html and tables/ here."),
+        Path | None, option("--report", "DIR", "Write card.json, report.html and tables/ here.")
     ] = None,
     reaudit: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--reaudit",
-            metavar="A,B",
-            help="Audits to repeat under the weights: cues, partial_input, …, all or none.",
-            show_default="cues; none for leakage",
+            "A,B",
+            "Audits to repeat under the weights: cues, partial_input, …, all or none.",
+            default="cues; none for leakage",
         ),
     ] = None,
     settings: SettingsOption = None,
     seed: SeedOption = 0,
     features: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--features",
-            metavar="A,B",
-            help="Balance these families, such as word,negation,length; significant: all that the cue audit finds.",
-            show_default="word",
-            rich_help_panel=FEATURES,
+            "A,B",
+            "Balance these families, such as word,negation,length; significant: all that the cue audit finds.",
+            panel=FEATURES,
+            default="word",
         ),
     ] = None,
     ngrams: Annotated[
-        int | None,
-        typer.Option(
-            "--ngrams", metavar="N", help="Balance words and n-grams up to N words.", rich_help_panel=FEATURES
-        ),
+        int | None, option("--ngrams", "N", "Balance words and n-grams up to N words.", panel=FEATURES)
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--min-count",
-            metavar="N",
+            "N",
+            "Balance features that at least N training instances have.",
+            panel=FEATURES,
+            default="100; 5 for --features significant",
             min=1,
-            help="Balance features that at least N training instances have.",
-            show_default="100; 5 for --features significant",
-            rich_help_panel=FEATURES,
         ),
     ] = None,
     target: Annotated[
         Literal["uniform", "overall"] | None,
-        typer.Option(
+        option(
             "--target",
-            metavar="NAME",
-            help="uniform or overall: label shares to reach, all the same or those of the training set.",
-            show_default="uniform",
-            rich_help_panel=WEIGHTS,
+            "NAME",
+            "uniform or overall: label shares to reach, all the same or those of the training set.",
+            panel=WEIGHTS,
+            default="uniform",
         ),
     ] = None,
     solver: Annotated[
         Literal["entropy", "softmax"] | None,
-        typer.Option(
+        option(
             "--solver",
-            metavar="NAME",
-            help="entropy: closest to equal weights; softmax: the paper's objective.",
-            show_default="entropy",
-            rich_help_panel=WEIGHTS,
+            "NAME",
+            "entropy: closest to equal weights; softmax: the paper's objective.",
+            panel=WEIGHTS,
+            default="entropy",
         ),
     ] = None,
     ridge: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--ridge",
-            metavar="R|cv",
-            help="Above 0: soften the balance for more equal weights; cv: as balances held-out examples best.",
-            rich_help_panel=WEIGHTS,
+            "R|cv",
+            "Above 0: soften the balance for more equal weights; cv: as balances held-out examples best.",
+            panel=WEIGHTS,
         ),
     ] = None,
     max_weight: MaxWeightOption = None,
     min_ess: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--min-ess",
-            metavar="SHARE",
-            help="Soften until the effective sample size is this share of the examples.",
-            rich_help_panel=WEIGHTS,
+            "SHARE",
+            "Soften until the effective sample size is this share of the examples.",
+            panel=WEIGHTS,
         ),
     ] = None,
     balance_labels: Annotated[
         bool | None,
-        typer.Option(
-            "--balance-labels",
-            help="Bring the labels' overall shares to the target too.",
-            rich_help_panel=WEIGHTS,
-        ),
+        option("--balance-labels", "Bring the labels' overall shares to the target too.", panel=WEIGHTS),
     ] = None,
     trade_off: Annotated[
         bool,
-        typer.Option(
+        option(
             "--trade-off",
-            help="Also solve with softer constraints, to chart balance against sample size.",
-            rich_help_panel=WEIGHTS,
+            "Also solve with softer constraints, to chart balance against sample size.",
+            panel=WEIGHTS,
         ),
     ] = False,
     weight_column: Annotated[
-        str,
-        typer.Option(
-            "--weight-column",
-            metavar="NAME",
-            help="What the new column of weights is called.",
-            rich_help_panel=WEIGHTS,
-        ),
+        str, option("--weight-column", "NAME", "What the new column of weights is called.", panel=WEIGHTS)
     ] = "weight",
 ) -> None:
     """Reweight the examples of a training set so that its shortcuts no longer predict the label.

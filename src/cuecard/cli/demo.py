@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cuecard.cli.groups import option
 from cuecard.cli.help import OUTPUT
 from cuecard.cli.options import SeedOption
 
@@ -35,21 +36,14 @@ BALANCED = 20
 
 def demo(
     kind: Annotated[
-        Literal["nli", "choice"],
-        typer.Option("--kind", metavar="NAME", help="nli or choice: the set to generate."),
+        Literal["nli", "choice"], option("--kind", "NAME", "nli or choice: the set to generate.")
     ] = "nli",
-    clean: Annotated[bool, typer.Option("--clean", help="Plant nothing: the control.")] = False,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", min=200, help="How many examples to generate.")
-    ] = 6000,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write everything.")
-    ] = Path("cuecard-demo"),
-    launch: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    clean: Annotated[bool, option("--clean", "Plant nothing: the control.")] = False,
+    rows: Annotated[int, option("--rows", "N", "How many examples to generate.", min=200)] = 6000,
+    out: Annotated[Path, option("--out", "-o", "DIR", "Where to write everything.")] = Path("cuecard-demo"),
+    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
     seed: SeedOption = 0,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
-    ] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False,
 ) -> None:
     """Generate a set with planted cues, audit it, probe two simulated models, debias it, and write one report."""
     from cuecard.card import join_cards

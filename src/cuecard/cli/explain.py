@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.groups import grouped, typed
-from cuecard.cli.help import FEATURES
-from cuecard.cli.options import Dataset, Output, SeedOption, Texts
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.feature_options import StopWordsOption, Texts
+from cuecard.cli.groups import grouped, option, typed
+from cuecard.cli.options import Output, SeedOption
 
 EXAMPLES = """
 Examples:
@@ -33,18 +34,9 @@ def explain(
     texts: Texts,
     output: Output,
     examples: Annotated[
-        int | None,
-        typer.Option("--examples", metavar="N", min=0, help="Examples to show per label.", show_default="3"),
+        int | None, option("--examples", "N", "Examples to show per label.", default="3", min=0)
     ] = None,
-    stop_words: Annotated[
-        bool | None,
-        typer.Option(
-            "--stop-words/--no-stop-words",
-            help="Whether function words count as words.",
-            show_default="--stop-words",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
+    stop_words: StopWordsOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Show one cue in depth: counts, interval, examples, the words it travels with."""

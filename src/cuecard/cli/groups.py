@@ -18,7 +18,30 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
 
+import typer
+
 _NAMED = Parameter.KEYWORD_ONLY
+
+
+def option(*texts: str, panel: str | None = None, default: str | bool = True, **more: Any) -> Any:
+    """Return an option of the command line: its names, what stands for its value (unless it is a flag), and its help.
+
+    Args:
+        texts: such as "--out", "-o", "DIR", "Write the card here.".
+        panel: the panel of the help that it stands in.
+        default: what the help says of the default, where it is not declared here; or whether it says so.
+        more: what else `typer.Option` takes, such as ``min=1``.
+    """
+    names = [text for text in texts if text.startswith("-")]
+    *metavar, explanation = [text for text in texts if not text.startswith("-")]
+    return typer.Option(
+        *names,
+        metavar=metavar[0] if metavar else None,
+        help=explanation,
+        rich_help_panel=panel,
+        show_default=default,
+        **more,
+    )
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cuecard.cli.groups import grouped
+from cuecard.cli.groups import grouped, option
 from cuecard.cli.options import ChartOption, Output, SeedOption
 
 EXAMPLES = """
@@ -32,19 +32,14 @@ def peco(
         ),
     ],
     columns: Annotated[
-        str | None,
-        typer.Option("--columns", metavar="ROLE=COLUMN,…", help=f"Which column is what: {', '.join(ROLES)}."),
+        str | None, option("--columns", "ROLE=COLUMN,…", f"Which column is what: {', '.join(ROLES)}.")
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option(
-            "--labels", metavar="VALUE=NAME,…", help="Names for label values, such as 0=entailment,1=neutral."
-        ),
+        option("--labels", "VALUE=NAME,…", "Names for label values, such as 0=entailment,1=neutral."),
     ] = None,
     chart: ChartOption = None,
-    permutations: Annotated[
-        int, typer.Option("--permutations", metavar="N", min=1, help="Shuffles of the labels.")
-    ] = 200,
+    permutations: Annotated[int, option("--permutations", "N", "Shuffles of the labels.", min=1)] = 200,
     seed: SeedOption = 0,
 ) -> None:
     """Score clusters of your own: how far do their labels diverge from the whole, and from chance?"""

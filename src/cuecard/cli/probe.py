@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from cuecard.cli.groups import grouped, typed
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.feature_options import Features
+from cuecard.cli.groups import grouped, option, typed
 from cuecard.cli.help import TESTS
 from cuecard.cli.options import (
-    Dataset,
-    Features,
     MatchOption,
     NoCacheOption,
     OnlyOption,
@@ -46,34 +44,30 @@ def probe(
     output: Output,
     predictions: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--predictions",
             "-p",
-            metavar="[NAME=]FILE",
-            help="A model's predictions: .csv, .jsonl or .parquet with id and prediction, what `cuecard ask` wrote, a "
+            "[NAME=]FILE",
+            "A model's predictions: .csv, .jsonl or .parquet with id and prediction, what `cuecard ask` wrote, a "
             "sample log of lm-evaluation-harness, a .json log of Inspect, or a folder with a Hugging Face text "
             "classifier. Repeatable.",
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--model",
             "-m",
-            metavar="NAME|DIR",
-            help="Train and probe linear, fasttext, bilstm, …, or with less to read fasttext-hypothesis, …; or the "
+            "NAME|DIR",
+            "Train and probe linear, fasttext, bilstm, …, or with less to read fasttext-hypothesis, …; or the "
             "folder of a model that `cuecard train` wrote. Repeatable.",
         ),
     ] = None,
     cues: Annotated[
-        str | None,
-        typer.Option("--cues", metavar="A,B", help="Cues to probe; the strongest of the data by default."),
+        str | None, option("--cues", "A,B", "Cues to probe; the strongest of the data by default.")
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option(
-            "--top", metavar="N", min=1, help="How many of the strongest cues to probe.", show_default="20"
-        ),
+        int | None, option("--top", "N", "How many of the strongest cues to probe.", default="20", min=1)
     ] = None,
     out: OutOption = None,
     only: OnlyOption = None,
@@ -82,49 +76,46 @@ def probe(
     seed: SeedOption = 0,
     prediction_columns: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--prediction-columns",
-            metavar="ROLE=COLUMN,…",
-            help="Which column of the predictions is what: id, prediction, gold, model, prompt.",
-            rich_help_panel=TESTS,
+            "ROLE=COLUMN,…",
+            "Which column of the predictions is what: id, prediction, gold, model, prompt.",
+            panel=TESTS,
         ),
     ] = None,
     stratify: Annotated[
         Literal["label"] | None,
-        typer.Option(
-            "--stratify",
-            metavar="label",
-            help="Shuffle within each right answer in the permutation test.",
-            rich_help_panel=TESTS,
+        option(
+            "--stratify", "label", "Shuffle within each right answer in the permutation test.", panel=TESTS
         ),
     ] = None,
     reading: Annotated[
         Literal["union", "twice", "difference"] | None,
-        typer.Option(
+        option(
             "--reading",
-            metavar="NAME",
-            help="union, twice or difference: how the permutation test counts examples in both sets.",
-            show_default="union",
-            rich_help_panel=TESTS,
+            "NAME",
+            "union, twice or difference: how the permutation test counts examples in both sets.",
+            panel=TESTS,
+            default="union",
         ),
     ] = None,
     test_weights: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--test-weights",
-            metavar="COLUMN",
-            help="Column of TEST with weights for the debiased evaluation; leakage-neutral ones by default.",
-            rich_help_panel=TESTS,
+            "COLUMN",
+            "Column of TEST with weights for the debiased evaluation; leakage-neutral ones by default.",
+            panel=TESTS,
         ),
     ] = None,
     identical_pairs: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--identical-pairs",
-            metavar="[NAME=]FILE",
-            help="Scores of the pairs that `cuecard stress --kind identical-pairs` wrote (score, p_LABEL or prediction "
+            "[NAME=]FILE",
+            "Scores of the pairs that `cuecard stress --kind identical-pairs` wrote (score, p_LABEL or prediction "
             "beside example_id), or linear to train it. Repeatable.",
-            rich_help_panel=TESTS,
+            panel=TESTS,
         ),
     ] = None,
     match: MatchOption = None,

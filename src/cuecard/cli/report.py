@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cuecard.cli.groups import option
+
 EXAMPLES = """
 Examples:
 
@@ -19,10 +21,9 @@ Examples:
 def report(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write it; CARD/report.html by default."),
+        Path | None, option("--out", "-o", "FILE", "Where to write it; CARD/report.html by default.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the card.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
 ) -> None:
     """Print a saved card and write its HTML report."""
     from rich.console import Console

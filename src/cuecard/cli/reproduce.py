@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from cuecard.cli.groups import grouped, typed
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.groups import grouped, option, typed
 from cuecard.cli.help import Verb
 from cuecard.cli.options import (
-    Dataset,
     MatchOption,
     MaxWeightOption,
     NoCacheOption,
@@ -46,12 +46,12 @@ class Experiment(Dataset):
 
     seeds: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--seeds",
-            metavar="N",
+            "N",
+            "How often to train each: with --seed, --seed + 1, …",
+            default="3 for stubborn, 1 for selection",
             min=1,
-            help="How often to train each: with --seed, --seed + 1, …",
-            show_default="3 for stubborn, 1 for selection",
         ),
     ] = None
     settings: SettingsOption = None
@@ -89,36 +89,28 @@ def stubborn(
     options: Experiment,
     output: Output,
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="A,B", help="Models to train, such as fasttext,bilstm.")
+        str, option("--model", "-m", "A,B", "Models to train, such as fasttext,bilstm.")
     ] = "fasttext",
     schemes: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--schemes",
-            metavar="A,B",
-            help="Weights to train with. uniform; paper: its own objective; words, bigrams, trigrams: entropy "
+            "A,B",
+            "Weights to train with. uniform; paper: its own objective; words, bigrams, trigrams: entropy "
             "balancing of n-grams.",
-            show_default="uniform,paper,words,bigrams",
+            default="uniform,paper,words,bigrams",
         ),
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(
-            "--min-count",
-            metavar="N",
-            min=1,
-            help="Balance words that at least N training instances have.",
-            show_default="100",
+        option(
+            "--min-count", "N", "Balance words that at least N training instances have.", default="100", min=1
         ),
     ] = None,
     per_label: Annotated[
         int | None,
-        typer.Option(
-            "--per-label",
-            metavar="N",
-            min=1,
-            help="Words of highest z per label that the test looks at.",
-            show_default="50",
+        option(
+            "--per-label", "N", "Words of highest z per label that the test looks at.", default="50", min=1
         ),
     ] = None,
 ) -> None:
@@ -139,15 +131,9 @@ def selection(
     output: Output,
     also: Annotated[
         list[str] | None,
-        typer.Option(
-            "--also",
-            metavar="OTHER",
-            help="Another set with the same labels to score both models on. Repeatable.",
-        ),
+        option("--also", "OTHER", "Another set with the same labels to score both models on. Repeatable."),
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="NAME", help="The model to train.")
-    ] = "siamese-lstm",
+    model: Annotated[str, option("--model", "-m", "NAME", "The model to train.")] = "siamese-lstm",
     match: MatchOption = None,
     max_weight: MaxWeightOption = None,
 ) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cuecard.cli.groups import grouped
-from cuecard.cli.options import Dataset, MatchOption, Output, SeedOption
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.groups import grouped, option
+from cuecard.cli.options import MatchOption, Output, SeedOption
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -30,32 +31,29 @@ def stress(
     output: Output,
     out: Annotated[
         Path,
-        typer.Option(
+        option(
             "--out",
             "-o",
-            metavar="DIR|FILE",
-            help="The folder to write hard, easy and balance to, or the file of identical pairs.",
-            show_default=False,
+            "DIR|FILE",
+            "The folder to write hard, easy and balance to, or the file of identical pairs.",
+            default=False,
         ),
     ],
     kind: Annotated[
         Literal["hard", "identical-pairs"],
-        typer.Option(
+        option(
             "--kind",
-            metavar="NAME",
-            help="hard: the examples that no partial input solves; identical-pairs: every training sentence paired "
+            "NAME",
+            "hard: the examples that no partial input solves; identical-pairs: every training sentence paired "
             "with itself, for models to score.",
         ),
     ] = "hard",
     balanced: Annotated[
-        bool,
-        typer.Option("--balanced", help="Drop hard examples until every label has equally many."),
+        bool, option("--balanced", "Drop hard examples until every label has equally many.")
     ] = False,
     sample: Annotated[
         int | None,
-        typer.Option(
-            "--sample", metavar="N", min=1, help="At most N identical pairs, of rare and frequent sentences."
-        ),
+        option("--sample", "N", "At most N identical pairs, of rare and frequent sentences.", min=1),
     ] = None,
     match: MatchOption = None,
     seed: SeedOption = 0,

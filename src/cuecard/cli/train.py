@@ -7,16 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from cuecard.cli.groups import grouped
+from cuecard.cli.data_options import Dataset
+from cuecard.cli.groups import grouped, option
 from cuecard.cli.help import MODELS, WEIGHTS
-from cuecard.cli.options import (
-    Dataset,
-    Output,
-    SeedOption,
-    SettingsOption,
-    SubsetOption,
-    WeightsOption,
-)
+from cuecard.cli.options import Output, SeedOption, SettingsOption, SubsetOption, WeightsOption
 
 EXAMPLES = """
 Examples:
@@ -38,78 +32,66 @@ def train(
     output: Output,
     out: Annotated[
         Path,
-        typer.Option(
+        option(
             "--out",
             "-o",
-            metavar="DIR",
-            help="Write the model, predictions, metrics and training dynamics here; a stopped run resumes.",
-            show_default=False,
+            "DIR",
+            "Write the model, predictions, metrics and training dynamics here; a stopped run resumes.",
+            default=False,
         ),
     ],
     model: Annotated[
         str,
-        typer.Option(
+        option(
             "--model",
             "-m",
-            metavar="NAME",
-            help="linear, fasttext, bilstm, siamese-lstm, esim, transformer, or a plug-in's name.",
+            "NAME",
+            "linear, fasttext, bilstm, siamese-lstm, esim, transformer, or a plug-in's name.",
         ),
     ] = "linear",
     dev: Annotated[
-        str | None,
-        typer.Option(
-            "--dev", metavar="DEV", help="Validation split to stop early on, in any form TRAIN can have."
-        ),
+        str | None, option("--dev", "DEV", "Validation split to stop early on, in any form TRAIN can have.")
     ] = None,
     condition: Annotated[
         Literal["full", "hypothesis", "premise", "choices"],
-        typer.Option(
-            "--condition",
-            metavar="NAME",
-            help="full, hypothesis, premise or choices: what the model may read.",
-        ),
+        option("--condition", "NAME", "full, hypothesis, premise or choices: what the model may read."),
     ] = "full",
     settings: SettingsOption = None,
     seed: SeedOption = 0,
     epochs: Annotated[
-        int | None,
-        typer.Option("--epochs", metavar="N", min=1, help="Passes over the data.", rich_help_panel=MODELS),
+        int | None, option("--epochs", "N", "Passes over the data.", panel=MODELS, min=1)
     ] = None,
     batch_size: Annotated[
-        int | None,
-        typer.Option("--batch-size", metavar="N", min=1, help="Examples per step.", rich_help_panel=MODELS),
+        int | None, option("--batch-size", "N", "Examples per step.", panel=MODELS, min=1)
     ] = None,
     learning_rate: Annotated[
-        float | None,
-        typer.Option("--learning-rate", metavar="R", help="Size of a step.", rich_help_panel=MODELS),
+        float | None, option("--learning-rate", "R", "Size of a step.", panel=MODELS)
     ] = None,
     subset: SubsetOption = None,
     record_dynamics: Annotated[
         bool,
-        typer.Option(
-            "--record-dynamics",
-            help="Record how every example is learned, and draw the data map.",
-            rich_help_panel=MODELS,
+        option(
+            "--record-dynamics", "Record how every example is learned, and draw the data map.", panel=MODELS
         ),
     ] = False,
     weights: WeightsOption = None,
     weights_from: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--weights-from",
-            metavar="FILE",
-            help="The same rows with weights, as `cuecard debias` writes them; --weights names the column.",
-            show_default=False,
-            rich_help_panel=WEIGHTS,
+            "FILE",
+            "The same rows with weights, as `cuecard debias` writes them; --weights names the column.",
+            panel=WEIGHTS,
+            default=False,
         ),
     ] = None,
     weighting: Annotated[
         Literal["loss", "sampler"] | None,
-        typer.Option(
+        option(
             "--weighting",
-            metavar="NAME",
-            help="loss or sampler: weights are factors of the loss, or chances to be drawn.",
-            rich_help_panel=WEIGHTS,
+            "NAME",
+            "loss or sampler: weights are factors of the loss, or chances to be drawn.",
+            panel=WEIGHTS,
         ),
     ] = None,
 ) -> None:
