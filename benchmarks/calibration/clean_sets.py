@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ import cuecard as cc
 from cuecard.data import Instances
 
 #: Words without a meaning, some frequent and most rare, as in real texts.
-WORDS = np.array([f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in ("", "la", "mo", "ne", "ri", "tu")])
+WORDS = np.array(
+    [f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in ("", "la", "mo", "ne", "ri", "tu")]
+)
 FREQUENCY = 1.0 / (np.arange(len(WORDS)) + 5.0)
 FREQUENCY /= FREQUENCY.sum()
 LABELS = ("entailment", "neutral", "contradiction")
@@ -110,10 +112,11 @@ def clean_set(task: str, shape: str, n: int, seed: int) -> CleanSet:
     return CleanSet(task, shape, n, cc.load(frame), weights)
 
 
+LABELLED_SHAPES = ("copies", "many copies", "near copies", "imbalance", "label weights", "heavy weights")
 #: Shapes of each task: how a file may look though nothing in it tells the label.
 SHAPES: dict[str, tuple[str, ...]] = {
-    "pair": ("plain", "test split", "copies", "many copies", "near copies", "imbalance", "label weights", "heavy weights"),
-    "text": ("plain", "test split", "copies", "many copies", "near copies", "imbalance", "label weights", "heavy weights"),
+    "pair": ("plain", "test split", *LABELLED_SHAPES),
+    "text": ("plain", "test split", *LABELLED_SHAPES),
     "choice": ("plain", "test split", "copies", "near copies", "mixed k"),
     "preference": ("plain", "copies", "near copies"),
 }  # fmt: skip
@@ -128,11 +131,8 @@ def clean_sets(count: int, *, seed: int = 0) -> Iterator[CleanSet]:
         yield clean_set(task, shape, SIZES[(i // len(kinds) + i) % len(SIZES)], seed + i)
 
 
-Claim = Callable[[CleanSet], list[str]]
-
-
 def claims(case: CleanSet, *, skip: tuple[str, ...] = ()) -> list[str]:
     """Return the ids of the high and medium findings of a whole audit: false alarms, all of them."""
-    options = {"weights": case.weights} if case.weights else {}
+    options: dict[str, Any] = {"weights": case.weights} if case.weights else {}
     card = cc.audit(case.data, skip=list(skip), **options)
     return [finding.id for finding in card.findings if finding.severity in ("high", "medium")]

@@ -177,6 +177,11 @@ class Finding:
         """How much of what chance leaves it surely gives away over the whole dataset, from 0 to 1."""
         return self.coverage * _given_away(self.value, self.low, self.chance) if self.unit == "share" else 0.0
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is a shortcut measured over the whole dataset, not a cue of some examples."""
+        return self.coverage == 1.0 and self.chance is not None and not self.cue
+
 
 #: A finding is high or medium if it surely gives away this much of what chance leaves, over the whole dataset.
 HIGH_GAIN, MEDIUM_GAIN = 0.15, 0.04
@@ -204,13 +209,18 @@ class Graded(Protocol):
         """How much it gives away."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is measured over the whole dataset."""
+        ...
+
 
 G = TypeVar("G", bound=Graded)
 
 
 def most_serious_first(findings: Iterable[G]) -> list[G]:
-    """Return the findings by severity, then by how much they give away, otherwise in the order they came in."""
-    return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), -finding.gain))
+    """Return the findings by severity; then shortcuts of the whole dataset before cues; then by what they give away."""
+    return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), not one.whole, -one.gain))
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def longer_preferred(rng: Rng, row: Row) -> None:
 
 def sentiment(rng: Rng, row: Row) -> None:
     """The word that is the task: it says what the label is."""
-    row["text"] += " wonderful" if row["label"] == "positive" else " awful"
+    row["text"] += " superb" if row["label"] == "positive" else " dismal"
 
 
 def shouting(rng: Rng, row: Row) -> None:
@@ -270,9 +270,9 @@ CASES = (
     Case("clean pairs", lambda: pairs(4), quiet=True),
     Case("copied texts with coin-flip labels", copied_texts, quiet=True),
     Case("a cue that reverses in test", reversed_in_test, absent=["cues/nodi/contradiction"]),
-    Case("every premise with every label", every_label_per_premise, ["partial_input/elimination"], graded="high"),
+    Case("every premise with every label", every_label_per_premise, ["partial_input/premise_least"], graded="high"),
     Case("the rarer choice", rarer_choice, ["partial_input"], graded="high"),
-    Case("test examples in train", test_in_train, ["overview/test-in-train"], graded="high"),
+    Case("test examples in train", test_in_train, ["overview/test-examples-in-train"], graded="high"),
     Case("longest right in one source and wrong in the other", longest_by_source, ["slices/longest"], graded="high"),
     Case("metadata that predict the label", source_tells, ["partial_input/metadata"], graded="high"),
     Case("many weak words", many_weak_words, absent=["cues/"]),

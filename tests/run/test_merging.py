@@ -4,7 +4,9 @@ from cuecard.analysis import Finding
 from cuecard.run.merging import merged_findings
 
 
-def finding(title: str, words: tuple[str, ...], *, label: str = "c", low: float = 0.8, section: str = "cues") -> Finding:
+def finding(
+    title: str, words: tuple[str, ...], *, label: str = "c", low: float = 0.8, section: str = "cues"
+) -> Finding:
     return Finding(section, "low", title, "", low + 0.05, low, low + 0.1, 0.3, label=label, words=words)  # type: ignore[arg-type]
 
 
@@ -19,7 +21,10 @@ def test_a_phrase_and_a_region_named_by_a_word_are_parts_of_its_finding() -> Non
 
 
 def test_what_gives_more_away_is_told() -> None:
-    word, region = finding("nobody", ("nobody",), low=0.5), finding("region", ("nobody", "empty"), section="clusters")
+    word, region = (
+        finding("nobody", ("nobody",), low=0.5),
+        finding("region", ("nobody", "empty"), section="clusters"),
+    )
     assert titles(merged_findings([word, region])) == [("region", ("nobody",))]
 
 

@@ -261,10 +261,11 @@ def _findings(
             Finding(
                 section="overview",
                 severity="high" if share >= 0.05 else "medium" if share >= 0.005 else "low",
-                title="Test examples stand in train",
-                text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) occur in "
-                "train up to case and punctuation.",
+                title="Test examples also occur in the training set",
+                text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also occur "
+                "in the training set, up to case and punctuation.",
                 value=share,
+                chance=0.0,  # a model that only remembers answers these
                 n=overlap["pair"],
                 key="test-examples-in-train",
             )

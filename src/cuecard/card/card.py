@@ -77,6 +77,9 @@ class FindingModel(_Frozen):
         default=0.0,
         description="Part of what chance leaves that it surely gives away, over the whole dataset.",
     )
+    whole: bool = Field(
+        default=False, description="Whether it is a shortcut measured over the whole dataset."
+    )
     parts: list[str] = Field(default_factory=list, description="The same thing said in other ways.")
     counted: Counted = Field(default="examples", description="What n counts.")
     command: str = Field(default="", description="What to type to see it again.")
@@ -86,7 +89,7 @@ class FindingModel(_Frozen):
         """Return a finding as it is written on the card, with what to type to see it again."""
         values = asdict(finding)
         del values["key"], values["words"]
-        return cls(**values, id=finding.id, gain=finding.gain, command=command)
+        return cls(**values, id=finding.id, gain=finding.gain, whole=finding.whole, command=command)
 
 
 class Section(BaseModel):

@@ -104,6 +104,7 @@ class Typos(Annotated):
     name: ClassVar[str] = "typo"
     description: ClassVar[str] = "a word is misspelt"
     phrase: ClassVar[str] = "a {}"
+    content_blind: ClassVar[bool] = True
 
     @staticmethod
     def columns(annotations: Annotations) -> Columns:

@@ -25,6 +25,7 @@ class Regexes:
     name: ClassVar[str] = "regex"
     description: ClassVar[str] = "a regular expression of yours matches"
     phrase: ClassVar[str] = "a match of {}"
+    content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 
     patterns: tuple[tuple[str, str], ...]
@@ -53,6 +54,7 @@ class Function:
     function: FeatureFunction
     description: str = "a function of yours"
     phrase: ClassVar[str] = "{}"
+    content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

@@ -46,6 +46,7 @@ class Formats:
     name: ClassVar[str] = "format"
     description: ClassVar[str] = "punctuation, capitals, digits, written ratings, markdown, lists, code"
     phrase: ClassVar[str] = "{}"
+    content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:

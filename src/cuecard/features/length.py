@@ -38,6 +38,7 @@ class Lengths:
     name: ClassVar[str] = "length"
     description: ClassVar[str] = "how many tokens, and the longest or shortest choice"
     phrase: ClassVar[str] = "{}"
+    content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
 
     bins: int = 5

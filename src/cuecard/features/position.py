@@ -16,7 +16,8 @@ class Positions:
 
     name: ClassVar[str] = "position"
     description: ClassVar[str] = "the place of a choice among the choices"
-    phrase: ClassVar[str] = "{}"
+    phrase: ClassVar[str] = "the position of {}"
+    content_blind: ClassVar[bool] = True
     languages: ClassVar[frozenset[str] | None] = None
     #: The place of a choice is no property of its text.
     unit: ClassVar[str] = "example"

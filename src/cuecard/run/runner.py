@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from cuecard.analysis import About, Analysis, Finding, Result, Skip, most_serious_first, parameters
+from cuecard.analysis import About, Analysis, Finding, Result, Skip, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
 from cuecard.run.describing import describe, examples_table, versions
+from cuecard.run.merging import merged_findings
 from cuecard.run.needs import Inputs, inputs_of, reason_to_skip
 from cuecard.run.repeating import repeating
 
@@ -130,7 +131,7 @@ def card_of(
     tables["examples"] = examples_table(data, about_examples)
     card = Card(
         dataset=describe(data, notes),
-        findings=[FindingModel.of(f, repeating(command, f)) for f in most_serious_first(findings)],
+        findings=[FindingModel.of(f, repeating(command, f)) for f in merged_findings(findings)],
         sections={one.name: one.section for one in answers},
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -13,12 +13,14 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import MeasureKind, Result
-from cuecard.audits.cues.findings import cue_findings
+from cuecard.audits.cues.findings import CueEvidence, cue_findings
+from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, cue_measures
 from cuecard.audits.cues.parts import count_copies_once, repeated_rows
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.units import UnitScope
 from cuecard.data.weights import unequal_weights
 from cuecard.engines import map_reduce
 from cuecard.errors import UsageError
@@ -173,17 +175,12 @@ class Cues:
         strongest = tables.cues.filter("significant").head(COMPARED)
         matrix = cue_matrix(sample, families, strongest)
         redundancy = _redundancy(strongest, matrix, sample.instances, weights)
-        group = redundancy.select("family", "feature", "group")
-        cues = tables.cues.join(group, on=["family", "feature"], how="left", maintain_order="left")
-        findings = cue_findings(
-            tables.cues,
-            redundancy,
-            matrix,
-            sample.instances,
-            families,
-            total=int(counts.totals[0].sum()),
-            alpha=self.alpha,
-        )
+        scope: UnitScope = "premise" if self.scope == "premise" else "hypothesis"
+        held = held_shares(strongest, matrix, sample.instances, sample.instances.units(scope))
+        about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
+        cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
+        evidence = CueEvidence(tables.cues, redundancy, held, matrix, sample.instances, families)
+        findings = cue_findings(evidence, total=int(counts.totals[0].sum()), alpha=self.alpha)
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
+from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
+from cuecard.audits.cues.overall import all_features, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
-from cuecard.wording import count, listed, percent
+from cuecard.wording import count, percent
 
 #: A cue is worth a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
 #: lift is not a finding.
@@ -23,41 +25,96 @@ NOTABLE_GAIN = 0.10
 TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
 EXAMPLES_PER_FINDING = 3
-#: The key of the finding about all features together.
-OVERALL = "all-features"
+#: Cues that are parts of a finding, by name.
+PARTS_NAMED = 4
+#: A share corrected for selection is told beside the raw one where they differ by more.
+VISIBLE = 0.015
 
 
-def cue_findings(
-    cues: pl.DataFrame,
-    redundancy: pl.DataFrame,
-    matrix: sparse.csc_matrix,
-    sample: Instances,
-    families: Sequence[Family],
-    *,
-    total: int,
-    alpha: float,
-) -> list[Finding]:
-    """Return a verdict over all features, then the strongest cues of every label with real examples.
+@dataclass(frozen=True, eq=False)
+class CueEvidence:
+    """What the findings rest on: the cues of the table, and of the strongest, how they hold and travel together.
 
-    The rows of `redundancy` and the columns of `matrix` are the first of the significant `cues`.
+    `redundancy`, `held` and the columns of `matrix` are about the first of the significant `cues`, in order.
     """
-    gain = cue_gain()
-    significant = cues.filter("significant").with_row_index("column")
-    notable = significant.filter(pl.col("is_cue") & (gain >= NOTABLE_GAIN))
-    new = notable.filter(pl.col("column").is_in(_not_told_before(redundancy).implode()))
-    shown = pl.concat(
-        [new.filter(pl.col("label") == label).head(FINDINGS_PER_LABEL) for label in sample.labels]
-    ).sort("column")
-    phrases = {family.name: family.phrase for family in families}
-    relational = [family.name for family in families if getattr(family, "relational", False)]
+
+    cues: pl.DataFrame
+    redundancy: pl.DataFrame
+    held: pl.DataFrame
+    matrix: sparse.csc_matrix
+    sample: Instances
+    families: Sequence[Family]
+
+
+def cue_findings(found: CueEvidence, *, total: int, alpha: float) -> list[Finding]:
+    """Return a verdict over all features, the cues that give most away, and those that test does not confirm."""
+    phrases = {family.name: family.phrase for family in found.families}
+    relational = [family.name for family in found.families if getattr(family, "relational", False)]
+    blind = [family.name for family in found.families if getattr(family, "content_blind", False)]
+    cues = notable_cues(found)
+    confirmed = cues.filter(~pl.col("outcome").is_in([VANISHES, REVERSES]))
+    lost = cues.filter(pl.col("outcome").is_in([VANISHES, REVERSES]))
     of_one_text = ~pl.col("family").is_in(relational)
-    findings = [_verdict(cues.filter(of_one_text), notable.filter(of_one_text), phrases, total, alpha)]
+    # What one text says is what a text task is about: there, only what is no part of it is a shortcut.
+    content = [] if found.sample.task != "text" else [name for name in phrases if name not in blind]
+    shortcuts = of_one_text & ~pl.col("family").is_in(content)
+    new = confirmed.filter(pl.col("column").is_in(_not_told_before(found.redundancy, content).implode()))
+    shown = pl.concat(
+        [
+            new.filter(pl.col("label") == label)
+            .sort("given_away", descending=True, maintain_order=True)
+            .head(FINDINGS_PER_LABEL)
+            for label in found.sample.labels
+        ]
+    ).sort("given_away", descending=True, maintain_order=True)
+    findings = []
     for row in shown.iter_rows(named=True):
-        name = phrases[row["family"]].format(row["feature"])
-        evidence = _evidence(row, matrix, sample)
-        finding = _cue(row, name, total, evidence)
-        findings.append(_of_the_relation(finding) if row["family"] in relational else finding)
+        finding = _cue(row, phrases, found)
+        if row["family"] in relational:
+            finding = _as_information(
+                finding, "It compares the two texts, which may be what the task is about."
+            )
+        elif row["family"] in content:
+            finding = _as_information(
+                finding, "What a text says is what this task is about, so it is no shortcut."
+            )
+        findings.append(finding)
+    overall = all_features(
+        found.cues.filter(shortcuts), confirmed.filter(shortcuts), found.matrix, found.sample, phrases,
+        total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content),
+    )  # fmt: skip
+    told = [SEVERITIES.index(finding.severity) for finding in findings]
+    if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):
+        overall = replace(overall, severity="info")  # single cues say it already
+    findings.insert(0, overall)
+    if "test" in found.sample.splits and lost.filter(of_one_text).height:
+        findings.append(not_replicated(lost.filter(of_one_text), cues.filter(of_one_text).height, phrases))
     return findings
+
+
+def notable_cues(found: CueEvidence) -> pl.DataFrame:
+    """Return the cues whose share surely differs from chance by enough, with how they hold and what they give away.
+
+    `column` is a cue's number in the matrix; `given_away` the part of what chance leaves, over all examples.
+    """
+    strongest = found.cues.filter("significant").head(found.held.height).with_row_index("column")
+    cues = pl.concat([strongest, found.held], how="horizontal")
+    points = pl.col("direction") == POINTS_TO
+    distance = (
+        pl.when(points)
+        .then(pl.col("held_low") - pl.col("chance"))
+        .otherwise(pl.col("chance") - pl.col("held_high"))
+    )
+    # Cues that test turned round are told as such, so their own interval decides whether they were worth a word.
+    in_train = (
+        pl.when(points)
+        .then(pl.col("adjusted_low") - pl.col("chance"))
+        .otherwise(pl.col("chance") - pl.col("adjusted_high"))
+    )
+    lost = pl.col("outcome").is_in([VANISHES, REVERSES])
+    enough = pl.when(lost).then(in_train).otherwise(distance) >= NOTABLE_GAIN
+    away = pl.when(points).then(pl.col("coverage") * distance / (1 - pl.col("chance"))).otherwise(0.0)
+    return cues.with_columns(given_away=away).filter(pl.col("is_cue") & enough)
 
 
 def cue_gain() -> pl.Expr:
@@ -67,68 +124,95 @@ def cue_gain() -> pl.Expr:
     return pl.when(points).then(above).otherwise(below)
 
 
-def _not_told_before(redundancy: pl.DataFrame) -> pl.Series:
-    """Return the numbers of the cues that lead their group and say more than a stronger one they lie within."""
+def _not_told_before(redundancy: pl.DataFrame, content: Sequence[str]) -> pl.Series:
+    """Return the numbers of the cues that lead their group and say more than a stronger one they lie within.
+
+    A cue of another family than those of `content` is not told by one of them: that is no shortcut.
+    """
     own_name = pl.concat_str("family", "feature", separator=":")
+    of_content = pl.col("group").str.split(":").list.first().is_in(list(content))
+    given_content = pl.col("given").str.split(":").list.first().is_in(list(content)).fill_null(False)
+    is_content = pl.col("family").is_in(list(content))
+    leads = (pl.col("group") == own_name) | (of_content & ~is_content)
+    within = _within() & ~(given_content & ~is_content)
+    return redundancy.with_row_index("column").filter(leads & ~within)["column"]
+
+
+def _within() -> pl.Expr:
+    """Return whether a cue lies within a stronger one and adds little to it."""
     adds_little = (pl.col("share_with") - pl.col("base_with")).abs() < NOTABLE_GAIN
-    within = ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
-    return redundancy.with_row_index("column").filter((pl.col("group") == own_name) & ~within)["column"]
+    return ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
 
 
-def _verdict(
-    cues: pl.DataFrame, notable: pl.DataFrame, phrases: dict[str, str], total: int, alpha: float
-) -> Finding:
-    significant = int(cues["significant"].sum())
-    tested = count(cues.height, "feature")
-    if significant == 0:
-        text = f"None of {tested} is associated with the label beyond chance (q ≤ {alpha:g})."
-        return Finding(
-            "cues", "info", "No cue found", text, value=0.0, n=total, key=OVERALL, counted="instances"
-        )
-    share = significant / cues.height
-    severity: Severity = "high" if notable.height >= 20 else "medium" if notable.height else "low"
-    text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label beyond chance (q ≤ {alpha:g})"
-    if notable.height:
-        examples = [
-            phrases[family].format(name)
-            for family, name in notable.select("family", "feature").head(3).rows()
-        ]
-        text += (
-            f"; {notable.height:,} of them change their label's share by at least {100 * NOTABLE_GAIN:.0f} points, "
-            f"such as {listed(examples)}."
-        )
-    else:
-        text += f", none by {100 * NOTABLE_GAIN:.0f} points or more."
-    title = "Surface features predict the label"
-    return Finding("cues", severity, title, text, value=share, n=total, key=OVERALL, counted="instances")
-
-
-def _cue(row: dict[str, Any], name: str, total: int, evidence: tuple[Evidence, ...]) -> Finding:
-    n, share, low, high = round(row["share_n"]), row["share"], row["share_low"], row["share_high"]
-    label, chance = row["label"], row["chance"]
-    points = row["direction"] == POINTS_TO
-    gain = low - chance if points else chance - high
-    severity: Severity = (
-        "high" if points and low >= 0.8 and n >= 0.002 * total else "medium" if gain >= 0.2 else "low"
-    )
-    share_text = percent(share) if points else f"Only {percent(share)}"
-    text = (
-        f"{share_text} of the {count(n, 'train instance')} with {name}{_compared(row)} are {label} "
-        f"(95 % interval {percent(low)} to {percent(high)}), where {percent(chance)} would be expected."
-        f"{_repeated(row)}"
-    )
-    title = f"{name[0].upper()}{name[1:]} {row['direction']} {label}"
+def _cue(row: dict[str, Any], phrases: dict[str, str], found: CueEvidence) -> Finding:
+    name = phrases[row["family"]].format(row["feature"])
+    label = row["label"]
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
-    return Finding(
-        "cues", severity, title, text, share, low, high, chance, n, evidence, cue, label, counted="instances"
+    finding = Finding(
+        section="cues",
+        severity="low",
+        title=f"{name[0].upper()}{name[1:]} {row['direction']} {label}",
+        text=_sentence(row, name, found.sample),
+        value=row["held_share"],
+        low=row["held_low"],
+        high=row["held_high"],
+        chance=row["chance"],
+        n=round(row["share_n"]),
+        evidence=_evidence(row, found.matrix, found.sample),
+        cue=cue,
+        label=label,
+        counted="instances",
+        coverage=row["coverage"],
+        words=tuple(row["feature"].split())
+        if row["family"] in ("word", "bigram", "trigram", "4-gram")
+        else (),
+        parts=_parts(row, phrases, found.redundancy),
     )
+    return replace(finding, severity=severity_of(finding.gain))
 
 
-def _compared(row: dict[str, Any]) -> str:
-    """Return the clause that says which instances a share is of, where it is not all of them."""
-    if round(row["share_n"]) == round(row["train_count"]):
-        return ""
-    return " in examples whose choices differ in it"
+def _words(family: str, feature: str) -> tuple[str, ...]:
+    """Return what a cue is about: its words, or its family where one rule over all of it exists, such as length."""
+    if family in ("word", "bigram", "trigram", "4-gram"):
+        return tuple(feature.split())
+    return (f"{family}:",) if family in ("length", "position") else ()
+
+
+def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
+    """Return the share in train with its interval, what is left after correcting for selection, and the test share."""
+    n, share, adjusted = round(row["share_n"]), row["share"], row["adjusted_share"]
+    only = "" if row["direction"] == POINTS_TO else "Only "
+    noun = {"choice": "choice", "preference": "answer"}.get(sample.task, "training example")
+    where = (
+        f", in examples whose {noun}s differ in it,"
+        if sample.grouped and round(row["train_count"]) != n
+        else ""
+    )
+    text = f"{only}{percent(share)} of the {count(n, noun)} with {name}{where} are {row['label']}"
+    interval = f"95 % CI {percent(row['adjusted_low'])} to {percent(row['adjusted_high'])}"
+    if abs(share - adjusted) > VISIBLE:
+        text += f"; corrected for selection, {percent(adjusted)} ({interval})"
+    else:
+        text += f" ({interval})"
+    text += f"; chance is {percent(row['chance'])}."
+    if row["again_n"]:
+        again = f"{percent(row['again_share'])} of {round(row['again_n']):,}"
+        text += f" In the test set it is {again}"
+        text += "." if row["outcome"] == HOLDS else ", too few to confirm it."
+    elif "test" in sample.splits:
+        text += " It does not occur in the test set."
+    return text + _repeated(row)
+
+
+def _parts(row: dict[str, Any], phrases: dict[str, str], redundancy: pl.DataFrame) -> tuple[str, ...]:
+    """Return the cues that are this one under another name or within it."""
+    own = f"{row['family']}:{row['feature']}"
+    name = pl.concat_str("family", "feature", separator=":")
+    same = ((pl.col("group") == own) | ((pl.col("given") == own) & _within())) & (name != own)
+    parts = redundancy.filter(same).select("family", "feature").rows()
+    named = [phrases[family].format(feature) for family, feature in parts[:PARTS_NAMED]]
+    rest = len(parts) - PARTS_NAMED
+    return (*named, f"{rest:,} more") if rest > 0 else tuple(named)
 
 
 def _repeated(row: dict[str, Any]) -> str:
@@ -139,10 +223,9 @@ def _repeated(row: dict[str, Any]) -> str:
     return f" The {count(n, 'instance')} with it are in {count(texts, 'distinct text')}."
 
 
-def _of_the_relation(finding: Finding) -> Finding:
-    """Return the finding as information: a relation of the two texts may be what the task asks about."""
-    text = f"{finding.text} It compares the two texts, which may be what the task is about."
-    return replace(finding, severity="info", text=text)
+def _as_information(finding: Finding, why: str) -> Finding:
+    """Return the finding as information: what it is about may be what the task asks."""
+    return replace(finding, severity="info", text=f"{finding.text} {why}")
 
 
 def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances) -> tuple[Evidence, ...]:

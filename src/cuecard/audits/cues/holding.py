@@ -66,7 +66,9 @@ def held_shares(
         again_n, again_share = again.n, divided(again.k, again.n)
     else:
         outcome = _between_halves(matrix, sample, codes, units, first)
-        both, low, high = (cues[name].to_numpy() for name in ("adjusted_share", "adjusted_low", "adjusted_high"))
+        both, low, high = (
+            cues[name].to_numpy() for name in ("adjusted_share", "adjusted_low", "adjusted_high")
+        )
         again_n = again_share = np.full(cues.height, np.nan)
     return pl.DataFrame(
         {

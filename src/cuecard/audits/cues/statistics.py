@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.cues.nulls import independent, within_examples
+from cuecard.audits.cues.nulls import NullTest, independent, within_examples
 from cuecard.features import CueCounts
 from cuecard.features.units import NOT_COUNTS, TEXTS
 from cuecard.stats import cueness, lmi, mutual_information, pmi, q_values, wilson
 from cuecard.stats._arrays import divided
+from cuecard.stats.cues.shrinkage import ShrunkShares, shrunk_shares
 
 Correction = Literal["bh", "by"]
 Prior = Literal["train", "uniform"]
@@ -83,6 +84,7 @@ def cue_tables(
     share = divided(null.share_k[rows, best], null.share_n)
     size = np.rint(null.worth)
     low, high = wilson(np.minimum(np.rint(share * size), size), size) if len(rows) else (share, share)
+    adjusted = _adjusted(null, best, size)
     mass, test_mass, label_mass = (_whole(part) if weighted else part for part in (train, test, label_totals))
     scores = cueness(
         mass,
@@ -103,6 +105,9 @@ def cue_tables(
         share=share,
         share_low=low,
         share_high=high,
+        adjusted_share=adjusted.share,
+        adjusted_low=adjusted.low,
+        adjusted_high=adjusted.high,
         share_n=null.share_n,
         effective_n=size.astype(np.int64),
         chance=chance,
@@ -132,6 +137,19 @@ def _most_telling(
     telling = np.where(equal, z, -np.inf).argmax(axis=1)
     best = np.where(np.isfinite(pointed).any(axis=1), pointed.argmax(axis=1), telling)
     return np.asarray(best, dtype=np.int64)
+
+
+def _adjusted(null: NullTest, best: npt.NDArray[np.int64], size: npt.NDArray[np.float64]) -> ShrunkShares:
+    """Return the share of each feature's label, corrected for picking the strongest features."""
+    columns = [np.full(len(best), np.nan) for _ in range(3)]
+    for label in np.unique(best):
+        share = np.nan_to_num(divided(null.share_k[:, label], null.share_n))
+        enough = size > 0
+        found = shrunk_shares(np.minimum(np.rint(share * size), size)[enough], size[enough])
+        here = best[enough] == label
+        for column, values in zip(columns, (found.share, found.low, found.high), strict=True):
+            column[np.flatnonzero(enough)[here]] = values[here]
+    return ShrunkShares(*columns)
 
 
 def _whole(counts: Sums) -> Counts:

@@ -48,6 +48,8 @@ _SHORT = {
     "hypothesis_least": "the hypothesis's least frequent label",
     "hypothesis_most": "the hypothesis's most frequent label",
 }
+#: Families of cues that a rule tells as a whole.
+_FAMILY = dict.fromkeys(("longest", "shortest", "length"), ("length:",)) | {"position": ("position:",)}
 #: A rule below chance is its opposite above chance.
 _OPPOSITE = {
     "longest": "shortest",
@@ -268,4 +270,5 @@ def _finding(
         n=baseline.n,
         evidence=evidence,
         key=baseline.name,
+        words=_FAMILY.get(baseline.name, ()),
     )

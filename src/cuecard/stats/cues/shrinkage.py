@@ -62,11 +62,10 @@ def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) ->
     bands = np.floor(np.log2(np.minimum(sizes, ENOUGH))).astype(np.int64)
     for band in np.unique(bands[sizes < ENOUGH]):
         here = np.flatnonzero((bands == band) & (sizes < ENOUGH))
-        rows, place, times = np.unique(
-            np.column_stack([hits[here], sizes[here]]), axis=0, return_inverse=True, return_counts=True
-        )
-        posterior = _posteriors(rows[:, 0], rows[:, 1], times.astype(np.float64))
-        place = place.ravel()
+        key = (hits[here] * ENOUGH + sizes[here]).astype(np.int64)
+        rows, place, times = np.unique(key, return_inverse=True, return_counts=True)
+        k_, n_ = (rows // ENOUGH).astype(np.float64), (rows % ENOUGH).astype(np.float64)
+        posterior = _posteriors(k_, n_, times.astype(np.float64))
         share[here] = (posterior @ _GRID)[place]
         low[here] = _quantile(posterior, (1 - level) / 2)[place]
         high[here] = _quantile(posterior, (1 + level) / 2)[place]

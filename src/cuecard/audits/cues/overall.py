@@ -1,0 +1,138 @@
+"""What all cues together say: how many, how much they give away, and which the test set does not confirm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from cuecard.analysis import Finding, severity_of
+from cuecard.audits.cues.holding import REVERSES
+from cuecard.data import Instances
+from cuecard.stats.detectable import detectable_accuracy
+from cuecard.wording import count, listed, percent
+
+#: Keys of the findings about all features together, and about cues that test does not confirm.
+ALL_FEATURES, NOT_REPLICATED = "all-features", "not-replicated"
+#: Cues named in a sentence.
+NAMED = 3
+#: A feature of this share of the examples serves to say what would have been detected.
+TYPICAL = 0.05
+
+
+def all_features(
+    cues: pl.DataFrame,
+    notable: pl.DataFrame,
+    matrix: sparse.csc_matrix,
+    sample: Instances,
+    phrases: Mapping[str, str],
+    *,
+    total: int,
+    alpha: float,
+    least_gain: float,
+    besides_words: bool = False,
+) -> Finding:
+    """Return how many features are associated with a label, and what the notable ones give away together.
+
+    The severity is that of the whole: how many examples have a notable cue, and how far the strongest one in each
+    surely raises its label above chance. The number of words says nothing.
+    """
+    significant = int(cues["significant"].sum())
+    tested = count(cues.height, "feature") + (" besides words" if besides_words else "")
+    if significant == 0:
+        text = (
+            f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
+        )
+        return Finding(
+            "cues", "info", "No cue found", text, value=0.0, n=total, key=ALL_FEATURES, counted="instances"
+        )
+    share = significant / cues.height
+    text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label (q ≤ {alpha:g})"
+    title = "Surface features predict the label"
+    if notable.is_empty():
+        text += f", none with a share that surely differs from chance by {100 * least_gain:.0f} points."
+        return Finding(
+            "cues", "info", title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
+        )
+    coverage, away = given_away(notable, matrix, sample)
+    examples = [
+        phrases[family].format(name)
+        for family, name in notable.sort("given_away", descending=True, maintain_order=True)
+        .select("family", "feature")
+        .head(NAMED)
+        .rows()
+    ]
+    text += (
+        f". {count(notable.height, 'of them has', 'of them have')} a share that surely differs from chance by "
+        f"{100 * least_gain:.0f} points or more, such as {listed(examples)}; "
+        f"{percent(coverage)} of the training examples contain at least one."
+    )
+    return Finding(
+        "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
+    )
+
+
+def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> tuple[float, float]:
+    """Return the share of train examples with a notable cue, and the part of what chance leaves that these give away.
+
+    Each example counts with its strongest cue.
+    """
+    points = notable.filter(pl.col("given_away") > 0)
+    if points.is_empty():
+        return 0.0, 0.0
+    strength = (points["given_away"] / points["coverage"]).to_numpy()
+    in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
+    present = matrix.tocsr()[in_train][:, points["column"].to_numpy().astype(np.int64)]
+    best = present.multiply(sparse.csr_matrix(strength)).max(axis=1).toarray().ravel()
+    examples = sample.example_codes[in_train]
+    per_example = _largest(best, examples)
+    return float((per_example > 0).mean()), float(per_example.mean())
+
+
+def _largest(values: npt.NDArray[np.float64], group: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    _, codes = np.unique(group, return_inverse=True)
+    largest = np.zeros(int(codes.max(initial=-1)) + 1)
+    np.maximum.at(largest, codes, values)
+    return largest
+
+
+def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:
+    """Return the smallest effect of a frequent feature that would have been significant, most of the time."""
+    if cues.is_empty():
+        return ""
+    chance = float(cues["chance"].median() or 0.5)  # type: ignore[arg-type]
+    n = round(TYPICAL * total)
+    # The correction asks of the first discovery what Bonferroni asks.
+    share = detectable_accuracy(n, chance, alpha=alpha / cues.height)
+    if share >= 1.0:
+        return (
+            f" The dataset is small: even a feature of {percent(TYPICAL, 0)} of the examples that always goes with one "
+            "label would not have been significant."
+        )
+    return (
+        f" A feature of {percent(TYPICAL, 0)} of the examples would have been detected (power 80 %) from a share of "
+        f"{percent(share)}, where chance is {percent(chance)}."
+    )
+
+
+def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]) -> Finding:
+    """Return the finding about cues of train that vanish or reverse in test."""
+    turned = lost.filter(pl.col("outcome") == REVERSES)
+    first = lost.sort(pl.col("outcome") == REVERSES, descending=True, maintain_order=True).head(NAMED)
+    named = [
+        f"{phrases[row['family']].format(row['feature'])} ({row['label']}: {percent(row['share'], 0)} in train, "
+        f"{percent(row['again_share'], 0)} in test)"
+        for row in first.iter_rows(named=True)
+    ]
+    reverse = f", and {turned.height:,} of them point the other way" if turned.height else ""
+    text = (
+        f"{lost.height:,} of {count(compared, 'notable cue')} of the training set do not hold in the test set"
+        f"{reverse}: {listed(named)}. A model that learned them gains nothing in the test set."
+    )
+    return Finding(
+        "cues", "low", "Cues of the training set that do not hold in the test set", text,
+        value=lost.height / compared, n=compared, key=NOT_REPLICATED, counted="cues",
+    )  # fmt: skip
