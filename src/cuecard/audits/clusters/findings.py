@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.data import Instances
 from cuecard.wording import count, listed, percent
 
@@ -26,17 +26,16 @@ OVERALL = "all-clusters"
 
 
 def notable(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters that lean to a label significantly and by enough to matter, the severest first."""
-    enough = clusters.filter(pl.col("significant") & (pl.col("share_low") - pl.col("prior") >= NOTABLE_GAIN))
-    grades = [("high", "medium", "low").index(severity(row)) for row in enough.iter_rows(named=True)]
-    return enough[np.argsort(np.array(grades, dtype=np.int64), kind="stable")]
+    """Return the clusters that lean to a label significantly and by enough to matter, what gives most away first.
 
-
-def severity(row: Mapping[str, Any]) -> Severity:
-    """Return how much a cluster matters by itself: by the lower end of its label's share."""
-    if row["share_low"] >= 0.8 and row["size"] >= 20:
-        return "high"
-    return "medium" if row["share_low"] >= row["prior"] + 0.2 else "low"
+    `given_away` is the part of what chance leaves that a cluster surely gives away, over all texts.
+    """
+    distance = pl.col("share_low") - pl.col("prior")
+    away = pl.col("size") / pl.col("size").sum() * distance / (1 - pl.col("prior"))
+    leaning = clusters.with_columns(given_away=away).filter(
+        pl.col("significant") & (distance >= NOTABLE_GAIN)
+    )
+    return leaning.sort("given_away", descending=True, maintain_order=True)
 
 
 def cluster_findings(
@@ -58,8 +57,8 @@ def cluster_findings(
         shown = examples.filter(
             (pl.col("cluster") == row["cluster"]) & (pl.col("label") == row["label"])
         ).head(EXAMPLES_PER_FINDING)
-        findings.append(_cluster(row, shown, premises, data, scope))
-    return findings
+        findings.append(_cluster(row, shown, premises, data, scope, int(clusters["size"].sum())))
+    return [_of_the_task(finding) for finding in findings] if data.task == "text" else findings
 
 
 def texts_named(data: Instances, scope: str) -> tuple[str, str]:
@@ -97,7 +96,7 @@ def _verdict(
             "clusters", "info", title, text + caveats, value=0.0, n=total, key=OVERALL, counted="instances"
         )
     touched = int(leaning["size"].sum()) / total
-    grade: Severity = "high" if touched >= 0.25 else "medium" if leaning.height else "low"
+    grade = severity_of(float(leaning["given_away"].sum()))
     text = f"{measured}, an excess of {summary['excess']:.2f}."
     if leaning.height:
         names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
@@ -151,6 +150,7 @@ def _cluster(
     premises: Mapping[tuple[str, int], tuple[str, str]],
     data: Instances,
     scope: str,
+    total: int,
 ) -> Finding:
     share, low, high, prior = (float(row[c]) for c in ("share", "share_low", "share_high", "prior"))
     size, label = int(row["size"]), str(row["label"])
@@ -172,7 +172,7 @@ def _cluster(
         )
     return Finding(
         "clusters",
-        severity(row),
+        severity_of(row["given_away"]),
         f"{named}: {percent(share, 0)} {label}",
         f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
         f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
@@ -186,7 +186,14 @@ def _cluster(
         label=label,
         key=", ".join(words) or named,
         counted="instances",
+        coverage=size / total,
+        words=tuple(words),
     )
+
+
+def _of_the_task(finding: Finding) -> Finding:
+    """Return the finding as information: regions of what texts say are what a text task is about."""
+    return replace(finding, severity="info")
 
 
 def _premises(data: Instances, examples: pl.DataFrame) -> dict[tuple[str, int], tuple[str, str]]:

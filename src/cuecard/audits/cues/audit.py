@@ -118,7 +118,7 @@ class Cues:
         """Return the tables of `run` for the parts together, holding only a few of them in memory.
 
         `parts` are gone through more than once, so they must not be an iterator. The language is guessed, groups of
-        redundant cues are formed and examples are taken from the first part that has rows.
+        redundant cues are formed, cues are confirmed and examples are taken from the first part that has rows.
         """
         if self.weights:
             raise UsageError("Weights ask for the whole dataset in memory: use `run`.")

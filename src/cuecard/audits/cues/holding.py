@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
+#: Columns of `held_shares`.
+COLUMNS = ("outcome", "again_n", "again_share", "held_share", "held_low", "held_high", "coverage")
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,6 +53,7 @@ def all_features(
     text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label (q ≤ {alpha:g})"
     title = "Surface features predict the label"
     if notable.is_empty():
+        title = "Surface features are only weakly associated with the label"
         text += f", none with a share that surely differs from chance by {100 * least_gain:.0f} points."
         return Finding(
             "cues", "info", title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
