@@ -34,7 +34,11 @@ def test_panics_become_sentences_and_interrupts_pass():
 
     with pytest.raises(InputError, match=r"^x\.parquet is damaged or cut short \(called .* value\): copy"):
         guarded(panic, "x.parquet")
-    for kind in (KeyboardInterrupt, SystemExit, MemoryError):
+    with pytest.raises(InputError, match="larger than the memory"):
+        guarded(
+            lambda: (_ for _ in ()).throw(MemoryError("malloc of size 2305843009213693952 failed")), "x.arrow"
+        )
+    for kind in (KeyboardInterrupt, SystemExit):
         with pytest.raises(kind):
             guarded(lambda kind=kind: (_ for _ in ()).throw(kind()), "x.parquet")
 

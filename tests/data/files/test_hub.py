@@ -87,3 +87,25 @@ def test_a_saved_dictionary_can_be_scanned(tmp_path):
         (1, ("test",)),
     ]
     assert {p.labels for p in parts} == {("entailment", "neutral", "contradiction")}
+
+
+class FakeDataset:
+    """As much of `datasets.Dataset` as is read."""
+
+    __module__ = "datasets.arrow_dataset"
+
+    def __init__(self, labels: list[str]) -> None:
+        self.table = pa.table({"text": [f"t{i}" for i in range(len(labels))], "label": labels})
+        self.features: dict[str, object] = {}
+
+    def with_format(self, _: str) -> pa.Table:
+        return self.table
+
+
+def test_a_dictionary_of_datasets_in_memory_fills_its_splits():
+    data = load({"validation": FakeDataset(["x", "y"]), "train": FakeDataset(["y", "x", "y"])})
+    assert data.splits == ("train", "test")
+    assert (data.train.n_examples, data.test.n_examples) == (3, 2)
+    assert load({"anything": FakeDataset(["x", "y"])}).splits == ("train",)
+    with pytest.raises(InputError, match="has no train split"):
+        load({"dev": FakeDataset(["x", "y"]), "test": FakeDataset(["x", "y"])})

@@ -17,12 +17,16 @@ Read = TypeVar("Read")
 def guarded(call: Callable[[], Read], where: str, remedy: str = "copy or export it again") -> Read:
     """Return what a reading call returns, or raise an `InputError` whatever the library raises.
 
-    Interrupts and running out of memory pass: they are not the file's fault.
+    Interrupts pass: they are not the file's fault. Damaged sizes ask for more memory than there is, as large files do.
     """
     try:
         return call()
-    except (CueCardError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+    except (CueCardError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
+    except MemoryError as error:
+        raise InputError(
+            f"{where} is damaged or larger than the memory ({reason(error)}): {remedy}, or read fewer rows."
+        ) from None
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise

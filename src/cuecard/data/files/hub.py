@@ -61,7 +61,9 @@ def read_saved(folder: Path) -> RawTable:
     """Return the rows of a saved dataset with the names of its classes."""
     where = shown(folder)
     frames = [frame for path in saved_files(folder) for frame in arrow_frames(path)]
-    frame = guarded(lambda: pl.concat(frames, how="vertical_relaxed"), where, "save the dataset again")
+    frame = guarded(
+        lambda: pl.concat(frames, how="vertical_relaxed", rechunk=True), where, "save the dataset again"
+    )
     return RawTable(frame, (where,), (frame.height,), class_names=saved_class_names(folder))
 
 

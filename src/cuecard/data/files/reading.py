@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import polars as pl
 
@@ -191,22 +192,32 @@ def quote_of(data: bytes, kind: Format) -> str | None:
 
 def read_parquet(path: Path, compression: Compression = "none", *, limit: int | None = None) -> RawTable:
     """Return the rows of a parquet file, with the class names that Hugging Face wrote into it."""
-    where = shown(path)
     if compression != "none":
-        data = content(path, compression)[0]
-    elif where != str(path):
-        data = path.read_bytes()  # a name that is no UTF-8 cannot be handed on
-    else:
-        data = None
-    return parquet_table(io.BytesIO(data) if data is not None else path, where, limit=limit)
+        return parquet_table(io.BytesIO(content(path, compression)[0]), shown(path), limit=limit)
+    # Opened here, because a name that is no UTF-8 cannot be handed on.
+    with path.open("rb") as file:
+        return parquet_table(file, shown(path), limit=limit)
 
 
-def parquet_table(source: Path | io.BytesIO, where: str, *, limit: int | None = None) -> RawTable:
-    """Return the rows of a parquet file on disk or in memory."""
+def parquet_table(source: IO[bytes], where: str, *, limit: int | None = None) -> RawTable:
+    """Return the rows of a parquet file on disk or in memory.
 
-    def read() -> tuple[pl.DataFrame, dict[str, str]]:
-        frame = pl.read_parquet(source, n_rows=limit, glob=False)
-        return frame, pl.read_parquet_metadata(source)
+    Arrow reads and validates it: over a damaged page the faster reader of polars may ask for more memory than any
+    machine has, and that ends the process.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def read() -> tuple[pl.DataFrame, bytes]:
+        file = pq.ParquetFile(source)
+        if limit is None:
+            table = file.read()
+        else:
+            first = list(islice(file.iter_batches(batch_size=limit), 1))
+            table = pa.Table.from_batches(first, file.schema_arrow)
+        table.validate(full=True)
+        return pl.DataFrame(table), (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
 
     frame, metadata = guarded(read, where, "no row can be read; copy or export it again")
-    return RawTable(frame, (where,), (frame.height,), class_names=class_names(metadata.get("huggingface")))
+    names = class_names(metadata.decode(errors="replace"))
+    return RawTable(frame, (where,), (frame.height,), class_names=names)
