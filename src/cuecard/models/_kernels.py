@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from cuecard.models._prefetch import prefetch, prefetch_range
+from cuecard._prefetch import prefetch, prefetch_range
 
 Tokens = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

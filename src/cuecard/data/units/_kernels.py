@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from cuecard._prefetch import prefetch, prefetch_range
+
 Array = npt.NDArray[Any]
 
 _PRIME = np.uint64(0x100000001B3)
@@ -23,6 +25,12 @@ _S31 = np.uint64(31)
 SEPARATES = 0
 BELONGS = 1
 ALONE = 2
+
+#: Texts stand in the order of their hashes, so each comes from another place in memory: it is asked for so many texts
+#: ahead, and where it begins twice as many.
+AHEAD = 8
+#: Up to so many words are put in order one by one; a sort that halves them costs more than it saves.
+SHORT = 64
 
 
 @njit(cache=True, nogil=True)
@@ -80,22 +88,73 @@ def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tupl
 
 
 @njit(cache=True, nogil=True)
-def word_sets(words: Array, starts: Array, rows: Array) -> tuple[Array, Array]:
-    """Return the distinct words of the chosen texts, each text's in rising order, and where each text's begin."""
+def word_sets(words: Array, starts: Array, rows: Array, least: int) -> tuple[Array, Array, Array]:
+    """Return the distinct words of texts, each text's in rising order, where each text's begin, and which texts.
+
+    Only texts of `rows` with at least `least` different words are kept; the last array holds their places in `rows`.
+    """
     total = 0
     for row in rows:
         total += starts[row + 1] - starts[row]
     kept = np.empty(total, dtype=np.uint64)
     bounds = np.zeros(len(rows) + 1, dtype=np.int64)
-    used = 0
+    which = np.empty(len(rows), dtype=np.int64)
+    used = texts = 0
     for i in range(len(rows)):
-        own = np.sort(words[starts[rows[i]] : starts[rows[i] + 1]])
-        for j in range(len(own)):
-            if j == 0 or own[j] != own[j - 1]:
-                kept[used] = own[j]
-                used += 1
-        bounds[i + 1] = used
-    return kept[:used], bounds
+        if i + 2 * AHEAD < len(rows):
+            prefetch(starts, rows[i + 2 * AHEAD])
+        if i + AHEAD < len(rows):
+            ahead = rows[i + AHEAD]
+            prefetch_range(words, starts[ahead], min(starts[ahead + 1], starts[ahead] + SHORT))
+        own = words[starts[rows[i]] : starts[rows[i] + 1]]
+        first, used = used, _insert(own if len(own) <= SHORT else np.sort(own), kept, used)
+        if used - first < least:
+            used = first
+            continue
+        which[texts] = i
+        texts += 1
+        bounds[texts] = used
+    return kept[:used], bounds[: texts + 1], which[:texts]
+
+
+@njit(cache=True, nogil=True)
+def _insert(own: Array, kept: Array, used: int) -> int:
+    """Write the distinct words of a text from `kept[used]` on, in rising order; return where they end."""
+    first = used
+    for word in own:
+        place = used
+        while place > first and kept[place - 1] > word:
+            place -= 1
+        if place > first and kept[place - 1] == word:
+            continue
+        for j in range(used, place, -1):
+            kept[j] = kept[j - 1]
+        kept[place] = word
+        used += 1
+    return used
+
+
+@njit(cache=True, nogil=True)
+def repeated(keys: Array) -> Array:
+    """Return the places of all keys that occur more than once, in rising order, and of few others.
+
+    Keys are told apart by their last bits, which is much cheaper than to sort them.
+    """
+    size = 1
+    while size < 8 * len(keys):
+        size *= 2
+    last_bits = np.uint64(size - 1)
+    times = np.zeros(size, dtype=np.uint8)
+    for key in keys:
+        if times[key & last_bits] < 2:
+            times[key & last_bits] += 1
+    places = np.empty(len(keys), dtype=np.int64)
+    used = 0
+    for i in range(len(keys)):
+        if times[keys[i] & last_bits] == 2:
+            places[used] = i
+            used += 1
+    return places[:used]
 
 
 @njit(cache=True, nogil=True)
@@ -140,11 +199,12 @@ def join_alike(
 ) -> None:
     """Give every text the leader of the first text with its key, where the two are alike enough; in place.
 
-    `order` sorts the keys. A text that leads others keeps leading them.
+    `order` holds the places of keys that may occur more than once, sorted by key. A text that leads others keeps
+    leading them.
     """
     n = len(order)
-    leads = np.zeros(n, dtype=np.bool_)
-    for i in range(n):
+    leads = np.zeros(len(leader), dtype=np.bool_)
+    for i in range(len(leader)):
         if leader[i] != i:
             leads[leader[i]] = True
     start = 0
@@ -153,7 +213,14 @@ def join_alike(
         while end < n and keys[order[end]] == keys[order[start]]:
             end += 1
         first = leader[order[start]]
-        for place in range(start + 1, end):
+        for place in range(start, end):
+            if place + 2 * AHEAD < n:
+                prefetch(bounds, order[place + 2 * AHEAD])
+                prefetch(keys, order[place + 2 * AHEAD])
+                prefetch(leader, order[place + 2 * AHEAD])
+            if place + AHEAD < n:
+                ahead = order[place + AHEAD]
+                prefetch_range(sets, bounds[ahead], min(bounds[ahead + 1], bounds[ahead] + SHORT))
             text = order[place]
             free = leader[text] == text and text != first and not leads[text]
             if free and _alike(sets, bounds, text, first, threshold):

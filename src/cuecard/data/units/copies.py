@@ -109,15 +109,12 @@ def _near(
     """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
     leaders = np.arange(len(rows), dtype=np.int64)
     # Texts stand in the order of their hashes, so that units do not depend on the order of the rows.
-    long = np.flatnonzero(np.diff(starts)[rows] >= LEAST_WORDS)
-    sets, bounds = _kernels.word_sets(words, starts, rows[long])
-    enough = np.diff(bounds) >= LEAST_WORDS
-    if not enough.all():
-        long = long[enough]
-        sets, bounds = _kernels.word_sets(words, starts, rows[long])
+    sets, bounds, long = _kernels.word_sets(words, starts, rows, LEAST_WORDS)
     own = np.arange(len(long), dtype=np.int64)
     for band in range(BANDS):
         keys = _kernels.band_keys(sets, bounds, band, HEIGHT)
-        _kernels.join_alike(keys, np.argsort(keys, kind="stable"), sets, bounds, own, ALIKE)
+        places = _kernels.repeated(keys)
+        order = places[np.argsort(keys[places], kind="stable")]
+        _kernels.join_alike(keys, order, sets, bounds, own, ALIKE)
     leaders[long] = long[own]
     return leaders
