@@ -9,6 +9,7 @@ from functools import partial
 from cuecard.analysis import SEVERITIES, most_serious_first
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
+from cuecard.report.texts import display_text
 from cuecard.wording import listed
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "looked_at",
     "meter",
     "ordered_findings",
+    "other_ways",
 ]
 
 
@@ -79,6 +81,15 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
     if finding.n is not None:
         shown.append((finding.counted.capitalize(), numbers.count(finding.n)))
     return shown
+
+
+def other_ways(finding: FindingModel) -> str:
+    """Return the other ways in which the data say the same, or nothing."""
+    return (
+        f"Also seen as: {', '.join(display_text(part, 80) for part in finding.parts)}."
+        if finding.parts
+        else ""
+    )
 
 
 def looked_at(card: Card, finding: FindingModel, field: str) -> bool:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.report import numbers
-from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings
+from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings, other_ways
 from cuecard.report.inlined import chart_library, resource, script_json, security_policy
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
@@ -104,6 +104,7 @@ def _functions(card: Card) -> dict[str, Any]:
         "marked": marked,
         "label_colour": lambda label: positions.get(label),
         "meter": meter,
+        "other_ways": other_ways,
         "facts": facts,
         "settings": settings,
         "token_maps": lambda maps: Markup(saliency_html(maps.table, full=maps.full, partial=maps.partial)),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import facts, ordered_findings
+from cuecard.report.findings import facts, ordered_findings, other_ways
 from cuecard.report.texts import display_text, highlight
 from cuecard.report.verdict import verdict
 
@@ -34,7 +34,10 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
         ("Fingerprint", code(card.dataset.fingerprint)),
         *_method(card, finding),
     ]
-    parts = [f"### {escape(finding.title)}", escape(finding.text, limit=2000), _table(("", ""), rows)]
+    parts = [f"### {escape(finding.title)}", escape(finding.text, limit=2000)]
+    if ways := other_ways(finding):
+        parts.append(escape(ways, limit=1000))
+    parts.append(_table(("", ""), rows))
     if finding.evidence:
         examples = [_example(card, evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]]
         parts.append("\n\n".join(examples))

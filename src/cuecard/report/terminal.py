@@ -17,7 +17,7 @@ from rich.text import Text
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import how_many_more, looked_at, ordered_findings
+from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.sections import section_view
 from cuecard.report.texts import display_text, highlight
 from cuecard.report.verdict import key_figures, verdict
@@ -91,6 +91,8 @@ def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
     tone, sign = _TONES[finding.severity]
     title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
     lines: list[RenderableType] = [_prose(display_text(finding.text, 2000), width - _INDENT[3])]
+    if parts := other_ways(finding):
+        lines.append(_prose(parts, width - _INDENT[3]))
     lines += [_example(card, finding, example) for example in finding.evidence[:1]]
     return Group(title, Padding(Group(*lines), _INDENT))
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cuecard.stats.cues.shrinkage import _GRID, _ROUNDS, shrunk_shares
+from cuecard.stats import wilson
+from cuecard.stats.cues.shrinkage import _GRID, _IMAGINED, _ROUNDS, shrunk_shares
 
 
 def features(
@@ -56,7 +57,8 @@ def test_agrees_with_a_plain_loop_over_features_and_shares() -> None:
         for k, n in counts:
             joint = {p: prior[p] * binom.pmf(k, n, p) for p in _GRID}
             posteriors.append({p: mass / sum(joint.values()) for p, mass in joint.items()})
-        prior = {p: sum(post[p] for post in posteriors) / len(counts) for p in _GRID}
+        mass = {p: sum(post[p] for post in posteriors) + _IMAGINED / len(_GRID) for p in _GRID}
+        prior = {p: share / sum(mass.values()) for p, share in mass.items()}
     expected = [sum(p * mass for p, mass in post.items()) for post in posteriors]
     k, n = np.array(counts).T
     assert shrunk_shares(k, n).share == pytest.approx(expected, rel=1e-9)
@@ -67,6 +69,12 @@ def test_nothing_but_chance_is_shrunk_to_chance() -> None:
     n = rng.integers(5, 40, 3_000)
     found = shrunk_shares(rng.binomial(n, 0.5), n)
     assert np.quantile(np.abs(found.share - 0.5), 0.99) < 0.1
+
+
+def test_a_few_features_keep_an_interval_as_wide_as_their_counts_allow() -> None:
+    found = shrunk_shares([133, 40, 10], [255, 200, 150])
+    low, high = wilson(133, 255)
+    assert found.high[0] - found.low[0] > 0.7 * (high - low)
 
 
 def test_bad_counts_are_refused() -> None:

@@ -25,6 +25,8 @@ NOTABLE_GAIN = 0.10
 TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
 EXAMPLES_PER_FINDING = 3
+#: The lengths whose names are no phrase.
+_LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
 #: Cues that are parts of a finding, by name.
 PARTS_NAMED = 4
 #: A share corrected for selection is told beside the raw one where they differ by more.
@@ -145,7 +147,8 @@ def _within() -> pl.Expr:
 
 
 def _cue(row: dict[str, Any], phrases: dict[str, str], found: CueEvidence) -> Finding:
-    name = phrases[row["family"]].format(row["feature"])
+    name = _LENGTHS.get(row["feature"]) if row["family"] == "length" else None
+    name = name or phrases[row["family"]].format(row["feature"])
     label = row["label"]
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
     finding = Finding(
@@ -163,9 +166,7 @@ def _cue(row: dict[str, Any], phrases: dict[str, str], found: CueEvidence) -> Fi
         label=label,
         counted="instances",
         coverage=row["coverage"],
-        words=tuple(row["feature"].split())
-        if row["family"] in ("word", "bigram", "trigram", "4-gram")
-        else (),
+        words=_words(row["family"], row["feature"]),
         parts=_parts(row, phrases, found.redundancy),
     )
     return replace(finding, severity=severity_of(finding.gain))
