@@ -17,7 +17,7 @@ def card() -> Card:
     rows = [
         {
             "premise": f"p{i}",
-            "hypothesis": f"a{i} b{i % 7} nodi falu" if i % 3 == 0 else f"a{i} b{i % 7} c{i % 5} d",
+            "hypothesis": f"a{i} b{i % 7} nodi falu" if i % 3 == 0 else f"a{i} b{i % 7} c{i % 5}",
             "label": "no" if i % 3 == 0 else "yes",
         }
         for i in range(300)
