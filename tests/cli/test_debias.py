@@ -18,8 +18,10 @@ def rows():
         {
             "genre": [f"g{i % 3}" for i in range(n)],
             "premise": [f"p{a} p{b}" for a, b in rng.integers(0, 6, (n, 2))],
+            # Words of their own keep the texts from being copies of each other, which count once.
             "hypothesis": [
-                f"h{a} {'not' if c else 'so'}" for a, c in zip(rng.integers(0, 6, n), cue, strict=True)
+                f"h{a} u{i} v{i} w{i} {'not' if c else 'so'}"
+                for i, (a, c) in enumerate(zip(rng.integers(0, 6, n), cue, strict=True))
             ],
             "label": [None if i % 40 == 0 else str(y) for i, y in enumerate(label)],
         }
