@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import bdtrc, ndtri
 
 from cuecard.stats._arrays import level_of
 
@@ -20,18 +20,17 @@ def detectable_accuracy(n: int, chance: float, *, alpha: float = 0.05, power: fl
     >>> round(detectable_accuracy(400, 0.5), 3)
     0.572
     """
-    from scipy.stats import binom
-
     level_of(alpha), level_of(power)
-    if n < 1:
+    if n < 1 or chance**n > alpha / 2:  # P(X ≥ n)
         return 1.0
-    fewest = int(binom.isf(alpha / 2, n, chance)) + 1  # P(X ≥ fewest) ≤ alpha / 2
-    if fewest > n:
-        return 1.0
+    too_few, fewest = 0, n  # P(X ≥ fewest) ≤ alpha / 2 < P(X ≥ too_few)
+    while fewest - too_few > 1:
+        hits = (too_few + fewest) // 2
+        too_few, fewest = (too_few, hits) if bdtrc(hits - 1, n, chance) <= alpha / 2 else (hits, fewest)
     low, high = chance, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if binom.sf(fewest - 1, n, middle) >= power else (middle, high)
+        low, high = (low, middle) if bdtrc(fewest - 1, n, middle) >= power else (middle, high)
     return float(high)
 
 
