@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from cuecard.card.card import Card
 from cuecard.registry import unknown_name
-from cuecard.report.sections import (
-    clusters,
-    cues,
-    debiased_evaluation,
-    experiments,
-    identical_pairs,
-    lexical_weights,
-    model_pairs,
-    model_tests,
-    neutral_weights,
-    option_order,
-    overview,
-    pair_graph,
-    partial_input,
-    prompts,
-    reliance,
-)
 from cuecard.report.sections.general import general
 from cuecard.report.view import SECTION_VIEWS, SectionView
 
-__all__ = [
-    "clusters",
-    "cues",
-    "debiased_evaluation",
-    "draw_chart",
-    "experiments",
-    "identical_pairs",
-    "lexical_weights",
-    "model_pairs",
-    "model_tests",
-    "neutral_weights",
-    "option_order",
-    "overview",
-    "pair_graph",
-    "partial_input",
-    "prompts",
-    "reliance",
-    "section_view",
-]
+__all__ = ["draw_chart", "section_view"]
+
+for _module in iter_modules(__path__):  # a view registers itself when its file is imported
+    import_module(f"{__name__}.{_module.name}")
 
 
 def draw_chart(card: Card, section: str, name: str) -> Any:
