@@ -76,7 +76,7 @@ def leakage_neutral_weights(
     >>> found = leakage_neutral_weights(labels, frequency, folds=5, trees=50)
     >>> round(float(np.corrcoef(labels, frequency)[0, 1]), 2)
     0.3
-    >>> abs(np.cov(labels, frequency, aweights=found.weights)[0, 1]) < 0.05
+    >>> bool(abs(np.cov(labels, frequency, aweights=found.weights)[0, 1]) < 0.05)
     True
     """
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
