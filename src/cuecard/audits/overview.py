@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result
+from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.overlap import train_overlap
 from cuecard.data.sentences import normalised
@@ -103,7 +104,7 @@ class Overview:
                 pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
             ),
         }
-        findings = _findings(summary, repeated, examples, data)
+        findings = [*_findings(summary, repeated, examples, data), *repetition_findings(data)]
         return Result(summary, tables, findings, measures=overview_measures(summary))
 
 

@@ -140,6 +140,15 @@ class Dataset(Rows):
     keep_unlabelled: Annotated[
         bool, option("--keep-unlabelled", "Keep rows without a label as a class of their own.", panel=DATA)
     ] = False
+    cluster: Annotated[
+        str | None,
+        option(
+            "--cluster",
+            "COLUMN",
+            "Column whose rows of one value count as one observation, such as a writer; copies of a text do by default.",
+            panel=DATA,
+        ),
+    ] = None
 
     def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
         """Return the instances that the options describe."""
@@ -153,6 +162,7 @@ class Dataset(Rows):
                 holdout=self.holdout,
                 keep_unlabelled=self.keep_unlabelled,
                 seed=seed,
+                cluster=self.cluster,
                 **self.files,
                 **self.reading,
             )

@@ -53,6 +53,7 @@ def load(
     max_skipped: float = MAX_SKIPPED,
     name: str | None = None,
     limit: int | None = None,
+    cluster: str | None = None,
 ) -> Instances:
     """Return the instances of a dataset, with a report of what was recognised and left out.
 
@@ -71,7 +72,8 @@ def load(
     ties always are, and the option is refused for choices and preferences. `holdout` moves a share of train that
     has no sentence in common with the rest to a test split. `on_error="skip"` leaves bad rows out and counts
     them, at most `max_skipped` of a split: a share of its rows, or a number of rows if at least 1. `limit` reads
-    only the first rows of each split.
+    only the first rows of each split. `cluster` names a column whose rows of one value count as one observation, such
+    as a writer or a source; copies and near copies of a text do by default.
 
     Examples are called by the user's id column or by their row number, counted from 1. The position of a
     preference's answers says which one was chosen, so it is no feature there.
@@ -86,6 +88,7 @@ def load(
         raise UsageError("holdout draws a test split from train, but a test split is given already.")
     named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
     data = _instances(raws, wishes, name or dataset_name(train, preset), given=named, max_skipped=max_skipped)
+    data = data.clustered_by(cluster) if cluster is not None else data
     if holdout is None:
         return data
     from cuecard.data.holdout import hold_out

@@ -9,7 +9,7 @@ from cuecard.analysis import Finding
 #: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
 OPTIONS_OF_EXPLAIN = frozenset(
     {"--test", "--task", "--columns", "--labels", "--tokens", "--scope", "--language", "--regex"}
-    | {"--holdout", "--seed", "--on-error"}
+    | {"--holdout", "--seed", "--on-error", "--cluster"}
 )
 FLAGS_OF_EXPLAIN = frozenset({"--keep-unlabelled", "--stop-words", "--no-stop-words"})
 FLAGS_OF_AUDIT = frozenset({"--json", "--quiet", "-q"})

@@ -1,0 +1,235 @@
+"""Texts that occur again and again: how many distinct ones there are, what they give away, and which are no texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import Finding, Severity
+from cuecard.data import Instances
+from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
+from cuecard.wording import count, listed, percent
+
+#: Texts are heavily repeated if at most this share of the training instances are distinct.
+FEW_TEXTS = 0.5
+#: A premise is often written for several hypotheses: only this few distinct ones are worth a sentence.
+FEW_PREMISES = 0.1
+#: A text is looked at by itself if it occurs in so many training examples.
+LEAST_EXAMPLES = 20
+#: It is a finding if the lower end of its label's interval is this far above chance.
+NOTABLE_GAIN = 0.1
+ALPHA = 0.05
+
+#: What stands where a text is missing; `<noinput>` and `[NS]` are read without their brackets.
+PLACEHOLDERS = frozenset(
+    {
+        "ns",
+        "n/a",
+        "#n/a",
+        "nan",
+        "null",
+        "noinput",
+        "no input",
+        "tbd",
+        "todo",
+        "lorem ipsum",
+        "undefined",
+        "removed",
+    }
+    | {"deleted", "missing", "placeholder", "-", "--", "---", "?", "…"}
+)
+_BRACKETS = " \t\r\n<>[](){}\"'`.!"
+
+
+@dataclass(frozen=True)
+class RepeatedText:
+    """A text that occurs in many training examples, and the label it goes with."""
+
+    text: str
+    n: int
+    label: str
+    share: float
+    low: float
+    high: float
+    chance: float
+
+
+def repetition_findings(data: Instances) -> list[Finding]:
+    """Return heavy repetition, repeated texts that go with a label, and placeholder texts."""
+    return [*_few_texts(data), *_telling(data), *_placeholders(data)]
+
+
+def _few_texts(data: Instances) -> list[Finding]:
+    findings = []
+    for column, most in (("hypothesis", FEW_TEXTS), ("premise", FEW_PREMISES)):
+        if column == "premise" and data.task != "pair":
+            continue
+        units = data.train.units("premise" if column == "premise" else "hypothesis")
+        n, distinct = len(units), len(np.unique(units))
+        if n < LEAST_EXAMPLES or distinct > most * n:
+            continue
+        severity: Severity = "medium" if column == "hypothesis" and distinct <= 0.2 * n else "low"
+        name = _named(data, column)
+        findings.append(
+            Finding(
+                section="overview",
+                severity=severity,
+                title=f"Few distinct {name[1]}",
+                text=f"The training set has {count(n, *name)} but only {count(distinct, 'distinct text')}, copies and "
+                "near copies counted once. Tests and intervals count distinct texts, not instances.",
+                value=distinct / n,
+                n=n,
+                key=f"few-texts/{column}",
+                counted="instances",
+            )
+        )
+    return findings
+
+
+def _named(data: Instances, column: str) -> tuple[str, str]:
+    if column == "premise":
+        return "premise", "premises"
+    names = {"pair": ("hypothesis", "hypotheses"), "text": ("text", "texts"), "choice": ("choice", "choices")}
+    return names.get(data.task, ("answer", "answers"))
+
+
+def _telling(data: Instances) -> list[Finding]:
+    """Return one finding about the texts whose copies lean to a label, led by the one of most examples."""
+    texts = repeated_texts(data.train)
+    if not texts:
+        return []
+    first, gain = texts[0], texts[0].low - texts[0].chance
+    others = (
+        f" {count(len(texts) - 1, 'other repeated text')} also go with a label." if len(texts) > 1 else ""
+    )
+    one, many = ("question", "questions") if data.grouped else ("example", "examples")
+    where = (
+        f"{count(first.n, one, many)} that offer it"
+        if data.grouped
+        else f"{count(first.n, one, many)} with it"
+    )
+    covered = first.n / max(data.train.n_examples, 1)
+    return [
+        Finding(
+            section="overview",
+            severity="medium" if gain >= 0.2 and covered >= 0.01 else "low",
+            title="A repeated answer gives labels away"
+            if data.grouped
+            else "A repeated text goes with one label",
+            text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % interval "
+            f"{percent(first.low)} to {percent(first.high)}), where {percent(first.chance)} would be expected.{others}",
+            value=first.share,
+            low=first.low,
+            high=first.high,
+            chance=first.chance,
+            n=first.n,
+            label=first.label,
+            key="repeated-text",
+            coverage=covered,
+        )
+    ]
+
+
+def repeated_texts(train: Instances) -> list[RepeatedText]:
+    """Return the texts of many training examples that go with a label beyond chance, most examples first.
+
+    Here the text itself is what is tested, so its examples count one by one. The right answer of a question is
+    exchangeable among its choices; the label of another example has the prior of the set.
+    """
+    units = np.unique(train.units("hypothesis"), return_inverse=True)[1].ravel()
+    n_units = int(units.max(initial=-1)) + 1
+    examples, n_labels = train.example_codes, len(train.labels)
+    rows = pl.DataFrame(
+        {"unit": units, "example": examples, "label": train.label_codes, "row": np.arange(len(units))}
+    )
+    often = rows.group_by("unit").agg(pl.col("example").n_unique(), pl.col("row").min()).sort("unit")
+    frequent = (often["example"] >= LEAST_EXAMPLES).to_numpy()
+    if not frequent.any():
+        return []
+    kept, first = np.flatnonzero(frequent), often["row"].to_numpy()
+    if train.grouped:
+        cells = (
+            rows.with_columns(k=pl.len().over("example"))
+            .group_by("unit", "example")
+            .agg(pl.col("k").first(), m=pl.len(), right=(pl.col("label") == 0).any())
+            .group_by("unit", "k", "m")
+            .agg(n=pl.len(), right=pl.col("right").sum())
+            .sort("unit", "k", "m")
+        )
+        unit, k, m, n, right = (
+            cells[name].cast(pl.Int64).to_numpy() for name in ("unit", "k", "m", "n", "right")
+        )
+        test = within_example_test(unit, k, m, n, right, n_features=n_units)
+        trials = test.informative[kept]
+        hits, chance = test.observed[kept], np.nan_to_num(test.expected[kept] / np.maximum(trials, 1))
+        leaning = np.where(test.z[kept] >= 0, 0, 1)
+        hits = np.where(leaning == 0, hits, trials - hits)
+        chance = np.where(leaning == 0, chance, 1 - chance)
+        log_p = test.log_p()[kept]
+    else:
+        table = np.bincount(units * n_labels + train.label_codes, minlength=n_units * n_labels)
+        table = table.reshape(n_units, n_labels)
+        prior = table.sum(axis=0) / table.sum()
+        trials = table[kept].sum(axis=1)
+        each = binomial_log_p(table[kept], trials[:, None], prior)
+        above = np.where(table[kept] / trials[:, None] > prior, each, 0.0)
+        leaning = above.argmin(axis=1)
+        hits, chance = table[kept, leaning], prior[leaning]
+        log_p = np.minimum(above.min(axis=1) + np.log(n_labels), 0.0)
+    return _notable(train, kept, first, hits, trials, chance, leaning, log_p)
+
+
+def _notable(
+    train: Instances,
+    kept: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    hits: npt.NDArray[np.int64],
+    trials: npt.NDArray[np.int64],
+    chance: npt.NDArray[np.float64],
+    leaning: npt.NDArray[np.int64],
+    log_p: npt.NDArray[np.float64],
+) -> list[RepeatedText]:
+    low, high = wilson(hits, trials)
+    good = (q_values(log_p) <= ALPHA) & (np.nan_to_num(low) - chance >= NOTABLE_GAIN)
+    order = np.flatnonzero(good)[np.argsort(-trials[good], kind="stable")]
+    texts = train.table["hypothesis"]
+    return [
+        RepeatedText(
+            str(texts[int(first[kept[i]])])[:80],
+            int(trials[i]),
+            train.labels[int(leaning[i])],
+            float(hits[i] / trials[i]),
+            float(low[i]),
+            float(high[i]),
+            float(chance[i]),
+        )
+        for i in order
+    ]
+
+
+def _placeholders(data: Instances) -> list[Finding]:
+    findings = []
+    for column in ("premise", "hypothesis"):
+        bare = data.table[column].str.to_lowercase().str.strip_chars(_BRACKETS)
+        written = data.table[column].filter(bare.is_in(sorted(PLACEHOLDERS)))
+        if written.is_empty():
+            continue
+        common = written.value_counts(sort=True).head(3)
+        examples = [f"“{text}” {n:,} times" for text, n in common.sort("count", descending=True).iter_rows()]
+        findings.append(
+            Finding(
+                section="overview",
+                severity="low",
+                title="Placeholders stand where texts should",
+                text=f"{count(len(written), 'instance')} {'have' if len(written) > 1 else 'has'} a placeholder as "
+                f"{_named(data, column)[0]}: {listed(examples)}.",
+                value=len(written) / len(data),
+                n=len(written),
+                key=f"placeholders/{column}",
+                counted="instances",
+            )
+        )
+    return findings

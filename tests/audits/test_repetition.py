@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.audits import Cues, Overview
+from cuecard.data import Instances, load
+from cuecard.data.demo import demo_nli, mixed_choices, random_labels, repeated, with_weights
+from cuecard.data.demo.choice import demo_choice
+from cuecard.errors import CueCardError
+
+WORDS = np.array([f"w{i}" for i in range(300)])
+
+
+def coin_flips(n: int, seed: int) -> Instances:
+    """Texts of ten random words with labels that say nothing."""
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(WORDS, 10)) for _ in range(n)]
+    return load([{"text": t, "label": str(rng.integers(2))} for t in texts])
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_no_cue_comes_of_copies(near: bool) -> None:
+    for seed in range(3):
+        data = repeated(coin_flips(200, seed), 3, near=near, seed=seed)
+        result = Cues(features=("word", "bigram")).run(data)
+        assert result.summary["significant"] == 0
+        texts = result.tables["cues"].select((pl.col("train_texts") <= pl.col("train_count")).all()).item()
+        assert texts
+
+
+def test_a_cue_is_seen_in_copies_and_says_in_how_many_texts() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "text": " ".join([*rng.choice(WORDS, 10), "planted" if i % 3 == 0 else "plain"]),
+            "label": str(int(i % 3 == 0)),
+        }
+        for i in range(240)
+    ]
+    result = Cues(features=("word",)).run(repeated(load(rows), 2))
+    row = result.tables["cues"].filter(feature="planted").row(0, named=True)
+    assert (row["train_count"], row["train_texts"], row["effective_n"], row["significant"]) == (
+        160,
+        80,
+        80,
+        True,
+    )
+    assert (
+        "160 instances with it are in 80 distinct texts"
+        in next(f for f in result.findings if f.cue == "planted").text
+    )
+
+
+@pytest.mark.parametrize("kind", ["inverse_frequency", "pareto"])
+def test_weights_that_say_nothing_of_the_words_make_no_cue(kind: str) -> None:
+    found = 0
+    for seed in range(6):
+        data = coin_flips(400, seed)
+        rare = np.random.default_rng(seed).random(len(data)) < 0.1
+        label = pl.Series("label", np.where(rare, "1", "0").tolist(), dtype=pl.Enum(["0", "1"]))
+        data = with_weights(Instances(data.table.with_columns(label), "text", ("0", "1")), kind, seed=seed)
+        found += bool(Cues(features=("word",), weights="weight").run(data).summary["significant"])
+    assert found <= 1
+
+
+def test_mixed_choices_keep_the_right_one_and_number_the_rest() -> None:
+    data = demo_choice(60, cues=(), seed=1).instances
+    mixed = mixed_choices(data, seed=1)
+    sizes = np.bincount(mixed.example_codes)
+    assert set(sizes.tolist()) == {2, 3, 4}
+    assert (mixed.label_codes == 0).sum() == mixed.n_examples
+    shuffled = random_labels(mixed, seed=2)
+    assert np.bincount(shuffled.example_codes[shuffled.label_codes == 0]).tolist() == [1] * mixed.n_examples
+
+
+def titles(data: Instances) -> dict[str, str]:
+    return {finding.title: finding.text for finding in Overview().run(data).findings}
+
+
+def test_few_distinct_hypotheses_are_a_finding() -> None:
+    data = repeated(demo_nli(60, cues=(), seed=0).instances.train, 12)
+    text = titles(data)["Few distinct hypotheses"]
+    assert f"{len(data):,} hypotheses but only" in text
+    assert "Few distinct hypotheses" not in titles(demo_nli(300, cues=(), seed=0).instances)
+
+
+def test_an_answer_that_is_right_too_often_is_a_finding() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {
+            "question": " ".join(rng.choice(WORDS, 8)),
+            "choices": ["yes", "no"],
+            "answer": int(rng.random() < 0.25),
+        }
+        for _ in range(200)
+    ]
+    text = titles(load(rows))["A repeated answer gives labels away"]
+    assert "“yes” is right in 7" in text
+    assert "of the 200 questions that offer it" in text
+
+
+def test_placeholders_are_counted() -> None:
+    rows = [{"premise": f"p {i}", "hypothesis": f"h {i}", "label": "ab"[i % 2]} for i in range(40)]
+    for i, text in enumerate(["NS", "<noinput>", "NS"]):
+        rows[i]["hypothesis"] = text
+    text = titles(load(rows))["Placeholders stand where texts should"]
+    assert text == "3 instances have a placeholder as hypothesis: “NS” 2 times and “<noinput>” 1 times."
+
+
+def test_a_column_names_the_clusters() -> None:
+    rows = [{"text": f"w{i} word", "label": "ab"[(i // 20) % 2], "writer": str(i // 20)} for i in range(400)]
+    writer = load(rows, cluster="writer")
+    assert len(np.unique(writer.units())) == 20
+    cue = Cues(features=("word",)).run(writer).tables["cues"].filter(feature="word").row(0, named=True)
+    assert (cue["train_texts"], cue["effective_n"]) == (20, 20)
+    with pytest.raises(CueCardError, match="writers"):
+        load(rows, cluster="writers")
