@@ -145,7 +145,7 @@ class Dataset(Rows):
         option(
             "--cluster",
             "COLUMN",
-            "Column whose rows of one value count as one observation, such as a writer; copies of a text do by default.",
+            "Column whose rows of one value count as one observation; copies of a text do by default.",
             panel=DATA,
         ),
     ] = None

@@ -194,36 +194,46 @@ def _alike(sets: Array, bounds: Array, a: int, b: int, threshold: float) -> bool
 
 
 @njit(cache=True, nogil=True)
-def join_alike(
-    keys: Array, order: Array, sets: Array, bounds: Array, leader: Array, threshold: float
-) -> None:
-    """Give every text the leader of the first text with its key, where the two are alike enough; in place.
+def _leader_of(leader: Array, text: int) -> int:
+    """Return the text that leads a text's unit, and let all on the way to it follow it at once."""
+    first = text
+    while leader[first] != first:
+        first = leader[first]
+    while leader[text] != first:
+        leader[text], text = first, leader[text]
+    return first
 
-    `order` holds the places of keys that may occur more than once, sorted by key. A text that leads others keeps
-    leading them.
+
+@njit(cache=True, nogil=True)
+def join_alike(
+    keys: Array, order: Array, sets: Array, bounds: Array, leader: Array, threshold: float, loose: float
+) -> None:
+    """Join the units of texts with the same key that are alike enough, and whose leaders are loosely alike; in place.
+
+    `order` holds the places of keys that may occur more than once, sorted by key. A text is compared with the first and with the one before it of those with its key.
     """
     n = len(order)
-    leads = np.zeros(len(leader), dtype=np.bool_)
-    for i in range(len(leader)):
-        if leader[i] != i:
-            leads[leader[i]] = True
     start = 0
     while start < n:
         end = start + 1
         while end < n and keys[order[end]] == keys[order[start]]:
             end += 1
-        first = leader[order[start]]
-        for place in range(start, end):
-            if place + 2 * AHEAD < n:
-                prefetch(bounds, order[place + 2 * AHEAD])
-                prefetch(keys, order[place + 2 * AHEAD])
-                prefetch(leader, order[place + 2 * AHEAD])
-            if place + AHEAD < n:
-                ahead = order[place + AHEAD]
-                prefetch_range(sets, bounds[ahead], min(bounds[ahead + 1], bounds[ahead] + SHORT))
+        for place in range(start + 1, end):
             text = order[place]
-            free = leader[text] == text and text != first and not leads[text]
-            if free and _alike(sets, bounds, text, first, threshold):
-                leader[text] = first
-                leads[first] = True
+            for other in (order[start], order[place - 1]):
+                mine, theirs = _leader_of(leader, text), _leader_of(leader, other)
+                if mine == theirs:
+                    break
+                if _alike(sets, bounds, text, other, threshold) and _alike(sets, bounds, mine, theirs, loose):
+                    leader[max(mine, theirs)] = min(mine, theirs)
+                    break
         start = end
+
+
+@njit(cache=True, nogil=True)
+def leaders(leader: Array) -> Array:
+    """Return the text that leads the unit of every text."""
+    found = np.empty(len(leader), dtype=np.int64)
+    for text in range(len(leader)):
+        found[text] = _leader_of(leader, text)
+    return found

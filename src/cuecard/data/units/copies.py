@@ -13,6 +13,8 @@ from cuecard.data.units import _kernels
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
+#: … or are linked by such texts and share this much of them with the text that leads the unit …
+LOOSELY = 0.5
 #: … and both have at least this many different words: shorter sentences resemble each other by chance.
 LEAST_WORDS = 6
 #: With bands of three hashes, two texts at the threshold are compared with a probability of 1 − (1 − .7³)¹⁰ = .985.
@@ -36,8 +38,9 @@ def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
     """Return a number for every text that its copies share, 0, 1, 2, … in order of first occurrence.
 
     Copies have the same words in the same order, whatever their case, spaces and punctuation. With `near`, texts are
-    also one unit if at least `ALIKE` of their different words are shared. Likeness is to one text that leads the unit,
-    so that a chain of texts that differ a little each does not become one. Units do not depend on the order of texts.
+    also one unit if at least `ALIKE` of their different words are shared, and so are texts linked by such ones as long
+    as `LOOSELY` of the words are those of the text that leads the unit: a chain of texts that differ a little each does
+    not become one. Units do not depend on the order of texts.
     """
     folded = FoldedTexts()
     folded.add(texts)
@@ -115,6 +118,6 @@ def _near(
         keys = _kernels.band_keys(sets, bounds, band, HEIGHT)
         places = _kernels.repeated(keys)
         order = places[np.argsort(keys[places], kind="stable")]
-        _kernels.join_alike(keys, order, sets, bounds, own, ALIKE)
-    leaders[long] = long[own]
+        _kernels.join_alike(keys, order, sets, bounds, own, ALIKE, LOOSELY)
+    leaders[long] = long[_kernels.leaders(own)]
     return leaders
