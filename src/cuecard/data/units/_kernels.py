@@ -210,7 +210,8 @@ def join_alike(
 ) -> None:
     """Join the units of texts with the same key that are alike enough, and whose leaders are loosely alike; in place.
 
-    `order` holds the places of keys that may occur more than once, sorted by key. A text is compared with the first and with the one before it of those with its key.
+    `order` holds the places of keys that may occur more than once, sorted by key. A text is compared
+    with the first and with the one before it of those with its key.
     """
     n = len(order)
     start = 0
