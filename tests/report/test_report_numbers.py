@@ -38,7 +38,7 @@ def test_a_number_has_three_digits_that_matter(value: float, written: str) -> No
 
 
 def test_a_probability_too_small_for_a_float_is_told_by_its_logarithm() -> None:
-    assert numbers.probability(0.0, -412.3) == "5×10⁻⁴¹³"
+    assert numbers.probability(0.0, -412.3) == "5.0×10⁻⁴¹³"
     assert numbers.probability(0.0) == "<10⁻³⁰⁰"
     assert numbers.probability(0.0123) == "0.012"
 

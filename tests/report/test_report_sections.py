@@ -83,7 +83,7 @@ def test_an_unknown_section_shows_its_numbers_and_table(make_card: CardMaker) ->
     view = section_view(card, "new")
     assert [(f.label, f.value) for f in view.figures] == [
         ("accuracy", "50.0\N{NO-BREAK SPACE}%"),
-        ("deep · p value", "1×10⁻⁹"),
+        ("deep · p value", "1.0×10⁻⁹"),
     ]
     (table,) = view.tables
     written = [column.write(value) for column, value in zip(table.columns, table.rows[0], strict=True)]

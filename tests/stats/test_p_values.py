@@ -8,28 +8,28 @@ LN10 = math.log(10)
 
 
 @pytest.mark.parametrize(
-    ("log_p", "text"),
+    ("log10_p_value", "text"),
     [
-        (math.log(3.2) - 762 * LN10, "3.2e-762"),
-        (math.log(9.96) - 762 * LN10, "1.0e-761"),
-        (math.log(1.0) - 100_000 * LN10, "1.0e-100000"),
-        (math.log(0.5), "0.50"),
-        (math.log(0.0314), "0.031"),
-        (math.log(0.00126), "0.0013"),
-        (math.log(0.000126), "1.3e-4"),
-        (math.log(0.996), "1"),
+        (math.log10(3.2) - 762, "3.2×10⁻⁷⁶²"),
+        (math.log10(9.96) - 762, "1.0×10⁻⁷⁶¹"),
+        (-100_000, "1.0×10⁻¹⁰⁰⁰⁰⁰"),
+        (math.log10(0.5), "0.50"),
+        (math.log10(0.0314), "0.031"),
+        (math.log10(0.00126), "0.0013"),
+        (math.log10(0.000126), "1.3×10⁻⁴"),
+        (math.log10(0.996), "1"),
         (0.0, "1"),
         (-math.inf, "0"),
         (math.nan, "nan"),
     ],
 )
-def test_reads_as_people_write_it(log_p: float, text: str) -> None:
-    assert format_p(log_p) == text
+def test_reads_as_people_write_it(log10_p_value: float, text: str) -> None:
+    assert format_p(log10_p_value) == text
 
 
 def test_digits_can_be_chosen() -> None:
-    assert format_p(math.log(0.012345), digits=3) == "0.0123"
-    assert format_p(math.log(1.2345e-9), digits=1) == "1e-9"
+    assert format_p(math.log10(0.012345), digits=3) == "0.0123"
+    assert format_p(math.log10(1.2345e-9), digits=1) == "1×10⁻⁹"
 
 
 def test_log10_is_in_powers_of_ten() -> None:

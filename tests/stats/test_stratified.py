@@ -86,3 +86,9 @@ def test_millions_of_instances_are_handled() -> None:
 def test_refuses_impossible_margins(arguments: tuple[object, ...], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         stratified_hypergeometric_log_p(*arguments)  # type: ignore[arg-type]
+
+
+def test_two_sided_agrees_with_fishers_test_where_that_is_symmetric() -> None:
+    p = np.exp(stratified_hypergeometric_log_p([9, 5], [[10], [10]], [[13], [10]], [[20], [20]]))
+    assert p[0] == pytest.approx(stats.fisher_exact([[9, 1], [4, 6]])[1], rel=1e-9)
+    assert p[1] == 1.0

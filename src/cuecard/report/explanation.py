@@ -73,7 +73,7 @@ def _lead(explanation: Explanation) -> Text:
     return Text(
         f"It points to {display_text(a['label'], 80)}: {numbers.percent(share)} of its train instances, "
         f"{numbers.decimal(lift)} times the expected share (z = {numbers.decimal(z)}, "
-        f"exact p = {format_p(log10_p * math.log(10))}). "
+        f"exact p = {format_p(log10_p)}). "
         f"It touches {touched}. Cueness {numbers.decimal(cueness)}."
     )
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cuecard.analysis import Unit
+from cuecard.stats.p_values import SUPERSCRIPTS, format_p
 from cuecard.wording import MISSING, percent, points
 from cuecard.wording import count as plural
 
@@ -13,8 +14,6 @@ __all__ = [
     "MISSING", "count", "decimal", "fine", "fine_percent", "in_unit", "is_number", "number", "percent", "plural",
     "points", "power_of_ten", "probability",
 ]  # fmt: skip
-
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def is_number(value: Any) -> bool:
@@ -56,7 +55,7 @@ def fine(value: float | None) -> str:
 
 
 def probability(value: float | None, log10: float | None = None) -> str:
-    """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3×10⁻³²¹."""
+    """Return a p- or q-value; its logarithm tells values that a float cannot hold: 0.012, 3.1×10⁻³²¹."""
     if log10 is None:
         if value is None or not math.isfinite(value):
             return MISSING
@@ -65,7 +64,7 @@ def probability(value: float | None, log10: float | None = None) -> str:
         log10 = math.log10(value)
     if not math.isfinite(log10):
         return MISSING
-    return f"{10 ** min(log10, 0.0):.2g}" if log10 > -3 else power_of_ten(log10)
+    return format_p(min(log10, 0.0))
 
 
 def power_of_ten(log10: float, *, negative: bool = False) -> str:
@@ -74,7 +73,7 @@ def power_of_ten(log10: float, *, negative: bool = False) -> str:
     digit = round(10 ** (log10 - exponent))
     if digit == 10:
         digit, exponent = 1, exponent + 1
-    return f"{'-' if negative else ''}{digit}×10{str(exponent).translate(_SUPERSCRIPTS)}"
+    return f"{'-' if negative else ''}{digit}×10{str(exponent).translate(SUPERSCRIPTS)}"
 
 
 def in_unit(value: float | None, unit: Unit) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -269,4 +268,4 @@ def _said(row: dict[str, Any]) -> str:
 
 
 def _p(log10: float) -> str:
-    return format_p(min(0.0, log10 * math.log(10)))
+    return format_p(min(0.0, log10))

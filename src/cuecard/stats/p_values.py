@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from cuecard.stats._arrays import FloatArray
 
+#: Digits and signs as they are written in an exponent.
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def log10_p(log_p: npt.ArrayLike) -> FloatArray:
     """Base-10 logs of p-values given as natural logs.
@@ -19,27 +22,26 @@ def log10_p(log_p: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.asarray(log_p, dtype=np.float64) / math.log(10))
 
 
-def format_p(log_p: float, digits: int = 2) -> str:
-    """Write a p-value as text with `digits` significant digits, from its natural log, however small it is.
+def format_p(log10_p: float, digits: int = 2) -> str:
+    """Write a p-value as text with `digits` significant digits, from its base-10 log, however small it is.
 
-    >>> format_p(math.log(0.0312)), format_p(-1753.5), format_p(0.0)
-    ('0.031', '2.9e-762', '1')
+    >>> format_p(math.log10(0.0312)), format_p(-761.54), format_p(0.0)
+    ('0.031', '2.9×10⁻⁷⁶²', '1')
     """
     if digits < 1:
         raise ValueError(f"digits must be at least 1, and is {digits}")
-    if math.isnan(log_p):
+    if math.isnan(log10_p):
         return "nan"
-    if log_p > 0:
-        raise ValueError("log_p must not be positive: it is the natural log of a p-value")
-    if log_p == -math.inf:
+    if log10_p > 0:
+        raise ValueError("log10_p must not be positive: it is the base-10 log of a p-value")
+    if log10_p == -math.inf:
         return "0"
-    tens = log_p / math.log(10)
-    exponent = math.floor(tens)
-    mantissa = round(10 ** (tens - exponent), digits - 1)
+    exponent = math.floor(log10_p)
+    mantissa = round(10 ** (log10_p - exponent), digits - 1)
     if mantissa >= 10:
         mantissa, exponent = mantissa / 10, exponent + 1
     if exponent >= 0:
         return "1"
     if exponent >= -3:
         return f"{mantissa * 10.0**exponent:.{digits - 1 - exponent}f}"
-    return f"{mantissa:.{digits - 1}f}e{exponent}"
+    return f"{mantissa:.{digits - 1}f}×10{str(exponent).translate(SUPERSCRIPTS)}"

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from cuecard.stats.models.permutation import PermutationTest, permutation_test, permutation_tests_by_feature
+from cuecard.stats.p_values import SUPERSCRIPTS
 
 
 def _enumerated(correct: Any, usual: Any, unusual: Any, statistic: Any, strata: Any = None) -> float:
@@ -145,14 +146,15 @@ def test_p_far_below_the_smallest_float_prints_correctly() -> None:
     result = permutation_test(correct, usual, ~usual)
     assert result.p_value == 0.0
     assert -1210 < result.log10_p < -1190
-    mantissa, exponent = result.p_text.split("e")
-    assert float(mantissa) * 1.0 == pytest.approx(10 ** (result.log10_p - int(exponent)), abs=0.051)
-    assert exponent == str(int(np.floor(result.log10_p)))
+    exponent = int(np.floor(result.log10_p))
+    mantissa, written = result.p_text.split("×10")
+    assert float(mantissa) == pytest.approx(10 ** (result.log10_p - exponent), abs=0.051)
+    assert written == str(exponent).translate(SUPERSCRIPTS)
 
 
 @pytest.mark.parametrize(
     ("log10_p", "text"),
-    [(-762.0, "1e-762"), (-762.0 + np.log10(4.2), "4.2e-762"), (-9.0001, "1e-9"), (-1.5, "0.032")],
+    [(-762.0, "1.0×10⁻⁷⁶²"), (-762.0 + np.log10(4.2), "4.2×10⁻⁷⁶²"), (-9.0001, "1.0×10⁻⁹"), (-1.5, "0.032")],
 )
 def test_p_text_is_what_people_read(log10_p: float, text: str) -> None:
     assert PermutationTest("union", log10_p, 1, 1, 2, 1.0, 0.0, 0.0, 1.0).p_text == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.data import Instances
+from cuecard.stats import format_p
 from cuecard.wording import count, listed, percent
 
 #: A cluster is worth a sentence if the lower end of its label's share is this far above the prior.
@@ -83,7 +85,7 @@ def _verdict(
     _, many = texts_named(data, scope)
     measured = (
         f"PECO is {summary['peco_exact_l2']:.2f}, and {summary['null_mean']:.2f} when labels are shuffled "
-        f"(p = {summary['p_value']:.2g}, mean of {count(summary['starts'], 'clustering')})"
+        f"(p = {format_p(math.log10(summary['p_value']))}, mean of {count(summary['starts'], 'clustering')})"
     )
     caveats = disagreement(summary, alpha) + giant_cluster(summary, many)
     if summary["p_value"] > alpha:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -241,7 +240,7 @@ def _short(baseline: Baseline) -> str:
 
 
 def _p(baseline: Baseline) -> str:
-    return format_p(baseline.log10_p * math.log(10))
+    return format_p(baseline.log10_p)
 
 
 def _percent(fraction: float) -> str:

@@ -159,7 +159,7 @@ class OptionOrderTest:
         place = f"choice {row['position'] + 1}"
         said = (
             f"{model} answers {place} for {percent(row['answer_share'])} of {found.n:,} examples, and the key has it "
-            f"for {percent(row['key_share'])} (Stuart–Maxwell p = {format_p(found.paired_log10_p * math.log(10))})"
+            f"for {percent(row['key_share'])} (Stuart–Maxwell p = {format_p(found.paired_log10_p)})"
         )
         title = f"{model} prefers {place}" if prefers else f"{model} prefers no position"
         text = f"{said}." if prefers else f"{said}: no preference beyond chance."

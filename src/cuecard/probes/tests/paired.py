@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
-from cuecard.probes.naming import LN10, q_of
+from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import format_p
 from cuecard.stats.models.paired import paired_by_cue, paired_comparison
@@ -112,7 +112,7 @@ class PairedComparison:
 def _finding(row: dict[str, Any]) -> Finding:
     a, b, difference = str(row["model_a"]), str(row["model_b"]), float(row["difference"])
     low, high, log10_p = (float(row[key]) for key in ("low", "high", "log10_p"))
-    p = format_p(log10_p * LN10)
+    p = format_p(log10_p)
     better, worse = (a, b) if difference >= 0 else (b, a)
     clear = log10_p <= -1.30103
     title = f"{better} is better than {worse}" if clear else f"{a} and {b} cannot be told apart"

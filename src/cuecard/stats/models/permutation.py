@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.hypergeometric import hypergeometric_log_tail
 from cuecard.stats.intervals import overlapping_difference
 from cuecard.stats.models.correctness import checked_members, checked_truths
+from cuecard.stats.p_values import format_p
+from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = ["FeaturePermutationTests", "PermutationTest", "permutation_test", "permutation_tests_by_feature"]
 
@@ -54,14 +55,8 @@ class PermutationTest:
 
     @property
     def p_text(self) -> str:
-        """The p-value for people, such as 0.031 or 4.2e-762."""
-        if self.log10_p > -3:
-            return f"{self.p_value:.2g}"
-        exponent = int(np.floor(self.log10_p))
-        mantissa = round(10.0 ** (self.log10_p - exponent), 1)
-        if mantissa >= 10:
-            mantissa, exponent = 1.0, exponent + 1
-        return f"{mantissa:g}e{exponent}"
+        """The p-value for people, such as 0.031 or 4.2×10⁻⁷⁶²."""
+        return format_p(self.log10_p)
 
 
 @dataclass(frozen=True)
@@ -160,16 +155,13 @@ def permutation_tests_by_feature(
     pool, pool_right = (member @ either).toarray(), (hits @ either).toarray()
     drawn, drawn_right = (member @ ours).toarray(), (hits @ ours).toarray()
     counts, unusual_counts = drawn.sum(axis=0), np.asarray(others.sum(axis=0)).ravel()
-    log_p = [
-        hypergeometric_log_tail(int(drawn_right[:, j].sum()), pool[:, j], pool_right[:, j], drawn[:, j])
-        for j in range(pool.shape[1])
-    ]
+    log_p = stratified_hypergeometric_log_p(
+        drawn_right.sum(axis=0), drawn.T, pool_right.T, pool.T, alternative="greater"
+    )
     with np.errstate(invalid="ignore"):
         usual_accuracy = drawn_right.sum(axis=0) / counts
         unusual_accuracy = np.asarray(right.astype(np.int64) @ others).ravel() / unusual_counts
-    return FeaturePermutationTests(
-        np.array(log_p) / _LN10, counts, unusual_counts, usual_accuracy, unusual_accuracy
-    )
+    return FeaturePermutationTests(log_p / _LN10, counts, unusual_counts, usual_accuracy, unusual_accuracy)
 
 
 def _closed_form(right: BoolArray, drawn: BoolArray, pool: BoolArray, layer: IntArray) -> float:
@@ -177,11 +169,16 @@ def _closed_form(right: BoolArray, drawn: BoolArray, pool: BoolArray, layer: Int
     layers = int(layer.max()) + 1
 
     def per_layer(mask: BoolArray) -> IntArray:
-        return np.bincount(layer[mask], minlength=layers).astype(np.int64)
+        return np.bincount(layer[mask], minlength=layers).astype(np.int64)[None]
 
-    return hypergeometric_log_tail(
-        int(np.sum(right & drawn)), per_layer(pool), per_layer(pool & right), per_layer(drawn)
+    log_p = stratified_hypergeometric_log_p(
+        [np.sum(right & drawn)],
+        per_layer(drawn),
+        per_layer(pool & right),
+        per_layer(pool),
+        alternative="greater",
     )
+    return float(log_p[0])
 
 
 def _by_shuffling(

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from cuecard.stats.hypergeometric import hypergeometric_two_sided_log_p
+from cuecard.stats.intervals import newcombe_difference
 from cuecard.stats.models.correctness import checked_members, checked_truths
+from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = ["AccuracyGaps", "ModelWeakness", "accuracy_gaps", "model_weakness"]
 
@@ -69,16 +70,10 @@ def accuracy_gaps(correct: npt.ArrayLike, has_cue: Any, *, confidence: float = 0
     outside, outside_right = total - inside, total_right - inside_right
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = inside_right / inside, outside_right / outside
-        first_low, first_high = _wilson(first, inside, confidence)
-        second_low, second_high = _wilson(second, outside, confidence)
-        gap = first - second
-        low = gap - np.hypot(first - first_low, second_high - second)
-        high = gap + np.hypot(first_high - first, second - second_low)
-    log_p = [
-        hypergeometric_two_sided_log_p(int(k), total, total_right, int(n))
-        for k, n in zip(inside_right, inside, strict=True)
-    ]
-    return AccuracyGaps(inside, outside, first, second, gap, low, high, np.array(log_p) / _LN10)
+    low, high = newcombe_difference(inside_right, inside, outside_right, outside, confidence)
+    drawn, whole = inside[:, None], np.ones((len(inside), 1), dtype=np.int64)
+    log_p = stratified_hypergeometric_log_p(inside_right, drawn, whole * total_right, whole * total)
+    return AccuracyGaps(inside, outside, first, second, first - second, low, high, log_p / _LN10)
 
 
 def model_weakness(
@@ -147,13 +142,6 @@ def _gaps(weights: npt.NDArray[Any], right: FloatArray, member: Any) -> FloatArr
 
 def _chunks(count: int) -> list[int]:
     return [min(_CHUNK, count - start) for start in range(0, count, _CHUNK)]
-
-
-def _wilson(share: FloatArray, n: IntArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    z = float(ndtri((1 + confidence) / 2))
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return centre - half, centre + half
 
 
 def _checked(correct: npt.ArrayLike, has_cue: Any) -> tuple[FloatArray, Any]:
