@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         Reliance,
         read_predictions,
     )
-    from cuecard.remedies import LexicalWeights, NeutralWeighting
+    from cuecard.remedies import LexicalWeights, NeutralWeights
     from cuecard.report import render_html, write_report
     from cuecard.run import Debiased, ask, audit, debias, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
@@ -52,7 +52,7 @@ __all__ = [
     "IdenticalPairTest",
     "Instances",
     "LexicalWeights",
-    "NeutralWeighting",
+    "NeutralWeights",
     "OptionOrderTest",
     "Overview",
     "PairGraphAudit",

@@ -53,6 +53,7 @@ class Registry(Generic[T]):
         self._check = check
         self._items: dict[str, T | _Place] = {}
         self._broken: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
         self._plugins_loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -78,9 +79,14 @@ class Registry(Generic[T]):
             raise UsageError(f"A {self.kind} named {name!r} is already registered.")
         self._items[name] = _Place(*place.split(":"))
 
+    def alias(self, old: str, name: str) -> None:
+        """Let an earlier name be used for a registered thing; it is not listed."""
+        self._aliases[old] = name
+
     def get(self, name: str) -> T:
         """Return the thing of that name, or raise an error that lists the nearest ones."""
         self._load_plugins()
+        name = self._aliases.get(name, name)
         if name in self._broken:
             raise UsageError(f"The {self.kind} {name!r} cannot be used: {self._broken[name]}.")
         if name not in self._items:

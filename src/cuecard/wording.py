@@ -38,9 +38,9 @@ def points(difference: float | None) -> str:
     return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
 
 
-def count(n: int, singular: str, plural: str | None = None) -> str:
+def plural(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def listed(items: list[str], conjunction: str = "and") -> str:

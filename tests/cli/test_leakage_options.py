@@ -119,7 +119,7 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
                 "debias",
                 "{train}",
                 "--method",
-                "leakage",
+                "neutral",
                 "--max-weight",
                 "0.5",
                 "--weight-column",
@@ -135,8 +135,8 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
         (["audit", "{train}", "--set", "pair_graph.folds=1"], "at least 2"),
         (["audit", "{train}", "--only", "cues", "--set", "pair_graph.folds=3"], "not among what runs"),
         (
-            ["debias", "{train}", "--out", "{out}/x.csv", "--set", "leakage.trees=9"],
-            "section in --set 'leakage'",
+            ["debias", "{train}", "--out", "{out}/x.csv", "--set", "neutral.trees=9"],
+            "section in --set 'neutral'",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_set_reaches_audits_and_remedies(cuecard, files, tmp_path):
     assert sections["pair_graph"]["summary"]["forest"] == {"name": "paper-small", "trees": 500, "depth": 5}
     assert sections["cues"]["parameters"]["correction"] == "by"
     ran = cuecard(
-        "debias", files / "train.csv", "--method", "leakage", "--set", "leakage.folds=5", "--set", "leakage.trees=20",
+        "debias", files / "train.csv", "--method", "neutral", "--set", "neutral.folds=5", "--set", "neutral.trees=20",
         "--weight-column", "neutral", "--out", tmp_path / "weighted.csv", "--json",
     )  # fmt: skip
     assert json.loads(ran.out)["sections"]["neutral_weights"]["parameters"]["folds"] == 5

@@ -7,25 +7,25 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.errors import InputError, UsageError
-from cuecard.probes import check_test, stress_set
+from cuecard.probes import check_test, cue_stress_set
 
 
 def test_all_examples_with_the_cue_and_as_many_without():
     data = demo_nli(4000, seed=1).instances
-    stress = stress_set(data, "indeed")
+    stress = cue_stress_set(data, "indeed")
     test = stress.balanced.test.table["hypothesis"].str.contains(r"\bindeed\b")
     assert int(test.sum()) == sum(stress.counts.values()) == int((~test).sum())
     flat = stress.flat.test.table
     assert flat["hypothesis"].str.contains(r"\bindeed\b").all()
     assert set(flat["label"].value_counts()["count"]) == {stress.per_label}
     assert stress.balanced.train.table.equals(data.train.table)
-    assert stress_set(data, "indeed").flat.fingerprint == stress.flat.fingerprint
+    assert cue_stress_set(data, "indeed").flat.fingerprint == stress.flat.fingerprint
 
 
 def test_multiple_choice_is_flat_in_whether_the_right_choice_has_the_cue():
     demo = demo_choice(2000, seed=1)
     word = next(cue for cue in demo.truth if cue.kind == "word")
-    stress = stress_set(demo.instances, word.feature)
+    stress = cue_stress_set(demo.instances, word.feature)
     examples = check_test(stress.flat)
     texts = stress.flat.test.table["hypothesis"].gather(examples.right_rows)
     has = texts.str.contains(rf"\b{word.feature}\b").to_numpy()
@@ -35,19 +35,19 @@ def test_multiple_choice_is_flat_in_whether_the_right_choice_has_the_cue():
 def test_a_cue_that_cannot_be_flattened_is_said():
     data = demo_nli(1500, seed=1).instances
     with pytest.raises(UsageError, match="No instance has the word 'zebra'"):
-        stress_set(data, "zebra")
+        cue_stress_set(data, "zebra")
     only = data.table.filter(
         (pl.col("split") != "test")
         | (pl.col("label").cast(pl.String) == "neutral")
         | ~pl.col("hypothesis").str.contains(r"\bindeed\b")
     )
     with pytest.raises(InputError, match="cannot be made flat"):
-        stress_set(cc.Instances(only, data.task, data.labels), "indeed")
+        cue_stress_set(cc.Instances(only, data.task, data.labels), "indeed")
 
 
 def test_the_word_no_in_mnli(real_data):
     data = cc.load(real_data("mnli/train_partial.parquet"), test=real_data("mnli/dev_matched.parquet"))
-    stress = stress_set(data, "no")
+    stress = cue_stress_set(data, "no")
     # The paper counted 229, 38 and 46 in the mismatched split; these are the counts of the matched one.
     assert stress.counts == {"contradiction": 284, "entailment": 55, "neutral": 57}
     assert (stress.balanced.test.n_examples, stress.flat.test.n_examples) == (2 * 396, 3 * 55)

@@ -8,7 +8,7 @@ import pytest
 
 from cuecard.data import Instances, Task
 from cuecard.errors import UsageError
-from cuecard.remedies import NeutralWeighting
+from cuecard.remedies import REMEDIES, NeutralWeights
 from cuecard.run.debiasing import debias
 from cuecard.stats.neutral_weights import leakage_neutral_weights, weights_from_probabilities
 from cuecard.stats.weighted import weighted_share
@@ -155,7 +155,7 @@ def planted(n: int = 3000) -> Instances:
 
 
 def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
-    result = NeutralWeighting(folds=10, trees=40, max_weight=50).run(planted())
+    result = NeutralWeights(folds=10, trees=40, max_weight=50).run(planted())
     accuracy = result.summary["leakage_accuracy"]
     assert accuracy["unweighted"]["accuracy"] > 0.65
     assert accuracy["weighted"]["accuracy"] < 0.57
@@ -192,9 +192,7 @@ def told_by_frequency() -> Instances:
 def test_weights_that_leave_the_leak_or_rest_on_few_examples_are_no_mere_information(
     max_weight: float | None, title: str, advice: str
 ) -> None:
-    (finding,) = (
-        NeutralWeighting(folds=10, trees=400, max_weight=max_weight).run(told_by_frequency()).findings
-    )
+    (finding,) = NeutralWeights(folds=10, trees=400, max_weight=max_weight).run(told_by_frequency()).findings
     assert (finding.severity, finding.title) == ("medium", title)
     assert advice in finding.text
 
@@ -207,7 +205,7 @@ def test_train_weights_do_not_depend_on_the_labels_of_test() -> None:
         .otherwise(pl.col("label").cast(pl.String))
         .cast(pl.Enum(["yes", "no"]))
     )
-    remedy = NeutralWeighting(folds=5, trees=20)
+    remedy = NeutralWeights(folds=5, trees=20)
     first, second = (remedy.run(each).examples for each in (data, flipped))
     assert first is not None
     assert second is not None
@@ -218,14 +216,14 @@ def test_train_weights_do_not_depend_on_the_labels_of_test() -> None:
 def test_a_test_split_with_one_label_is_left_unweighted() -> None:
     data = planted(900)
     kept = data.table.filter((pl.col("split") == "train") | (pl.col("label") == "yes"))
-    result = NeutralWeighting(folds=5, trees=20).run(Instances(kept, "pair", data.labels))
+    result = NeutralWeights(folds=5, trees=20).run(Instances(kept, "pair", data.labels))
     assert result.summary["unweighted_splits"] == ["test"]
     assert result.examples is not None
     assert set(result.examples.filter(split="test")["weight"]) == {1.0}
 
 
 def test_no_written_weight_exceeds_the_limit() -> None:
-    found = debias(planted(900), "leakage", folds=5, trees=20, max_weight=1.2)
+    found = debias(planted(900), "neutral", folds=5, trees=20, max_weight=1.2)
     assert found.weights.max() <= 1.2
     assert found.weights.mean() == pytest.approx(1)
     assert len(found.weights) == 600
@@ -238,4 +236,9 @@ def test_no_written_weight_exceeds_the_limit() -> None:
 def test_data_without_pairs_is_told_why_it_has_no_such_weights(task: Task, reason: str) -> None:
     table = planted(20).table.with_columns(example_id=pl.Series(np.repeat(np.arange(10), 2)).cast(pl.String))
     with pytest.raises(UsageError, match=reason):
-        debias(Instances(table, task, ("yes", "no")), "leakage")
+        debias(Instances(table, task, ("yes", "no")), "neutral")
+
+
+def test_the_earlier_name_of_the_method_still_works() -> None:
+    assert REMEDIES.get("leakage") is REMEDIES.get("neutral") is NeutralWeights
+    assert "leakage" not in REMEDIES.names()

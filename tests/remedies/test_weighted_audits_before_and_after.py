@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cuecard.errors import UsageError
-from cuecard.remedies import LexicalWeights, NeutralWeighting
+from cuecard.remedies import LexicalWeights, NeutralWeights
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from small_sets import choice_instances, pair_instances
 
@@ -61,10 +61,10 @@ def test_names_are_checked_at_once_and_none_means_none():
     with pytest.raises(UsageError, match="partial_input"):
         LexicalWeights(reaudit=("partial",))
     with pytest.raises(UsageError, match="cues"):
-        NeutralWeighting(reaudit=("cue",))
+        NeutralWeights(reaudit=("cue",))
 
 
 def test_leakage_weights_can_be_audited_too():
-    result = NeutralWeighting(folds=5, trees=20, reaudit=("pair_graph",)).run(leaning_pairs(300))
+    result = NeutralWeights(folds=5, trees=20, reaudit=("pair_graph",)).run(leaning_pairs(300))
     assert "pair_graph.leakage.accuracy" in result.tables["reaudit"]["measure"].to_list()
     assert set(result.tables["reaudit"]["audit"]) == {"pair_graph"}

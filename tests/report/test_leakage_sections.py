@@ -156,7 +156,7 @@ def test_audits_repeated_under_leakage_neutral_weights_are_in_the_report():
         ("train", f"p{rng.integers(40)}", f"h{rng.integers(40)}", "yn"[int(rng.integers(2))])
         for _ in range(300)
     ]
-    made = debias(pair_instances(rows), "leakage", trees=5, folds=2, reaudit="overview").card
+    made = debias(pair_instances(rows), "neutral", trees=5, folds=2, reaudit="overview").card
     table = section_view(made, "neutral_weights").tables[0]
     assert table.title == "Audits before and after"
     assert [row[:2] for row in table.rows][:2] == [

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from cuecard.report.charts.data_map import MOST_POINTS, REGIONS, data_map
 from cuecard.report.data_map import write_data_map
-from cuecard.report.training import chosen_rate, learned, one_answer, render_training
+from cuecard.report.training import best_epoch_note, chosen_rate, one_answer, render_training
 
 
 def dynamics(n: int) -> pl.DataFrame:
@@ -122,12 +122,12 @@ def epochs(*accuracies: float | None) -> list[dict]:
     ],
 )
 def test_a_reader_learns_after_which_epoch_a_model_was_best(accuracies, splits, said):
-    told = learned({"epochs": epochs(*accuracies), "splits": dict.fromkeys(splits)})
+    told = best_epoch_note({"epochs": epochs(*accuracies), "splits": dict.fromkeys(splits)})
     assert said in told.replace("\xa0", " ")
 
 
 def test_nothing_is_said_of_epochs_that_were_not_recorded():
-    assert learned({"epochs": [], "splits": {}}) == ""
+    assert best_epoch_note({"epochs": [], "splits": {}}) == ""
 
 
 def test_the_learning_rate_is_told_only_where_it_was_chosen():

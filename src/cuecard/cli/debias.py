@@ -27,7 +27,7 @@ Examples:
 
 `cuecard debias train.parquet --reaudit all --report out/debias --out weighted.parquet`
 
-`cuecard debias pairs.parquet --method leakage --max-weight 20 --set leakage.trees=500 --out weighted.parquet`
+`cuecard debias pairs.parquet --method neutral --max-weight 20 --set neutral.trees=500 --out weighted.parquet`
 
 `cuecard audit weighted.parquet --weights weight` (look again, under the weights)
 """
@@ -53,7 +53,7 @@ def debias(
         option(
             "--method",
             "NAME",
-            "lexical: no feature predicts the label; leakage: the pair graph does not; or a plug-in's name.",
+            "lexical: no feature predicts the label; neutral: the pair graph does not; or a plug-in's name.",
         ),
     ] = "lexical",
     card: Annotated[
@@ -73,7 +73,7 @@ def debias(
             "--reaudit",
             "A,B",
             "Audits to repeat under the weights: cues, partial_input, …, all or none.",
-            default="cues; none for leakage",
+            default="cues; none for neutral",
         ),
     ] = None,
     settings: SettingsOption = None,

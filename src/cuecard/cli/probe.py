@@ -126,12 +126,12 @@ def probe(
     from cuecard.cli.progress import training_bar
     from cuecard.cli.settings import split_settings
     from cuecard.cli.show import exit_if_failed
-    from cuecard.probes import PROBES, is_saved
+    from cuecard.probes import PROBES, is_saved_model
     from cuecard.run import parse_settings
     from cuecard.run import probe as run_probe
 
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
-    to_train = [name for name in model or [] if not is_saved(name)]
+    to_train = [name for name in model or [] if not is_saved_model(name)]
     of_sections, of_models = split_settings(settings, list(kinds), to_train)
     card = run_probe(
         lambda: dataset.load(seed, output.progress),

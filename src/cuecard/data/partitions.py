@@ -14,7 +14,7 @@ import polars as pl
 from cuecard.data.files.class_folders import read_class_folder
 from cuecard.data.files.formats import Compression, Format, checked_format
 from cuecard.data.files.guard import guarded
-from cuecard.data.files.hub import arrow_frames, is_saved, saved_class_names, saved_files
+from cuecard.data.files.hub import arrow_frames, is_saved_dataset, saved_class_names, saved_files
 from cuecard.data.files.metadata import class_names
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
@@ -57,7 +57,7 @@ def parts_of(
 def _tables(
     path: Path, rows: int, on_error: OnError, columns: list[str] | None, header: str | None
 ) -> Iterator[RawTable]:
-    if path.is_dir() and not is_saved(path):
+    if path.is_dir() and not is_saved_dataset(path):
         yield read_class_folder(path)
         return
     if path.is_dir():

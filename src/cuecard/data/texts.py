@@ -39,7 +39,7 @@ def text(raw: RawTable, column: str) -> pl.Series:
     return values.fill_null("") if values.null_count() else values
 
 
-def joined(parts: Sequence[pl.Series], separator: str = " ") -> pl.Series:
+def joined_texts(parts: Sequence[pl.Series], separator: str = " ") -> pl.Series:
     """Return texts joined row by row, leaving out the empty ones."""
     whole = parts[0]
     for part in parts[1:]:

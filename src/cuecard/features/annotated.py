@@ -16,7 +16,7 @@ from cuecard.features.family import Presence
 from cuecard.text import Encoded
 from cuecard.text.annotate import TENSES, Annotations
 
-Columns = dict[str, npt.NDArray[np.bool_]]
+Flagged = dict[str, npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Annotated:
 
     def presence(self, data: Encoded) -> Presence:
         """Return which instances have which property."""
-        columns: Columns = {}
+        columns: Flagged = {}
         for told in data.annotations:
             for name, found in self.columns(told).items():
                 columns[name] = columns[name] | found if name in columns else found
@@ -36,7 +36,7 @@ class Annotated:
 
     @staticmethod
     @abstractmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return the features as boolean columns."""
 
 
@@ -49,7 +49,7 @@ class Sentiment(Annotated):
     phrase: ClassVar[str] = "{} words"
 
     @staticmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return the three signs."""
         sign = annotations.sentiment
         return {"positive": sign > 0, "negative": sign < 0, "neutral": sign == 0}
@@ -64,7 +64,7 @@ class Tense(Annotated):
     phrase: ClassVar[str] = "a verb in the {}"
 
     @staticmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return the tenses; a text without a finite verb has none."""
         return {name: annotations.tense == code for code, name in enumerate(TENSES) if name != "none"}
 
@@ -78,7 +78,7 @@ class Negation(Annotated):
     phrase: ClassVar[str] = "a {}"
 
     @staticmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return the one feature."""
         return {"negation": annotations.negation}
 
@@ -92,7 +92,7 @@ class Entities(Annotated):
     phrase: ClassVar[str] = "an entity ({})"
 
     @staticmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return one feature per type."""
         return dict(annotations.entities)
 
@@ -107,6 +107,6 @@ class Typos(Annotated):
     content_blind: ClassVar[bool] = True
 
     @staticmethod
-    def columns(annotations: Annotations) -> Columns:
+    def columns(annotations: Annotations) -> Flagged:
         """Return the one feature."""
         return {"typo": annotations.typo}

@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.features.family import Presence
 from cuecard.text import Encoded
-from cuecard.wording import count
+from cuecard.wording import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class Lengths:
 def _bin_names(edges: tuple[int, ...]) -> list[str]:
     if not edges:
         return ["any number of tokens"]
-    first = f"up to {count(edges[0], 'token')}" if edges[0] else "no tokens"
+    first = f"up to {plural(edges[0], 'token')}" if edges[0] else "no tokens"
     between = [
-        count(high, "token") if low + 1 == high else f"{low + 1:,} to {count(high, 'token')}"
+        plural(high, "token") if low + 1 == high else f"{low + 1:,} to {plural(high, 'token')}"
         for low, high in pairwise(edges)
     ]
     return [first, *between, f"{edges[-1] + 1:,} or more tokens"]

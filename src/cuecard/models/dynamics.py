@@ -10,6 +10,18 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Epoch:
+    """How an epoch went; the validation figures are None where nothing was held out."""
+
+    number: int
+    loss: float
+    seconds: float
+    validation_accuracy: float | None = None
+    validation_loss: float | None = None
+    learning_rate: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Dynamics:
     """What was recorded after every epoch, for all examples given to `fit`, in their order.

@@ -14,10 +14,10 @@ from scipy import sparse
 from cuecard.data import GROUPED_TASKS, Instances, Task
 from cuecard.models.ngram_features import (
     BITS,
-    Columns,
+    HashColumns,
     HashedRows,
-    columns_of,
     feature_rows,
+    hash_columns,
     hash_rows,
     word_keys,
     word_overlap,
@@ -25,12 +25,12 @@ from cuecard.models.ngram_features import (
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition
 from cuecard.text import Encoded, Tokens
+from cuecard.text.encoded import Side
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 State = dict[str, npt.NDArray[Any]]
-Side = Literal["premise", "hypothesis"]
 
 #: A row's n-grams have length 1; figures beside them are kept smaller, so that they do not drown the words.
 BESIDE_WORDS = 0.25
@@ -131,7 +131,7 @@ class Block(Protocol):
 
 
 @dataclass(frozen=True)
-class Words:
+class WordBlock:
     """Word n-grams of one side; of no side, single words of the hypothesis, each with whether they are shared."""
 
     side: Side | None
@@ -139,12 +139,12 @@ class Words:
 
     def learn(self, rows: InputRows, counted: Mask | None) -> State:
         """Return the features that occur twice, with their inverse document frequencies."""
-        columns = columns_of(rows.hashed(self.side, self.ngrams), counted=counted)
+        columns = hash_columns(rows.hashed(self.side, self.ngrams), counted=counted)
         return {"slots": columns.slots, "idf": columns.idf}
 
     def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return each row's features."""
-        return feature_rows(rows.hashed(self.side, self.ngrams), Columns(state["slots"], state["idf"]))
+        return feature_rows(rows.hashed(self.side, self.ngrams), HashColumns(state["slots"], state["idf"]))
 
     def width(self, state: State) -> int:
         """Return the number of known n-grams; their hashes must be distinct and within the table of hashes."""
@@ -170,7 +170,7 @@ class Binned:
     def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return for each figure which of its bins every row falls into."""
         figures = self._figures(rows)
-        return joined(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
+        return side_by_side(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
 
     def width(self, state: State) -> int:
         """Return the number of bins of all figures; their edges must ascend."""
@@ -217,36 +217,36 @@ class WithinExample:
 
 
 #: Name → a block and the share it gets of a row's length.
-Recipe = Mapping[str, tuple[Block, float]]
+FeatureBlocks = Mapping[str, tuple[Block, float]]
 
 
-def recipe(task: Task, condition: Condition, *, ngrams: int = 2) -> Recipe:
+def feature_blocks(task: Task, condition: Condition, *, ngrams: int = 2) -> FeatureBlocks:
     """Return the features that the linear learner sees of a task's data under a condition."""
-    words: Recipe = {"hypothesis words": (Words("hypothesis", ngrams), 1.0)}
+    words: FeatureBlocks = {"hypothesis words": (WordBlock("hypothesis", ngrams), 1.0)}
     if task in GROUPED_TASKS:
         choices = {**words, "length": (WithinExample("length"), BESIDE_WORDS)}
         if condition == "choices":
             return choices
-        shared: Recipe = {"shared words": (Words(None), 1.0)}
+        shared: FeatureBlocks = {"shared words": (WordBlock(None), 1.0)}
         return {**choices, **shared, "overlap": (WithinExample("overlap"), BESIDE_WORDS)}
     if condition == "premise":
         return {
-            "premise words": (Words("premise", ngrams), 1.0),
+            "premise words": (WordBlock("premise", ngrams), 1.0),
             "premise length": (Binned("premise length"), BESIDE_WORDS),
         }
-    length: Recipe = {"hypothesis length": (Binned("hypothesis length"), BESIDE_WORDS)}
+    length: FeatureBlocks = {"hypothesis length": (Binned("hypothesis length"), BESIDE_WORDS)}
     if condition == "hypothesis" or task == "text":
         return {**words, **length}
     return {
         **words,
-        "shared words": (Words(None), 1.0),
-        "premise single words": (Words("premise"), PREMISE_SHARE),
+        "shared words": (WordBlock(None), 1.0),
+        "premise single words": (WordBlock("premise"), PREMISE_SHARE),
         **length,
         "overlap": (Binned("overlap"), BESIDE_WORDS),
     }
 
 
-def joined(*blocks: sparse.csr_matrix) -> sparse.csr_matrix:
+def side_by_side(*blocks: sparse.csr_matrix) -> sparse.csr_matrix:
     """Return blocks of features side by side."""
     return sparse.hstack(blocks, format="csr")
 

@@ -32,7 +32,7 @@ class HashedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class HashColumns:
     """Which hashes have a column, in its order, and the inverse document frequency of each."""
 
     slots: Slots
@@ -98,7 +98,7 @@ def hash_rows(
     return HashedRows(slots, starts, used)
 
 
-def columns_of(hashed: HashedRows, *, counted: Mask | None = None, min_count: int = 2) -> Columns:
+def hash_columns(hashed: HashedRows, *, counted: Mask | None = None, min_count: int = 2) -> HashColumns:
     """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
     n = len(hashed.starts)
     if counted is None:
@@ -108,10 +108,10 @@ def columns_of(hashed: HashedRows, *, counted: Mask | None = None, min_count: in
     # Frequent features first: their weights then lie together in the processor's cache.
     kept = kept[np.argsort(-frequency[kept], kind="stable")]
     idf = np.log((1 + int(counted.sum())) / (1 + frequency[kept])) + 1
-    return Columns(kept.astype(np.int32), idf)
+    return HashColumns(kept.astype(np.int32), idf)
 
 
-def feature_rows(hashed: HashedRows, columns: Columns) -> sparse.csr_matrix:
+def feature_rows(hashed: HashedRows, columns: HashColumns) -> sparse.csr_matrix:
     """Return the features that have a column, weighted by inverse document frequency, each row of length 1."""
     n, total = len(hashed.starts), int(hashed.used.sum())
     indptr, indices, values = np.zeros(n + 1, np.int64), np.empty(total, np.int32), np.empty(total)
@@ -132,10 +132,10 @@ def ngram_features(
     """Return presence of word n-grams, weighted by inverse document frequency, each row of length 1.
 
     `counted` are the rows that document frequencies are counted on (the train rows); all by default. The other
-    arguments are those of `hash_rows` and `columns_of`.
+    arguments are those of `hash_rows` and `hash_columns`.
     """
     hashed = hash_rows(texts, ngrams=ngrams, shared=shared)
-    return feature_rows(hashed, columns_of(hashed, counted=counted, min_count=min_count))
+    return feature_rows(hashed, hash_columns(hashed, counted=counted, min_count=min_count))
 
 
 def word_overlap(premise: Tokens, hypothesis: Tokens) -> tuple[Longs, Longs]:

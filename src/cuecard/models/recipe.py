@@ -109,7 +109,7 @@ def checked_options(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def parse_settings(settings: Iterable[str]) -> list[tuple[str | None, str, str]]:
+def parse_model_settings(settings: Iterable[str]) -> list[tuple[str | None, str, str]]:
     """Return (model or None, parameter, value) of texts such as "epochs=3" and "bilstm.epochs=3"."""
     parsed = []
     for text in settings:
@@ -129,7 +129,7 @@ def recipes(
     A setting that no model has is an error, as is one for a model that is not trained.
     """
     names = list(dict.fromkeys(models))
-    parsed = parse_settings(settings)
+    parsed = parse_model_settings(settings)
     for model, name, _ in parsed:
         if model is not None and model not in names:
             raise unknown_name("model in --set", model, names)

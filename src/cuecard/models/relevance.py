@@ -93,7 +93,7 @@ def agreement_of_maps(
     return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), even, full, partial)
 
 
-def map_table(
+def saliency_table(
     found: RelevanceAgreement, data: Instances, tokens: TokenTexts, *, show: int = 12, which: Shown = "spread"
 ) -> pl.DataFrame:
     """Return the maps of some examples to look at, one row per example (of grouped data, its right row).

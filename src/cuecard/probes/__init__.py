@@ -14,7 +14,7 @@ from cuecard.probes.predictions import Predictions, PredictionSource, distinctly
 from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
 from cuecard.probes.registry import PROBES
 from cuecard.probes.saliency import TokenRelevance, token_relevance
-from cuecard.probes.stress_set import StressSet, stress_set
+from cuecard.probes.stress_set import CueStressSet, cue_stress_set
 from cuecard.probes.tests.accuracy import AccuracyTest
 from cuecard.probes.tests.agreement import AgreementOfModels
 from cuecard.probes.tests.distribution import DistributionTest
@@ -22,7 +22,7 @@ from cuecard.probes.tests.option_order import OptionOrder, OptionOrderTest, opti
 from cuecard.probes.tests.paired import PairedComparison
 from cuecard.probes.tests.permutation import PermutationTest
 from cuecard.probes.tests.reliance import Reliance
-from cuecard.probes.trained import asked_recipes, is_saved, trained_predictions
+from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predictions
 
 #: The order in which probes run and stand on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
@@ -39,6 +39,7 @@ __all__ = [
     "AccuracyTest",
     "AgreementOfModels",
     "CueSet",
+    "CueStressSet",
     "DebiasedEvaluation",
     "DistributionTest",
     "IdenticalPairTest",
@@ -50,18 +51,18 @@ __all__ = [
     "Predictions",
     "PromptStudy",
     "Reliance",
-    "StressSet",
     "TokenRelevance",
     "asked_recipes",
     "box_statistics",
     "check_test",
     "choose_cues",
+    "cue_stress_set",
     "debiased_evaluation",
     "distinctly_named",
     "find_prompt",
     "identical_pairs",
     "identical_scores",
-    "is_saved",
+    "is_saved_model",
     "linear_predictions",
     "matching_label",
     "option_order",
@@ -70,7 +71,6 @@ __all__ = [
     "read_many_predictions",
     "read_predictions",
     "score_identical_pairs",
-    "stress_set",
     "token_relevance",
     "trained_predictions",
 ]

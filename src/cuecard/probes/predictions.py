@@ -18,7 +18,7 @@ from cuecard.probes.formats.called import called_predictions
 from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
 from cuecard.probes.formats.settling import Given, settle
-from cuecard.probes.formats.table import read_table, table_predictions
+from cuecard.probes.formats.table import read_table_predictions, table_predictions
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]
@@ -129,7 +129,7 @@ def given_predictions(source: PredictionSource, data: Instances, columns: Mappin
         )
     if is_harness_log(path):
         return [read_harness_log(path, data)]
-    return read_table(path, data, columns)
+    return read_table_predictions(path, data, columns)
 
 
 def distinctly_named(predictions: Sequence[Predictions]) -> list[Predictions]:

@@ -10,9 +10,9 @@ import polars as pl
 from cuecard.analysis import Finding
 from cuecard.data import Instances
 from cuecard.models import TextModel
-from cuecard.models.relevance import RelevanceAgreement, Shown, map_table, relevance_agreement
+from cuecard.models.relevance import RelevanceAgreement, Shown, relevance_agreement, saliency_table
 from cuecard.models.saliency import token_texts
-from cuecard.wording import count
+from cuecard.wording import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class TokenRelevance:
     Attributes:
         agreement: TRA with its interval, and all maps.
         examples: `example_id` and `cosine` of every example.
-        maps: the maps of some examples, see `map_table`.
+        maps: the maps of some examples, see `saliency_table`.
         finding: the result as a sentence.
     """
 
@@ -58,7 +58,7 @@ def token_relevance(
     examples = pl.DataFrame(
         {"example_id": data.table["example_id"].gather(first), "cosine": found.cosines}
     ).with_columns(pl.col("cosine").fill_nan(None))
-    maps = map_table(found, data, token_texts(full, data), show=show, which=which)
+    maps = saliency_table(found, data, token_texts(full, data), show=show, which=which)
     return TokenRelevance(found, examples, maps, _finding(found, full.name))
 
 
@@ -66,11 +66,11 @@ def _finding(found: RelevanceAgreement, name: str) -> Finding:
     n = len(found.cosines) - found.left_out
     text = (
         f"The saliency maps of the two {name} models, one with the full and one with partial input, have a mean "
-        f"cosine of {found.tra:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}) over {count(n, 'example')}: "
+        f"cosine of {found.tra:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}) over {plural(n, 'example')}: "
         f"1 would be the same tokens, 0 none in common, {found.even:.2f} two models that look everywhere alike."
     )
     if found.left_out:
-        text += f" {count(found.left_out, 'example')} without a map are left out."
+        text += f" {plural(found.left_out, 'example')} without a map are left out."
     title = f"Token relevance agreement of {found.tra:.2f}"
     return Finding(
         "saliency",

@@ -15,7 +15,7 @@ from cuecard.probes.membership import columns_in_test, feature_columns, membersh
 
 
 @dataclass(frozen=True, eq=False)
-class StressSet:
+class CueStressSet:
     """Two samples of the test split about one cue.
 
     `counts` has the test examples with the cue by label (for multiple choice: by whether the right choice has
@@ -34,7 +34,7 @@ class StressSet:
         return min(self.counts.values())
 
 
-def stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: int = 0) -> StressSet:
+def cue_stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: int = 0) -> CueStressSet:
     """Return the stress set of a cue, drawn from the test split with a seed; train stays as it is.
 
     Args:
@@ -67,7 +67,7 @@ def stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: in
     others = np.setdiff1d(np.arange(len(examples)), here)
     drawn = generator.choice(others, size=min(len(here), len(others)), replace=False)
     flat = [generator.choice(here[kind == code], size=rarest, replace=False) for code in range(len(counts))]
-    return StressSet(
+    return CueStressSet(
         cue,
         counts,
         only_test(data, examples, np.union1d(here, drawn)),

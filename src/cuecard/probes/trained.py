@@ -42,7 +42,7 @@ def trained_predictions(
         watch: called with the progress while it trains.
         cache: whether what was trained before may come from the user's cache folder, and this go there.
     """
-    if isinstance(asked, str) and is_saved(asked):
+    if isinstance(asked, str) and is_saved_model(asked):
         return saved_predictions(data, Path(asked))
     recipe = asked_recipes([asked])[0] if isinstance(asked, str) else asked
     recipe = recipe.with_defaults(tokens=tokens, seed=seed)
@@ -54,7 +54,7 @@ def trained_predictions(
     return _predictions(recipe.name, probabilities, "trained on train", restricted)
 
 
-def is_saved(name: str) -> bool:
+def is_saved_model(name: str) -> bool:
     """Return whether this is a folder that a model was saved to."""
     return (Path(name) / DESCRIPTION).is_file()
 

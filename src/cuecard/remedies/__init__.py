@@ -1,19 +1,20 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
 from cuecard.remedies.lexical_weights import LexicalWeights
-from cuecard.remedies.neutral_weights import NeutralWeighting
+from cuecard.remedies.neutral_weights import NeutralWeights
 from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
-from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
+from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 
 #: The method's name on the command line and the remedy behind it.
 REMEDIES.add("lexical", LexicalWeights)
-REMEDIES.add("leakage", NeutralWeighting)
+REMEDIES.add("neutral", NeutralWeights)
+REMEDIES.alias("leakage", "neutral")
 
 __all__ = [
     "REMEDIES",
+    "LeakageNeutralWeights",
     "LexicalWeights",
-    "NeutralWeighting",
     "NeutralWeights",
     "StressSet",
     "leakage_neutral_weights",

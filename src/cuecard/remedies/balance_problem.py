@@ -24,7 +24,7 @@ from cuecard.stats.entropy_balancing import (
     share_residuals,
 )
 from cuecard.text import Encoded
-from cuecard.wording import count
+from cuecard.wording import plural
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -190,12 +190,12 @@ def check_enough(problem: BalanceProblem, min_count: int) -> None:
     """Raise if no feature can be balanced, with what would help."""
     if not problem.features.height:
         raise InputError(
-            f"No feature occurs in at least {count(min_count, 'train instance')} that tell something of it: lower "
+            f"No feature occurs in at least {plural(min_count, 'train instance')} that tell something of it: lower "
             "--min-count or choose other --features."
         )
     if not problem.with_every_label().any():
         raise InputError(
-            f"None of the {count(problem.features.height, 'feature')} with at least "
-            f"{count(min_count, 'train instance')} occurs with every label, so there is nothing to balance: lower "
+            f"None of the {plural(problem.features.height, 'feature')} with at least "
+            f"{plural(min_count, 'train instance')} occurs with every label, so there is nothing to balance: lower "
             "--min-count or choose other --features."
         )

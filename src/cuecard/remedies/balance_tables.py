@@ -7,7 +7,7 @@ import polars as pl
 
 from cuecard.remedies.balance_problem import Balanced, BalanceProblem
 from cuecard.stats.entropy_balancing import BalancedWeights, UnbalancedFeature
-from cuecard.wording import count, listed
+from cuecard.wording import listed, plural
 
 #: A share that is off by more than this is not balanced.
 OFF_TARGET = 1e-4
@@ -90,4 +90,4 @@ def _proof(entry: UnbalancedFeature, features: pl.DataFrame, labels: tuple[str, 
     if not named:
         return f"no weights balance it{limit}"
     more = f", {len(others) - len(named)} more" if len(others) > len(named) else ""
-    return f"no weights balance it together with {count(len(others), 'other feature')}{limit}: {listed(named)}{more}"
+    return f"no weights balance it together with {plural(len(others), 'other feature')}{limit}: {listed(named)}{more}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuecard.analysis import Finding
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 #: Label shares that are off by less on average, half a point, pass for balanced, and a change by less for none.
 BALANCED = 0.005
@@ -28,10 +28,10 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
             "lexical_weights",
             "info",
             f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} "
-            f"{count(summary['constrained'], 'feature')}",
-            f"The label shares of instances with one of {count(summary['constrained'], 'feature')} are on average "
-            f"{points(balanced['before'])} off target with equal weights and {points(balanced['after'])} with these "
-            f"weights. They keep {percent(summary['ess'])} of {count(summary['examples'], 'example')} as effective "
+            f"{plural(summary['constrained'], 'feature')}",
+            f"The label shares of instances with one of {plural(summary['constrained'], 'feature')} are on average "
+            f"{gap(balanced['before'])} off target with equal weights and {gap(balanced['after'])} with these "
+            f"weights. They keep {percent(summary['ess'])} of {plural(summary['examples'], 'example')} as effective "
             f"sample size; the heaviest example weighs {summary['max_weight']:.1f} times the mean.",
             value=summary["ess"],
             n=summary["examples"],
@@ -45,13 +45,13 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "lexical_weights",
                 "info",
                 "Some features cannot be balanced by weights",
-                f"{count(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
+                f"{plural(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
                 "with some label; no weights can change that.",
                 key="absent-labels",
             )
         )
     if summary["off_target"]:
-        why = [f"{count(n, 'feature')} {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
+        why = [f"{plural(n, 'feature')} {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
         advice = " Balance fewer, with a higher --min-count." if "softened" in summary["off_target"] else ""
         findings.append(
             Finding(
@@ -71,11 +71,11 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "lexical_weights",
                 "info",
                 "The cue audit under the weights",
-                f"None of {count(before['features'], 'feature')} is associated with a label beyond chance, with equal "
+                f"None of {plural(before['features'], 'feature')} is associated with a label beyond chance, with equal "
                 "weights or with these."
                 if not before["significant"] + after["significant"]
-                else f"{before['significant']:,} of {count(before['features'], 'feature')} are associated with a label "
-                f"beyond chance with equal weights, {after['significant']:,} with these weights; "
+                else f"{before['significant']:,} of {plural(before['features'], 'feature')} are associated with a "
+                f"label beyond chance with equal weights, {after['significant']:,} with these weights; "
                 f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
                 value=float(after["significant"]),
                 unit="count",
@@ -85,7 +85,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
     return findings
 
 
-def points(share: float | None) -> str:
+def gap(share: float | None) -> str:
     """Return a difference of shares in percentage points."""
     if share is None:
         return "an unknown number of points"
@@ -107,9 +107,9 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "lexical_weights",
             "low",
             f"Balance of {name} gets worse",
-            f"{count(part['features'], 'random ' + name[:-1])} that the weights were not made for are "
-            f"{points(part['before'])} off target with equal weights and {points(part['after'])} with these, where "
-            f"sampling alone would leave {points(part['chance_after'])}: longer features still carry the label. "
+            f"{plural(part['features'], 'random ' + name[:-1])} that the weights were not made for are "
+            f"{gap(part['before'])} off target with equal weights and {gap(part['after'])} with these, where "
+            f"sampling alone would leave {gap(part['chance_after'])}: longer features still carry the label. "
             "Balance them too with a higher --ngrams, or soften with --ridge.",
             value=part["after"],
             chance=part["chance_after"],

@@ -39,10 +39,10 @@ from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
     SoftmaxWeights,
-    effective_sample_size,
     entropy_balance,
     softmax_weights,
 )
+from cuecard.stats.weighted import effective_sample_share
 from cuecard.text import Encoded, Scope, encode, language_of, suggested_tokeniser
 from cuecard.text.annotate import Backend
 
@@ -301,7 +301,7 @@ class LexicalWeights:
             "families": dict(by_family.sort("family").iter_rows()),
             "skipped": balanced.skipped,
             "examples": len(weights),
-            "ess": effective_sample_size(weights),
+            "ess": effective_sample_share(weights),
             "max_weight": float(weights.max()),
             "quantiles": dict(
                 zip(map(str, QUANTILES), np.quantile(weights, QUANTILES).tolist(), strict=True)

@@ -17,7 +17,7 @@ from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.remedies.neutral_measures import KINDS, neutral_measures
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
-from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
+from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 
 #: Below this share of the examples as effective sample size, a limit on the weights is worth a try.
@@ -26,7 +26,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
-class NeutralWeighting:
+class NeutralWeights:
     """Weigh the examples so that the pair graph does not give the label away.
 
     The graph is of all splits, as whoever has the files can build it; how it goes with the label is estimated for
@@ -103,7 +103,7 @@ class NeutralWeighting:
             summary["not_reaudited"] = audited.skipped
         return Result(summary, tables, findings, examples, neutral_measures(summary))
 
-    def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, NeutralWeights]:
+    def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, LeakageNeutralWeights]:
         """Return the weights of every split from its own labels, so that train knows nothing of test's.
 
         A split that is not train and has one label only, so that nothing can be balanced, is left out.
@@ -138,7 +138,7 @@ def _reason(task: Task) -> str:
     )
 
 
-def _of_split(found: NeutralWeights) -> dict[str, float]:
+def _of_split(found: LeakageNeutralWeights) -> dict[str, float]:
     return {
         "examples": len(found.weights),
         "effective_sample_size": found.effective_sample_size,

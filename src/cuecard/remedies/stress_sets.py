@@ -15,8 +15,8 @@ from cuecard.errors import UsageError
 from cuecard.remedies.given_away import Bools, given_away
 from cuecard.writing import write_together
 
-Part = Literal["hard", "easy"]
-PARTS: tuple[Part, ...] = ("hard", "easy")
+StressPart = Literal["hard", "easy"]
+PARTS: tuple[StressPart, ...] = ("hard", "easy")
 _SOLVED, _CONFIDENCE = "solved_", "confidence_"
 
 
@@ -31,7 +31,7 @@ class StressSet:
     examples: pl.DataFrame
     solvers: tuple[str, ...]
 
-    def part(self, part: Part) -> Instances:
+    def part(self, part: StressPart) -> Instances:
         """Return the instances of the hard or of the easy examples."""
         keys = self.examples.filter(pl.col("part") == part).select("example_id", "split")
         table = self.data.table.with_columns(_split=pl.col("split").cast(pl.String))
@@ -133,7 +133,7 @@ def _chance(data: Instances, ids: pl.Series) -> float:
     return float(counts.max() / counts.sum())
 
 
-def write_stress_set(found: StressSet, folder: str | Path) -> dict[Part, Path]:
+def write_stress_set(found: StressSet, folder: str | Path) -> dict[StressPart, Path]:
     """Write `hard.parquet`, `easy.parquet` and `balance.parquet` into a folder; return the first two paths.
 
     Each has one row per example with all its columns, in a form that every command reads again.

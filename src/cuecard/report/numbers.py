@@ -7,8 +7,7 @@ from typing import Any
 
 from cuecard.analysis import Unit
 from cuecard.stats.p_values import SUPERSCRIPTS, format_p
-from cuecard.wording import MISSING, percent, points
-from cuecard.wording import count as plural
+from cuecard.wording import MISSING, percent, plural, points
 
 __all__ = [
     "MISSING", "count", "decimal", "fine", "fine_percent", "in_unit", "is_number", "number", "percent", "plural",

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
-from cuecard.wording import count
+from cuecard.wording import plural
 
 #: Answers shown; all have their place in `metrics.json`.
 MOST_LABELS = 10
@@ -33,7 +33,7 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         kept = numbers.percent(metrics["weights"]["effective_share"])
         said += f", weighted (effective sample size {kept} of the examples)"
     console.print(Text(said, style="dim"))
-    for sentence in (learned(metrics), chosen_rate(metrics)):
+    for sentence in (best_epoch_note(metrics), chosen_rate(metrics)):
         if sentence:
             console.print(Text(sentence, style="dim"))
     console.print(_splits(metrics["splits"]))
@@ -44,18 +44,18 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
         console.print(Text(sentence))
 
 
-def learned(metrics: Mapping[str, Any]) -> str:
+def best_epoch_note(metrics: Mapping[str, Any]) -> str:
     """Return after which epoch the model was best, and whether more of them may help; empty if not recorded."""
     epochs = metrics.get("epochs") or []
     judged = [epoch for epoch in epochs if epoch["validation_accuracy"] is not None]
     if not judged:
-        return f"{count(len(epochs), 'epoch')}, nothing held out to stop on." if epochs else ""
+        return f"{plural(len(epochs), 'epoch')}, nothing held out to stop on." if epochs else ""
     # The order in which the models themselves choose the weights they keep.
     best = max(judged, key=lambda epoch: (epoch["validation_accuracy"], -epoch["validation_loss"]))
     where = "dev" if "dev" in metrics["splits"] else "held-out train examples"
     right = numbers.percent(best["validation_accuracy"])
     if best["number"] == epochs[-1]["number"]:
-        said = f"Best on {where} after the last of {count(len(epochs), 'epoch')} ({right} right)"
+        said = f"Best on {where} after the last of {plural(len(epochs), 'epoch')} ({right} right)"
         return f"{said}." if best["validation_accuracy"] == 1 else f"{said}: more may help (--epochs)."
     return f"Best on {where} after epoch {best['number']} of {len(epochs)} ({right} right), which is kept."
 

@@ -18,7 +18,7 @@ from cuecard.models.recipe import Recipe
 from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
-from cuecard.remedies import NeutralWeighting
+from cuecard.remedies import NeutralWeights
 from cuecard.stats.models.paired import paired_comparison
 from cuecard.wording import percent
 
@@ -95,7 +95,7 @@ class SelectionExperiment:
         for other in self.also:
             _check_labels(data, other)
         with self.tell("leakage-neutral weights"):
-            weighed = NeutralWeighting(max_weight=self.max_weight, seed=self.seed).run(data)
+            weighed = NeutralWeights(max_weight=self.max_weight, seed=self.seed).run(data)
         assert weighed.examples is not None  # a remedy always weighs examples
         train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
         themselves, frequency = self._identical(data, match)

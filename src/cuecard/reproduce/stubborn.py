@@ -23,8 +23,8 @@ from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
 from cuecard.stats import format_p
-from cuecard.stats.weighted import effective_sample_size
-from cuecard.wording import count, listed, percent
+from cuecard.stats.weighted import effective_sample_share
+from cuecard.wording import listed, percent, plural
 
 #: Name of the weights → what balances them; None is every example alike.
 WEIGHTS: dict[str, LexicalWeights | None] = {
@@ -165,7 +165,7 @@ class StubbornExperiment:
             with self.tell(f"balancing for {name} weights"):
                 features, weights = _balanced(replace(remedy, min_count=fewest), train, cache=self.cache)
             found[name] = weights[train.example_codes]
-            rows.append((name, features, effective_sample_size(weights) / len(weights), float(weights.max())))
+            rows.append((name, features, effective_sample_share(weights), float(weights.max())))
         if not found:
             raise Skip("the paper's own weights are not defined for examples of several choices")
         columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
@@ -252,7 +252,7 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence
             )
         text = (
             f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
-            f"p-values are medians of {count(rows['seeds'][0], 'seed')}. {end}"
+            f"p-values are medians of {plural(rows['seeds'][0], 'seed')}. {end}"
         )
         said_all = " ".join([text, *notes])
         title = f"{model}: what balanced words change"

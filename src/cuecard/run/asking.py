@@ -16,7 +16,7 @@ from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.models.answer_cache import AnswerCache
 from cuecard.models.endpoint import Endpoint, check_endpoint
-from cuecard.probes import find_prompt, prompted_answers, stress_set
+from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.probes.stress_set import sample_test
 from cuecard.run.runner import Data, Progress, loaded
@@ -99,5 +99,5 @@ def _chosen(
 ) -> Instances:
     """Return the data with the test examples that are to be asked about."""
     if stress:
-        return stress_set(data, stress, audit=audit, seed=seed).balanced
+        return cue_stress_set(data, stress, audit=audit, seed=seed).balanced
     return sample_test(data, sample, seed=seed) if sample else data

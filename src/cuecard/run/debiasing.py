@@ -48,8 +48,8 @@ def debias(
 
     Args:
         data: what `cuecard.load` returned.
-        method: "lexical" makes label shares equal with every feature (`cuecard.LexicalWeights`), "leakage" makes the
-            pair graph say nothing about the label (`cuecard.NeutralWeighting`); or such an object with its parameters.
+        method: "lexical" makes label shares equal with every feature (`cuecard.LexicalWeights`), "neutral" makes the
+            pair graph say nothing about the label (`cuecard.NeutralWeights`); or such an object with its parameters.
         like: the card of an audit, or its folder: balance what its cue audit found, with the audit's tokens, scope,
             families and smallest count; `options` go before.
         progress: called with the remedy's title; returns a context manager it runs in.

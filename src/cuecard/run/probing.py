@@ -25,7 +25,7 @@ from cuecard.probes import (
     check_test,
     choose_cues,
     distinctly_named,
-    is_saved,
+    is_saved_model,
     read_many_predictions,
     trained_predictions,
 )
@@ -104,7 +104,7 @@ def probe(
         settings=settings,
         options=options,
     )
-    to_train = [name for name in models if not is_saved(name)]
+    to_train = [name for name in models if not is_saved_model(name)]
     recipes = dict(zip(to_train, asked_recipes(to_train, model_settings), strict=True))
     for source in identical_pairs:
         check_source(source)

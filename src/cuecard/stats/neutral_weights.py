@@ -16,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class NeutralWeights:
+class LeakageNeutralWeights:
     """A weight per row, mean 1, and what it rests on.
 
     Attributes:
@@ -51,7 +51,7 @@ def leakage_neutral_weights(
     max_weight: float | None = None,
     seed: int = 0,
     threads: int | None = None,
-) -> NeutralWeights:
+) -> LeakageNeutralWeights:
     """Return weights under which the leakage features do not predict the label (Algorithm 1).
 
     `P(Y | l)` comes from cross-fitted random forests on the leakage features and their pairwise products. For two or
@@ -114,7 +114,7 @@ def leakage_neutral_weights(
     if max_weight is not None:
         clipped = int((weights > max_weight).sum())
         weights = _limited(weights, codes, max_weight)
-    return NeutralWeights(weights, probabilities, tuple(classes.tolist()), prior, infinite, clipped)
+    return LeakageNeutralWeights(weights, probabilities, tuple(classes.tolist()), prior, infinite, clipped)
 
 
 def weights_from_probabilities(

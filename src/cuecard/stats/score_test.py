@@ -15,7 +15,7 @@ from scipy.special import log_ndtr
 
 from cuecard.stats._arrays import FloatArray, IntArray
 
-Method = Literal["moments", "monte carlo", "units", "constant"]
+ScoreTestMethod = Literal["moments", "monte carlo", "units", "constant"]
 
 #: A probability of nil would make one mistake outweigh everything else.
 SMALLEST_PROBABILITY = 1e-3
@@ -41,7 +41,7 @@ class ScoreTest:
     skewness: float
     log_above: float
     log_below: float
-    method: Method
+    method: ScoreTestMethod
 
     @property
     def log_p(self) -> float:

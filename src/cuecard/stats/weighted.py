@@ -33,6 +33,18 @@ def effective_sample_size(weights: npt.ArrayLike) -> float:
     return float(w.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
+def effective_sample_share(weights: npt.ArrayLike) -> float:
+    """`effective_sample_size` as a share of the number of rows: 1 for equal weights.
+
+    >>> round(effective_sample_share([1, 1, 2]), 3)
+    0.889
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    if w.ndim != 1 or not len(w) or not np.all(np.isfinite(w)) or np.any(w < 0) or w.sum() == 0:
+        raise ValueError("weights must be a vector of finite numbers, not negative, and not all zero.")
+    return effective_sample_size(w) / len(w)
+
+
 def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: float = 0.95) -> WeightedShare:
     """Weighted mean Σ w x / Σ w of values from 0 to 1, with an interval that knows the weights.
 

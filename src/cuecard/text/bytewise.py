@@ -20,7 +20,9 @@ BYTES_PER_THREAD = 1 << 20
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: Token ids, tokens per row, the types' bytes, the types' bounds.
-Part = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+EncodedPart = tuple[
+    npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]
+]
 
 _NO_KINDS = np.zeros(1, dtype=np.uint8)
 _EVERY_BYTE = np.arange(256, dtype=np.uint16)
@@ -61,8 +63,8 @@ def _encode(
 ) -> Tokens:
     bounds = parts_of_rows(offsets, threads, BYTES_PER_THREAD)
 
-    def encode(part: int) -> Part:
-        encoded: Part = _kernels.encode_rows(data, offsets, *bounds[part], actions, kinds)
+    def encode(part: int) -> EncodedPart:
+        encoded: EncodedPart = _kernels.encode_rows(data, offsets, *bounds[part], actions, kinds)
         return encoded
 
     parts = on_threads(encode, len(bounds))
@@ -70,7 +72,7 @@ def _encode(
     return Tokens(ids, running_total(counts), _strings(arena, starts))
 
 
-def _merged(parts: list[Part]) -> Part:
+def _merged(parts: list[EncodedPart]) -> EncodedPart:
     """Return the parts as one, over one vocabulary."""
     type_bounds = running_total(np.array([len(part[3]) - 1 for part in parts]))
     id_bounds = running_total(np.array([len(part[0]) for part in parts]))

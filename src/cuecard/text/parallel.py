@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def parts_of_rows(
@@ -28,7 +28,7 @@ def parts_of_rows(
     return list(pairwise(bounds))
 
 
-def on_threads(function: Callable[[int], Result], n_parts: int) -> list[Result]:
+def on_threads(function: Callable[[int], T], n_parts: int) -> list[T]:
     """Return the function's results for parts 0, 1, …, computed side by side."""
     if n_parts == 1:
         return [function(0)]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from cuecard.audits.partial_input.baselines import interval, judged, measured, pointwise_information
-from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
+from cuecard.audits.partial_input.content_blind import majority, null_probability, pick_by_length
 from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data import Examples
 from small_sets import choice_instances, pair_instances
@@ -28,11 +28,11 @@ def test_the_longest_choice_wins_by_characters_and_ties_share_the_hit():
         ]
     )
     examples = Examples(data)
-    longest = by_length(examples, np.arange(4), longest=True)
+    longest = pick_by_length(examples, np.arange(4), longest=True)
     assert longest.score.tolist() == [1, 0.5, 0, 1 / 3]
     assert longest.named.tolist() == [1, 2, 2, 3]
     assert longest.answer.tolist() == [1, 0, 0, 0]
-    shortest = by_length(examples, np.arange(4), longest=False)
+    shortest = pick_by_length(examples, np.arange(4), longest=False)
     assert shortest.score.tolist() == [0, 0, 1, 1 / 3]
 
 
@@ -48,7 +48,7 @@ def test_examples_with_different_numbers_of_choices_keep_their_own_rows():
     assert examples.gold.tolist() == [0, 2, 1]
     assert examples.options.tolist() == [2, 4, 2]
     assert examples.rows(np.array([2, 0])).tolist() == [6, 7, 0, 1]
-    assert by_length(examples, np.array([1, 0]), longest=True).score.tolist() == [1, 1]
+    assert pick_by_length(examples, np.array([1, 0]), longest=True).score.tolist() == [1, 1]
 
 
 def test_majority_is_learned_from_train_and_scored_on_test():

@@ -18,7 +18,7 @@ STEP = 1e-5
 
 def columns_of_ngrams(model: Any, block: str, ngrams: set[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
     """The column of every n-gram in a kind of features, found by reading a text that is the n-gram."""
-    place = list(model.recipe()).index(block)
+    place = list(model.feature_blocks()).index(block)
     found: dict[tuple[str, ...], int] = {}
     for ngram in sorted(ngrams, key=len):
         text = " ".join(ngram)
@@ -38,7 +38,7 @@ def brute_force(model: Any, data: Any, row: int) -> tuple[np.ndarray, np.ndarray
     predicted = softmax(model.margins(_sparse(matrix)), axis=1)[0].argmax()
     squares = {side: np.zeros(len(words[side])) for side in words}
     first = 0
-    for (name, (kind, _)), block in zip(model.recipe().items(), model.blocks(rows), strict=True):
+    for (name, (kind, _)), block in zip(model.feature_blocks().items(), model.blocks(rows), strict=True):
         sizes = range(1, getattr(kind, "ngrams", 0) + 1)
         side = getattr(kind, "side", None)
         if side is not None:
@@ -58,7 +58,7 @@ def brute_force(model: Any, data: Any, row: int) -> tuple[np.ndarray, np.ndarray
             for word in set(words["hypothesis"]):
                 shared = word in words["premise"]
                 alone = pair_instances([("test", word if shared else "", word, "x")])
-                own = model.blocks(model.read(alone))[list(model.recipe()).index(name)].indices
+                own = model.blocks(model.read(alone))[list(model.feature_blocks()).index(name)].indices
                 for column in own:
                     slope = difference(model, matrix, first + column, predicted)
                     for side in ("premise", "hypothesis"):

@@ -23,7 +23,7 @@ from cuecard.probes import (
     read_predictions,
 )
 from cuecard.probes.prompts.study import BUILT_IN
-from cuecard.probes.stress_set import sample_test, stress_set
+from cuecard.probes.stress_set import cue_stress_set, sample_test
 from cuecard.report.sections import section_view
 from small_sets import choice_instances
 
@@ -116,7 +116,7 @@ def test_more_choices_than_letters_are_refused_before_anything_is_asked():
 
 
 def test_the_study_names_the_prompt_with_the_smallest_gap(demo):
-    data = stress_set(demo.instances, "indeed").balanced
+    data = cue_stress_set(demo.instances, "indeed").balanced
     examples = check_test(data)
     gold = dict(zip(examples.premises, examples.gold, strict=True))
 
@@ -202,7 +202,7 @@ def test_the_command_asks_keeps_answers_and_resumes(cuecard, demo, tmp_path, mon
 
 
 def test_a_file_of_answers_gives_the_card_of_the_answers_themselves(demo, tmp_path):
-    data = stress_set(demo.instances, "indeed").balanced
+    data = cue_stress_set(demo.instances, "indeed").balanced
     with serving(Script(answer=lambda prompt: "neutral" if len(prompt) % 3 else "no idea")) as script:
         endpoint = Endpoint(script.url, "tiny", pause=0.0)
         table = prompted_answers(data, endpoint, [find_prompt(name) for name in ("short", "alternative")])

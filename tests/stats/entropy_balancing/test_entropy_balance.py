@@ -13,7 +13,8 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cuecard.stats.entropy_balancing import effective_sample_size, entropy_balance, err
+from cuecard.stats.entropy_balancing import entropy_balance, err
+from cuecard.stats.weighted import effective_sample_share
 
 # The independent solver is asked for more digits than it can promise.
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
@@ -97,7 +98,7 @@ def test_reported_numbers_describe_the_weights() -> None:
     assert result.err_before == pytest.approx(err(np.ones(len(labels)), features, labels))
     assert result.err_after == pytest.approx(err(result.weights, features, labels), abs=1e-12)
     assert result.err_before > 0.02 > 1e-7 > result.err_after
-    assert result.ess == pytest.approx(effective_sample_size(result.weights))
+    assert result.ess == pytest.approx(effective_sample_share(result.weights))
     assert result.max_weight == result.quantiles[1.0] == result.weights.max()
     assert result.unbalanced == ()
     assert result.duality_gap < 1e-7

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from cuecard.stats.models.permutation import PermutationTest, permutation_test, permutation_tests_by_feature
+from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
 from cuecard.stats.p_values import SUPERSCRIPTS
 
 
@@ -157,7 +157,7 @@ def test_p_far_below_the_smallest_float_prints_correctly() -> None:
     [(-762.0, "1.0×10⁻⁷⁶²"), (-762.0 + np.log10(4.2), "4.2×10⁻⁷⁶²"), (-9.0001, "1.0×10⁻⁹"), (-1.5, "0.032")],
 )
 def test_p_text_is_what_people_read(log10_p: float, text: str) -> None:
-    assert PermutationTest("union", log10_p, 1, 1, 2, 1.0, 0.0, 0.0, 1.0).p_text == text
+    assert PermutationResult("union", log10_p, 1, 1, 2, 1.0, 0.0, 0.0, 1.0).p_text == text
 
 
 @pytest.mark.parametrize("stratified", [False, True])

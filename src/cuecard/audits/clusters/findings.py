@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.data import Instances
 from cuecard.stats import format_p
-from cuecard.wording import count, listed, percent
+from cuecard.wording import listed, percent, plural
 
 #: A cluster is worth a sentence if the lower end of its label's share is this far above the prior.
 NOTABLE_GAIN = 0.10
@@ -85,7 +85,7 @@ def _verdict(
     _, many = texts_named(data, scope)
     measured = (
         f"PECO is {summary['peco_exact_l2']:.2f}, and {summary['null_mean']:.2f} when labels are shuffled "
-        f"(p = {format_p(math.log10(summary['p_value']))}, mean of {count(summary['starts'], 'clustering')})"
+        f"(p = {format_p(math.log10(summary['p_value']))}, mean of {plural(summary['starts'], 'clustering')})"
     )
     caveats = disagreement(summary, alpha) + giant_cluster(summary, many)
     if summary["p_value"] > alpha:
@@ -103,7 +103,7 @@ def _verdict(
     if leaning.height:
         names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
         text += (
-            f" {count(leaning.height, 'cluster')} of {summary['k']}, holding {percent(touched)} of the {many}, "
+            f" {plural(leaning.height, 'cluster')} of {summary['k']}, holding {percent(touched)} of the {many}, "
             f"{'leans' if leaning.height == 1 else 'lean'} to a label by at least {100 * NOTABLE_GAIN:.0f} points, "
             f"such as {listed(names)}."
         )
@@ -176,9 +176,9 @@ def _cluster(
         "clusters",
         severity_of(row["given_away"]),
         f"{named}: {percent(share, 0)} {label}",
-        f"Of the {count(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
+        f"Of the {plural(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
         f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
-        + (f" They are {count(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),
+        + (f" They are {plural(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),
         share,
         low,
         high,

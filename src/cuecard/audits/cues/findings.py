@@ -16,7 +16,7 @@ from cuecard.audits.cues.overall import all_features, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 #: A cue is worth a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
 #: lift is not a finding.
@@ -189,7 +189,7 @@ def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
         if sample.grouped and round(row["train_count"]) != n
         else ""
     )
-    text = f"{only}{percent(share)} of the {count(n, noun)} with {name}{where} are {row['label']}"
+    text = f"{only}{percent(share)} of the {plural(n, noun)} with {name}{where} are {row['label']}"
     interval = f"95 % CI {percent(row['adjusted_low'])} to {percent(row['adjusted_high'])}"
     if abs(share - adjusted) > VISIBLE:
         text += f"; corrected for selection, {percent(adjusted)} ({interval})"
@@ -221,7 +221,7 @@ def _repeated(row: dict[str, Any]) -> str:
     n, texts = row["train_count"], row["train_texts"]
     if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
         return ""
-    return f" The {count(n, 'instance')} with it are in {count(texts, 'distinct text')}."
+    return f" The {plural(n, 'instance')} with it are in {plural(texts, 'distinct text')}."
 
 
 def _as_information(finding: Finding, why: str) -> Finding:

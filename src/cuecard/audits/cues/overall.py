@@ -13,7 +13,7 @@ from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.holding import REVERSES
 from cuecard.data import Instances
 from cuecard.stats.detectable import detectable_accuracy
-from cuecard.wording import count, listed, percent
+from cuecard.wording import listed, percent, plural
 
 #: Keys of the findings about all features together, and about cues that test does not confirm.
 ALL_FEATURES, NOT_REPLICATED = "all-features", "not-replicated"
@@ -41,7 +41,7 @@ def all_features(
     surely raises its label above chance. The number of words says nothing.
     """
     significant = int(cues["significant"].sum())
-    tested = count(cues.height, "feature") + (" besides words" if besides_words else "")
+    tested = plural(cues.height, "feature") + (" besides words" if besides_words else "")
     if significant == 0:
         text = (
             f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
@@ -67,7 +67,7 @@ def all_features(
         .rows()
     ]
     text += (
-        f". {count(notable.height, 'of them has', 'of them have')} a share that surely differs from chance by "
+        f". {plural(notable.height, 'of them has', 'of them have')} a share that surely differs from chance by "
         f"{100 * least_gain:.0f} points or more, such as {listed(examples)}; "
         f"{percent(coverage)} of the training examples contain at least one."
     )
@@ -130,7 +130,7 @@ def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]
     ]
     reverse = f", and {turned.height:,} of them point the other way" if turned.height else ""
     text = (
-        f"{lost.height:,} of {count(compared, 'notable cue')} of the training set do not hold in the test set"
+        f"{lost.height:,} of {plural(compared, 'notable cue')} of the training set do not hold in the test set"
         f"{reverse}: {listed(named)}. A model that learned them gains nothing in the test set."
     )
     return Finding(

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.pair_graph.findings import pair_graph_findings
 from cuecard.audits.pair_graph.measures import KINDS, pair_graph_measures
-from cuecard.audits.pair_graph.outcomes import Outcome, ablations, outcome
+from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
 from cuecard.audits.pair_graph.scores import (
     FOREST_NAMES,
     SMALL_ROWS,
@@ -127,7 +127,7 @@ class PairGraphAudit:
         return Result(summary, tables, findings, about, pair_graph_measures(summary))
 
     def _larger_sets(
-        self, data: Instances, graph: PairGraph, asked: Trial, outcomes: dict[str, Outcome]
+        self, data: Instances, graph: PairGraph, asked: Trial, outcomes: dict[str, ForestOutcome]
     ) -> dict[str, str]:
         """Add the outcomes of the Advanced and Unlexicalized sets; return which were left out, and why."""
         left_out = {}

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.data import Instances
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 #: A leak is worth acting on from this gain over the majority, by the lower end of its interval.
 LARGE_GAIN, SOME_GAIN = 0.10, 0.02
@@ -45,7 +45,7 @@ def pair_graph_findings(
     if leak.p_value > ALPHA or leak.direction == "below":
         text = (
             f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
-            f"beyond {level} of {percent(chance)} on {count(leak.n, 'example')}."
+            f"beyond {level} of {percent(chance)} on {plural(leak.n, 'example')}."
         )
         title = "The pair graph does not predict the label"
         return [
@@ -65,7 +65,7 @@ def pair_graph_findings(
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
         f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
-        f"word of {count(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
+        f"word of {plural(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
         f"{_ranking(leak, chance)}"
     )
     severity: Severity = (

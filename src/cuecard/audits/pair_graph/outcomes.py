@@ -20,7 +20,7 @@ DOUBT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ForestOutcome:
     """The credits of the scored examples, whether the probabilities know the label, and how well they rank it.
 
     Without a test split the test takes forests that learned from earlier folds only: what chance has put into one
@@ -52,11 +52,11 @@ class Outcome:
         )
 
 
-def outcome(trial: Trial, features: npt.ArrayLike, *, distinct: bool = True) -> Outcome:
+def outcome(trial: Trial, features: npt.ArrayLike, *, distinct: bool = True) -> ForestOutcome:
     """Return how well a forest on these features does on examples that it was not fitted on."""
     probabilities = trial.probabilities(features, distinct=distinct)
     tested = trial.chained(features, probabilities, distinct=distinct)
-    return Outcome(
+    return ForestOutcome(
         trial.marks(probabilities), _test(trial, tested), _auc(trial, probabilities, _inflation(trial))
     )
 
@@ -117,7 +117,7 @@ def _choices(
     return share, gold, sizes, rows[starts]
 
 
-def ablations(features: npt.ArrayLike, trial: Trial) -> dict[str, Outcome]:
+def ablations(features: npt.ArrayLike, trial: Trial) -> dict[str, ForestOutcome]:
     """Return the outcome of every set of the three leakage features."""
     columns = np.asarray(features)
     assert columns.shape[1] == len(LEAKAGE_FEATURES)

@@ -12,8 +12,8 @@ import polars as pl
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input.baselines import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.battery import Battery, battery_lines, blind_rules
-from cuecard.audits.partial_input.conditions import Condition, conditions
-from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
+from cuecard.audits.partial_input.conditions import InputFeatures, conditions
+from cuecard.audits.partial_input.content_blind import majority, null_probability, pick_by_length
 from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
@@ -204,12 +204,14 @@ class PartialInput:
         learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
         grouped = fit.examples.instances.grouped
         blank = (
-            by_length(fit.examples, guess, longest=True) if grouped else majority(fit.examples, learn, guess)
+            pick_by_length(fit.examples, guess, longest=True)
+            if grouped
+            else majority(fit.examples, learn, guess)
         )
         return curve(fit, matrix, learn, guess, chance_of(blank, fit.examples.gold[guess], grouped=grouped))
 
     def _loose(
-        self, fit: Trainer, inputs: list[Condition], train: Ints
+        self, fit: Trainer, inputs: list[InputFeatures], train: Ints
     ) -> dict[str, Callable[[], Evaluation]]:
         examples = fit.examples
         loose = replace(self, grouping="example")._folds(examples.instances, examples, train)
@@ -255,7 +257,7 @@ def primary_input(task: Task) -> str:
 
 
 def _evaluation(
-    fit: Trainer, condition: Condition, train: Ints, test: Ints, folds: Folds
+    fit: Trainer, condition: InputFeatures, train: Ints, test: Ints, folds: Folds
 ) -> Callable[[], Evaluation]:
     if condition.kind in ("content-blind", "relation"):
         fit = fit.limited(BLIND_TRAIN)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cuecard.audits.partial_input.baselines import Baseline, Chain, interval, measured
-from cuecard.audits.partial_input.conditions import Condition
-from cuecard.audits.partial_input.content_blind import by_length, majority, null_probability
+from cuecard.audits.partial_input.conditions import InputFeatures
+from cuecard.audits.partial_input.content_blind import majority, null_probability, pick_by_length
 from cuecard.audits.partial_input.cross_fit import Evaluation
 from cuecard.audits.partial_input.frequency_rules import choice_rules, label_rules
 from cuecard.audits.partial_input.guessing import Guesses
@@ -53,7 +53,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
     scored = test if len(test) else train
     units = examples.units("choices", scored)
     rules = {
-        name: by_length(examples, scored, longest=name == "longest").in_units(units)
+        name: pick_by_length(examples, scored, longest=name == "longest").in_units(units)
         for name in ("longest", "shortest")
     }
     return rules | choice_rules(examples, scored)
@@ -62,7 +62,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
 def battery_lines(
     examples: Examples,
     rules: Mapping[str, Guesses],
-    inputs: Sequence[Condition],
+    inputs: Sequence[InputFeatures],
     evaluations: Mapping[str, Evaluation],
     train: Ints,
     scored: Ints,

@@ -14,20 +14,28 @@ from scipy import sparse
 from cuecard.audits.partial_input.metadata import metadata_features
 from cuecard.data.examples import Bools, Examples
 from cuecard.data.units import UnitScope
-from cuecard.models.input_features import Binned, Block, InputRows, Recipe, WithinExample, joined, recipe
+from cuecard.models.input_features import (
+    Binned,
+    Block,
+    FeatureBlocks,
+    InputRows,
+    WithinExample,
+    feature_blocks,
+    side_by_side,
+)
 from cuecard.text import Encoded
 
 #: "relation": a figure about both texts that reads neither. It may predict for good reasons, where what is
 #: told in one text is asked of the other, so it is scored, and not called a leak.
-Kind = Literal["content-blind", "relation", "partial", "full"]
+InputKind = Literal["content-blind", "relation", "partial", "full"]
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class InputFeatures:
     """A named input and its features, one row per instance."""
 
     name: str
-    kind: Kind
+    kind: InputKind
     matrix: sparse.csr_matrix
     #: What examples must share to be one observation about this input.
     unit: UnitScope
@@ -35,7 +43,7 @@ class Condition:
 
 def conditions(
     encoded: Encoded, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
-) -> list[Condition]:
+) -> list[InputFeatures]:
     """Return the inputs that apply to the task, content-blind ones first, the full input last.
 
     Bins and document frequencies come from train rows; labels are never looked at. `extra` are columns beside the
@@ -47,36 +55,38 @@ def conditions(
         train = np.ones(len(data), dtype=np.bool_)
     build = _Features(InputRows(encoded, examples.first_rows, stable=False), train)
     task = data.task
-    full = Condition("full", "full", build.all_of(recipe(task, "full", ngrams=ngrams)), "example")
+    full = InputFeatures("full", "full", build.all_of(feature_blocks(task, "full", ngrams=ngrams)), "example")
     if not data.grouped:
-        length = Condition("length", "content-blind", build.block(Binned("hypothesis length")), "hypothesis")
+        length = InputFeatures(
+            "length", "content-blind", build.block(Binned("hypothesis length")), "hypothesis"
+        )
         blind = [length]
         if extra:
-            blind.append(Condition("metadata", "content-blind", metadata_features(extra), "example"))
+            blind.append(InputFeatures("metadata", "content-blind", metadata_features(extra), "example"))
         if task == "text":
             return [*blind, full]
         hypothesis, premise = (
-            build.all_of(recipe(task, which, ngrams=ngrams)) for which in ("hypothesis", "premise")
+            build.all_of(feature_blocks(task, which, ngrams=ngrams)) for which in ("hypothesis", "premise")
         )
         return [
             *blind,
-            Condition("overlap", "relation", build.block(Binned("overlap")), "example"),
-            Condition("hypothesis_only", "partial", hypothesis, "hypothesis"),
-            Condition("premise_only", "partial", premise, "premise"),
+            InputFeatures("overlap", "relation", build.block(Binned("overlap")), "example"),
+            InputFeatures("hypothesis_only", "partial", hypothesis, "hypothesis"),
+            InputFeatures("premise_only", "partial", premise, "premise"),
             full,
         ]
-    lengths = joined(build.block(Binned("relative length")), build.block(WithinExample("length")))
-    overlap = joined(build.block(Binned("share")), build.block(WithinExample("overlap")))
-    choices = build.all_of(recipe(task, "choices", ngrams=ngrams))
+    lengths = side_by_side(build.block(Binned("relative length")), build.block(WithinExample("length")))
+    overlap = side_by_side(build.block(Binned("share")), build.block(WithinExample("overlap")))
+    choices = build.all_of(feature_blocks(task, "choices", ngrams=ngrams))
     found = [
-        Condition("length", "content-blind", lengths, "choices"),
-        Condition("overlap", "relation", overlap, "example"),
-        Condition("choices_only", "partial", choices, "choices"),
+        InputFeatures("length", "content-blind", lengths, "choices"),
+        InputFeatures("overlap", "relation", overlap, "example"),
+        InputFeatures("choices_only", "partial", choices, "choices"),
         full,
     ]
     if task == "choice":
         place = data.table["position"].to_numpy().astype(np.int64)
-        found.insert(0, Condition("position", "content-blind", _indicator(place), "choices"))
+        found.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
     return found
 
 
@@ -93,8 +103,8 @@ class _Features:
             self.made[block] = block.make(self.rows, block.learn(self.rows, self.train))
         return self.made[block]
 
-    def all_of(self, wanted: Recipe) -> sparse.csr_matrix:
-        return joined(*(share * self.block(block) for block, share in wanted.values()))
+    def all_of(self, wanted: FeatureBlocks) -> sparse.csr_matrix:
+        return side_by_side(*(share * self.block(block) for block, share in wanted.values()))
 
 
 def _indicator(codes: npt.NDArray[np.int64]) -> sparse.csr_matrix:

@@ -34,7 +34,7 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
     return np.asarray((counts / counts.sum())[examples.gold[guess]])
 
 
-def by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
+def pick_by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
     characters = examples.instances.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
     margins = characters[examples.rows(guess)]

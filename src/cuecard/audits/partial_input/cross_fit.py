@@ -131,14 +131,14 @@ class Trainer:
 
         def collect() -> Evaluation:
             guesses = [promise.result() for promise in crossed]
-            everything = joined(guesses).take(order)
+            everything = joined_guesses(guesses).take(order)
             if not forward:
                 return Evaluation(among, everything, among, everything, fold, fold)
             tested = [*((which, promise.result()) for which, promise in ahead), (parts[-1], guesses[-1])]
             examples, results = zip(*tested, strict=True)
             chain = np.concatenate(examples)
             in_chain = fold[np.searchsorted(among, chain)]
-            return Evaluation(among, everything, chain, joined(results), fold, in_chain)
+            return Evaluation(among, everything, chain, joined_guesses(results), fold, in_chain)
 
         return collect
 
@@ -165,7 +165,7 @@ def doubling(end: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def joined(parts: Iterable[Guesses]) -> Guesses:
+def joined_guesses(parts: Iterable[Guesses]) -> Guesses:
     """Return the guesses of several parts one after the other."""
     parts = list(parts)
     probabilities = [part.probability for part in parts if part.probability is not None]

@@ -89,7 +89,7 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
     else:
         text += f"{_against_full(baseline)}{_beyond_accuracy(baseline)} {LOWER_BOUND}"
         title = f"{plain} beat{_ending(baseline)} chance"
-    return _finding(baseline, severity_of(baseline), title, text, evidence)
+    return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
 
 
 def _turned(baseline: Baseline, task: Task) -> str:
@@ -131,12 +131,12 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     else:
         text += _beyond_accuracy(best)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
-    return _finding(best, severity_of(best), f"{_rule(best, task).split(',')[0]} {beats}", text)
+    return _finding(best, severity_of_baseline(best), f"{_rule(best, task).split(',')[0]} {beats}", text)
 
 
 def _given_away(baseline: Baseline) -> tuple[int, float]:
     """Return what the strongest rule has most of: severity, then distance from chance."""
-    return -SEVERITIES.index(severity_of(baseline)), abs(baseline.accuracy - baseline.chance)
+    return -SEVERITIES.index(severity_of_baseline(baseline)), abs(baseline.accuracy - baseline.chance)
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
@@ -172,7 +172,7 @@ def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
     return Finding("partial_input", "info", title, text, key=f"{name}/shared-sentences")
 
 
-def severity_of(baseline: Baseline) -> Severity:
+def severity_of_baseline(baseline: Baseline) -> Severity:
     """Return how much of the way from chance to perfect a score surely goes, in words.
 
     Below chance it is the score turned round. Where accuracy shows nothing, 2 · AUC − 1 does: it is the same share of

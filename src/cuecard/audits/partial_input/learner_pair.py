@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Skip
 from cuecard.audits.partial_input.baselines import Baseline, judged, measured
-from cuecard.audits.partial_input.findings import severity_of
+from cuecard.audits.partial_input.findings import severity_of_baseline
 from cuecard.audits.partial_input.folds import Folds
 from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data import Instances
@@ -20,7 +20,7 @@ from cuecard.data.examples import Examples, Floats
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
-from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps, map_table
+from cuecard.models.relevance import RelevanceAgreement, agreement_of_maps, saliency_table
 from cuecard.models.runs import Tell, silently
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.text_model import Condition, partial_condition
@@ -54,7 +54,7 @@ class LearnerPair:
     nbr_released: float
     relevance: RelevanceAgreement | None
     answers: pl.DataFrame
-    #: Maps of some examples to look at, see `map_table`.
+    #: Maps of some examples to look at, see `saliency_table`.
     shown_maps: pl.DataFrame | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def learner_pair(
     relevance = _relevance(maps, tokens, mapped)
     shown = None
     if relevance is not None and tokens[0] is not None:
-        shown = map_table(relevance, mapped, tokens[0]).insert_column(
+        shown = saliency_table(relevance, mapped, tokens[0]).insert_column(
             0, pl.lit(recipe.model).alias("learner")
         )
     return LearnerPair(
@@ -248,7 +248,7 @@ def pair_finding(pair: LearnerPair) -> Finding:
     title = f"{pair.learner} with {what} {'beats' if leaks else 'does not beat'} chance"
     return Finding(
         "partial_input",
-        severity_of(partial) if leaks else "info",
+        severity_of_baseline(partial) if leaks else "info",
         title,
         text,
         partial.accuracy,

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuecard.analysis import Finding, Severity
 from cuecard.data import Task
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 MOST_FINDINGS = 3
 _RULE = {
@@ -34,9 +34,9 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
     shown = [row for row in summary["strongest"] if row["significant"] and row["differs"]]
     if not shown:
         text = (
-            f"{count(summary['tests'], 'test')} of {count(len(summary['rules']), 'shortcut')} on the values of "
-            f"{count(len(summary['columns']), 'extra column')}: on no slice does one of them work better or worse than "
-            "on the rest of the data."
+            f"{plural(summary['tests'], 'test')} of {plural(len(summary['rules']), 'shortcut')} on the values of "
+            f"{plural(len(summary['columns']), 'extra column')}: on no slice does one of them work better or worse "
+            "than on the rest of the data."
         )
         return [Finding("slices", "info", "Shortcuts work alike on all slices", text, key="none")]
     return [_finding(row, task) for row in shown[:MOST_FINDINGS]]
@@ -47,7 +47,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
     text = (
-        f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {count(row['n'], _NOUN[task])} "
+        f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])} "
         f"(95 % CI {percent(row['low'])} to {percent(row['high'])}); the same guesses get {percent(row['chance'])} by "
         f"luck. On the rest of the data it is {100 * row['rest_excess']:+.1f} points from luck, here "
         f"{100 * row['excess']:+.1f} (q = {row['q_value']:.2g} over all shortcuts and slices)."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import CHOICE_CUES, Bools, Cue, Demo, Floats, Kind, complete, joint, truth
+from cuecard.data.demo.cues import CHOICE_CUES, Bools, Cue, CueKind, Demo, Floats, complete, joint, truth
 from cuecard.data.demo.decorate import draw_features, write
 from cuecard.data.demo.grammar import (
     N_VALUES,
@@ -83,8 +83,8 @@ def _checked_position(cue: Cue, k: int) -> Cue:
 
 
 def _split(
-    n: int, k: int, cues: Mapping[Kind, Cue], stream: np.random.SeedSequence
-) -> tuple[pl.DataFrame, dict[Kind, Bools]]:
+    n: int, k: int, cues: Mapping[CueKind, Cue], stream: np.random.SeedSequence
+) -> tuple[pl.DataFrame, dict[CueKind, Bools]]:
     """Return the rows of one split and which features they have.
 
     Until the last step the choices of an example stand in the order drawn, not in the order shown: column 0
@@ -119,14 +119,14 @@ def _split(
         raise UsageError(
             "The pair_graph cue cannot be that common: no choice would be left for its label elsewhere."
         )
-    kinds: tuple[Kind, ...] = ("word", "bigram", "negation")
+    kinds: tuple[CueKind, ...] = ("word", "bigram", "negation")
     features = draw_features(kinds, cues, LABELS, prior, (codes, ~repeated, available), cue_rng)
     features["length"] = (long[:, None] & (columns == 0)).ravel()
     texts = write(clauses, features, cues, source.ravel(), text_rng)
 
     shown = _shown(answer, k, cues["position"], answer_rng)
     rows = (np.arange(n)[:, None] * k + shown)[text_rng.permutation(n)].ravel()
-    present: dict[Kind, Bools] = {kind: features[kind][rows] for kind in (*kinds, "length")}
+    present: dict[CueKind, Bools] = {kind: features[kind][rows] for kind in (*kinds, "length")}
     present["pair_graph"] = repeated[rows]
     present["position"] = np.tile(columns == int(cues["position"].text), n)
     frame = pl.DataFrame(

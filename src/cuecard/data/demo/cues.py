@@ -13,7 +13,7 @@ from cuecard.data.demo.lexicon import GRAMMAR_WORDS
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 
-Kind = Literal["word", "bigram", "negation", "length", "pair_graph", "position"]
+CueKind = Literal["word", "bigram", "negation", "length", "pair_graph", "position"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
@@ -25,7 +25,7 @@ class Cue:
     With `strength=None` the feature occurs as often but says nothing about the label.
     """
 
-    kind: Kind
+    kind: CueKind
     label: str
     strength: float | None
     share: float
@@ -40,7 +40,7 @@ class Cue:
 class PlantedCue:
     """The truth about one planted cue, in the words of the audits."""
 
-    kind: Kind
+    kind: CueKind
     family: str
     feature: str
     label: str
@@ -59,9 +59,9 @@ class Demo:
     instances: Instances
     truth: tuple[PlantedCue, ...]
     clean: bool
-    present: Mapping[Kind, Bools] = field(repr=False)
+    present: Mapping[CueKind, Bools] = field(repr=False)
 
-    def planted(self, kind: Kind) -> PlantedCue:
+    def planted(self, kind: CueKind) -> PlantedCue:
         """Return the truth about the cue of this kind."""
         for cue in self.truth:
             if cue.kind == kind:
@@ -87,7 +87,7 @@ CHOICE_CUES: tuple[Cue, ...] = (
     Cue("position", "right", 0.4, 0.25, "2"),
 )
 
-_WHICH: dict[Kind, str] = {
+_WHICH: dict[CueKind, str] = {
     "word": 'with the word "{feature}"',
     "bigram": 'with "{feature}" (neither word alone says anything)',
     "negation": 'with a negation ("no" or "not")',
@@ -99,12 +99,12 @@ _WHICH: dict[Kind, str] = {
 
 def complete(
     cues: Iterable[Cue] | None, defaults: tuple[Cue, ...], labels: tuple[str, ...]
-) -> dict[Kind, Cue]:
+) -> dict[CueKind, Cue]:
     """Return a cue of every kind the task knows: those asked for, and the others silent.
 
     A planted word must be new to the grammar, or its other occurrences would dilute its strength.
     """
-    table: dict[Kind, Cue] = {cue.kind: cue.silent() for cue in defaults}
+    table: dict[CueKind, Cue] = {cue.kind: cue.silent() for cue in defaults}
     for cue in cues or ():
         if cue.kind not in table:
             raise UsageError(f"A {cue.kind} cue does not fit this task; it knows {', '.join(table)}.")
@@ -118,7 +118,7 @@ def complete(
             raise UsageError(f"There can be one cue of each kind; {cue.kind} is given twice.")
         table[cue.kind] = replace(cue, text=cue.text or table[cue.kind].text)
     taken: set[str] = set(GRAMMAR_WORDS)
-    counts: dict[Kind, int] = {"word": 1, "bigram": 2}
+    counts: dict[CueKind, int] = {"word": 1, "bigram": 2}
     for kind, count in counts.items():
         words = table[kind].text.lower().split()
         if len(words) != count or len({*words} - taken) != count or not all(word.isalnum() for word in words):

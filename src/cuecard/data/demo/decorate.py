@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.demo.cues import Bools, Cue, Floats, Kind, conditional, joint
+from cuecard.data.demo.cues import Bools, Cue, CueKind, Floats, conditional, joint
 from cuecard.data.demo.grammar import Ints, sentence
 from cuecard.data.demo.lexicon import OPENERS
 from cuecard.errors import UsageError
@@ -17,8 +17,8 @@ _OPENER_SHARE = 0.25
 
 
 def draw_features(
-    kinds: tuple[Kind, ...],
-    cues: Mapping[Kind, Cue],
+    kinds: tuple[CueKind, ...],
+    cues: Mapping[CueKind, Cue],
     labels: tuple[str, ...],
     prior: Floats,
     rows: tuple[npt.NDArray[np.integer], Bools, Floats],
@@ -46,7 +46,7 @@ def draw_features(
 def write(
     clauses: pl.DataFrame,
     features: Mapping[str, Bools],
-    cues: Mapping[Kind, Cue],
+    cues: Mapping[CueKind, Cue],
     source: Ints,
     rng: np.random.Generator,
 ) -> pl.Series:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import NLI_CUES, Bools, Cue, Demo, Floats, Kind, complete, joint, truth
+from cuecard.data.demo.cues import NLI_CUES, Bools, Cue, CueKind, Demo, Floats, complete, joint, truth
 from cuecard.data.demo.decorate import draw_features, write
 from cuecard.data.demo.grammar import (
     PAIRS,
@@ -67,20 +67,20 @@ def demo_nli(
 
 
 def _split(
-    n: int, cues: Mapping[Kind, Cue], stream: np.random.SeedSequence
-) -> tuple[pl.DataFrame, dict[Kind, Bools]]:
+    n: int, cues: Mapping[CueKind, Cue], stream: np.random.SeedSequence
+) -> tuple[pl.DataFrame, dict[CueKind, Bools]]:
     label_rng, text_rng, cue_rng, premise_rng = (np.random.default_rng(s) for s in stream.spawn(4))
     repeated = np.arange(n) < REPEATS * round(n * cues["pair_graph"].share / REPEATS)
     codes, available = _draw_labels(repeated, cues["pair_graph"], label_rng)
     source = np.where(repeated, np.arange(n) - np.arange(n) % REPEATS, np.arange(n))
     scenes, pair = draw_scenes(n, text_rng).take(source), text_rng.integers(0, len(PAIRS), n)[source]
     clauses = tell(scenes, PAIRS[pair], text_rng)
-    kinds: tuple[Kind, ...] = ("word", "bigram", "negation", "length")
+    kinds: tuple[CueKind, ...] = ("word", "bigram", "negation", "length")
     features = draw_features(kinds, cues, LABELS, _PRIOR, (codes, ~repeated, available), cue_rng)
     hypotheses = write(clauses, features, cues, source, text_rng)
     premises = _premises(scenes, pair, codes, premise_rng)
     order = text_rng.permutation(n)
-    present: dict[Kind, Bools] = {kind: features[kind][order] for kind in kinds}
+    present: dict[CueKind, Bools] = {kind: features[kind][order] for kind in kinds}
     present["pair_graph"] = repeated[order]
     frame = pl.DataFrame(
         {

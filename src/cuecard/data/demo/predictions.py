@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import Bools, Demo, Kind
+from cuecard.data.demo.cues import Bools, CueKind, Demo
 from cuecard.data.demo.grammar import Ints
 from cuecard.errors import UsageError
 
@@ -16,7 +16,7 @@ def demo_predictions(
     accuracy: float = 0.8,
     *,
     seed: int = 0,
-    only: tuple[Kind, ...] | None = None,
+    only: tuple[CueKind, ...] | None = None,
 ) -> pl.DataFrame:
     """Return one simulated prediction per example: `example_id, split, prediction, p_<answer>…`.
 
@@ -56,7 +56,7 @@ def demo_predictions(
     return examples.with_columns(prediction=prediction, **columns)
 
 
-def _advice(demo: Demo, n_answers: int, only: tuple[Kind, ...] | None, rng: np.random.Generator) -> Ints:
+def _advice(demo: Demo, n_answers: int, only: tuple[CueKind, ...] | None, rng: np.random.Generator) -> Ints:
     """Return what a randomly picked planted cue of each example suggests, -1 where there is none."""
     data = demo.instances
     best = np.full(data.n_examples, -1.0)

@@ -17,7 +17,7 @@ from cuecard.data.presets import Preset
 from cuecard.errors import InputError, MissingExtraError, UsageError
 
 
-def is_saved(folder: Path) -> bool:
+def is_saved_dataset(folder: Path) -> bool:
     """Return whether a folder was written by `save_to_disk`."""
     return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
 

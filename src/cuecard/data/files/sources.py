@@ -16,7 +16,14 @@ import polars as pl
 from cuecard.data.files.class_folders import class_folders, read_class_folder
 from cuecard.data.files.formats import EXTENSIONS, format_of, magic, text_format
 from cuecard.data.files.guard import guarded
-from cuecard.data.files.hub import from_dataset, is_saved, preset_sources, read_hub, read_saved, saved_splits
+from cuecard.data.files.hub import (
+    from_dataset,
+    is_saved_dataset,
+    preset_sources,
+    read_hub,
+    read_saved,
+    saved_splits,
+)
 from cuecard.data.files.paths import shown, typed_path
 from cuecard.data.files.raw import RawTable, stacked
 from cuecard.data.files.reading import OnError, parquet_table, parse, read_file
@@ -81,7 +88,7 @@ def read_as_is(
 
     def read(path: Path) -> RawTable:
         if path.is_dir():
-            return read_saved(path) if is_saved(path) else read_class_folder(path)
+            return read_saved(path) if is_saved_dataset(path) else read_class_folder(path)
         return read_file(path, on_error=on_error, limit=limit, header=header)
 
     return {split: stacked([read(p) for p in paths]) for split, paths in paths_by_split(source).items()}
@@ -105,7 +112,7 @@ def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
 
 
 def _folder(path: Path) -> dict[str, list[Path]]:
-    if is_saved(path):
+    if is_saved_dataset(path):
         parts = list(saved_splits(path).items())
         if len(parts) == 1:
             return {"train": [parts[0][1]]}

@@ -14,7 +14,7 @@ import polars as pl
 from cuecard.data.layout.labels import MISSING
 
 AnswerRule = Literal["key", "letter", "from 0", "from 1", "text"]
-Positions = npt.NDArray[np.int64]
+ChoicePlaces = npt.NDArray[np.int64]
 
 _LETTERS = [chr(ord("A") + i) for i in range(26)]
 #: Below this many rows, answers 1…k are taken as counted from 1 only if the choices' columns are too.
@@ -57,7 +57,7 @@ class Answered:
         """The choices of every row without the places that hold none."""
         return self.choices.list.drop_nulls()
 
-    def positions(self, rule: AnswerRule) -> Positions:
+    def positions(self, rule: AnswerRule) -> ChoicePlaces:
         """Return where in `present` the right choice of every row stands; -1 where the rule finds none."""
         places = _sizes(self.choices)
         found = _RULES[rule](self)
@@ -71,7 +71,7 @@ class Answered:
         return frame.select(pl.when(given).then(before.cast(pl.Int64)).otherwise(-1)).to_series().to_numpy()
 
 
-def _sizes(lists: pl.Series) -> Positions:
+def _sizes(lists: pl.Series) -> ChoicePlaces:
     return lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
 
 
@@ -116,21 +116,21 @@ def _allowed(tables: Sequence[Answered], base: int | None, given: int) -> list[A
     return [*rules, "text"]
 
 
-def _numbers(table: Answered) -> Positions:
+def _numbers(table: Answered) -> ChoicePlaces:
     whole = table.answers.str.strip_chars().cast(pl.Float64, strict=False)
     exact = pl.select(pl.when(whole == whole.floor()).then(whole)).to_series()
     return exact.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
 
 
-def _from_0(table: Answered) -> Positions:
+def _from_0(table: Answered) -> ChoicePlaces:
     return _numbers(table)
 
 
-def _from_1(table: Answered) -> Positions:
+def _from_1(table: Answered) -> ChoicePlaces:
     return _numbers(table) - 1
 
 
-def _letter(table: Answered) -> Positions:
+def _letter(table: Answered) -> ChoicePlaces:
     letters = table.answers.str.strip_chars(" ().:").str.to_uppercase()
     return (
         letters.replace_strict(_LETTERS, list(range(26)), default=-1, return_dtype=pl.Int64)
@@ -139,17 +139,17 @@ def _letter(table: Answered) -> Positions:
     )
 
 
-def _key(table: Answered) -> Positions:
+def _key(table: Answered) -> ChoicePlaces:
     return (
         _first_match(table.keys, table.answers) if table.keys is not None else np.full(len(table.answers), -1)
     )
 
 
-def _text(table: Answered) -> Positions:
+def _text(table: Answered) -> ChoicePlaces:
     return _first_match(table.choices, table.answers)
 
 
-def _first_match(lists: pl.Series, wanted: pl.Series) -> Positions:
+def _first_match(lists: pl.Series, wanted: pl.Series) -> ChoicePlaces:
     """Return where in its row's list each wanted value first stands, -1 where it does not."""
     hits = (
         pl.DataFrame({"item": lists, "wanted": wanted})
@@ -165,7 +165,7 @@ def _first_match(lists: pl.Series, wanted: pl.Series) -> Positions:
     return positions
 
 
-_RULES: dict[AnswerRule, Callable[[Answered], Positions]] = {
+_RULES: dict[AnswerRule, Callable[[Answered], ChoicePlaces]] = {
     "key": _key,
     "letter": _letter,
     "from 0": _from_0,

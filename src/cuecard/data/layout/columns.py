@@ -10,7 +10,7 @@ from typing import TypeAlias
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
-from cuecard.data.layout.content import listed
+from cuecard.data.layout.content import name_line
 from cuecard.data.layout.matching import by_normal_name, fill, find, first_present, flat, guessed_roles
 from cuecard.data.layout.roles import ROLES, TASK_ROLES, Role
 from cuecard.data.layout.thresholds import parse_threshold
@@ -171,7 +171,7 @@ def _said(
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise InputError(
                     f"{where} has no column {column!r} for the role {role!r}{hint}; "
-                    f"its columns are {listed(list(schema))}."
+                    f"its columns are {name_line(list(schema))}."
                 )
         said[role] = tuple(chosen)
     return said, base, no_id

@@ -83,7 +83,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def listed(names: Sequence[str], limit: int = 30) -> str:
+def name_line(names: Sequence[str], limit: int = 30) -> str:
     """Return names in a line, long ones cut short and no more than a screen can show."""
     shown = ", ".join(_cut(name, 60) for name in names[:limit])
     return (shown or "none") + (f", … ({len(names) - limit} more)" if len(names) > limit else "")

@@ -20,7 +20,7 @@ from cuecard.data.layout.labels import UNLABELLED, label_texts
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
 from cuecard.data.layout.winners import TIE, UNKNOWN, one_hot_positions, winner_positions
-from cuecard.data.texts import Problem, joined, text, text_problems
+from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
 
 #: Reasons for leaving a row out that are no fault of the row.
@@ -99,7 +99,7 @@ def _parts(raw: RawTable, scheme: Scheme) -> _Parts:
 
 
 def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
-    return joined([text(raw, name) for name in columns.roles[role]])
+    return joined_texts([text(raw, name) for name in columns.roles[role]])
 
 
 def _preference(raw: RawTable, scheme: Scheme) -> _Parts:
@@ -147,7 +147,7 @@ def _prompt_and_responses(
 def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
     columns = scheme.columns
     table = answered(raw, columns)
-    premise = joined([_role(raw, columns, role) for role in ("context", "question") if role in columns])
+    premise = joined_texts([_role(raw, columns, role) for role in ("context", "question") if role in columns])
     assert scheme.rule is not None
     right = table.positions(scheme.rule)
     problems = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from cuecard.data.instances import TASKS, Task
-from cuecard.data.layout.content import listed, looks_headless, preview, texts_and_labels
+from cuecard.data.layout.content import looks_headless, name_line, preview, texts_and_labels
 from cuecard.data.layout.roles import REQUIRED, Role
 from cuecard.errors import InputError
 
@@ -33,7 +33,7 @@ def unrecognised(
     labels_beside: Callable[[], str | None] | None,
 ) -> InputError:
     """Return the error about columns that fill no task; `fill` returns the roles that a task finds by name."""
-    start = f"The columns of {where} are not recognised: {listed(frame.columns)}"
+    start = f"The columns of {where} are not recognised: {name_line(frame.columns)}"
     rows = f" First rows: {preview(frame)}." if frame.height else ""
     if can_lack_header and looks_headless(frame):
         return InputError(

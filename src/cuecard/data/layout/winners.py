@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.layout.answers import ChoicePlaces
 from cuecard.data.layout.labels import MISSING, label_texts
 from cuecard.errors import InputError
 
 WinnerRule = Literal["name", "from 0", "from 1", "one-hot"]
-Positions = npt.NDArray[np.int64]
 
 #: In place of a position: no winner was named, both are as good, the value means nothing known.
 NONE, TIE, UNKNOWN = -1, -2, -3
@@ -76,7 +75,7 @@ def _open_base(column: str, values: list[float], responses: Sequence[str], where
     return f"{start}: type {' or '.join(options)}."
 
 
-def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[str]) -> Positions:
+def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[str]) -> ChoicePlaces:
     """Return 0 or 1 for the response that won, or one of `NONE`, `TIE` and `UNKNOWN`."""
     texts = label_texts(values).str.strip_chars()
     missing = texts.is_in([*MISSING, "-1", "nan", "NaN"]).fill_null(True).to_numpy()
@@ -95,7 +94,7 @@ def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[st
     return np.select([missing, *places, ties], [NONE, 0, 1, TIE], UNKNOWN).astype(np.int64)
 
 
-def one_hot_positions(flags: Sequence[pl.Series]) -> Positions:
+def one_hot_positions(flags: Sequence[pl.Series]) -> ChoicePlaces:
     """Return 0 or 1 for the response whose own column is 1, `TIE` where the third is, else `NONE`."""
     marks = [(flag.cast(pl.Float64, strict=False).fill_null(0) > 0.5).to_numpy() for flag in flags]
     return np.select(marks, [0, 1, TIE][: len(marks)], NONE).astype(np.int64)

@@ -38,7 +38,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ExamplePart:
     """Examples among the rows of a set: to learn from, to stop early on, or all."""
 
     rows: Rows
@@ -49,12 +49,12 @@ class Part:
         """The numbers of the examples' rows."""
         return self.examples.row_numbers
 
-    def take(self, chosen: Ints) -> Part:
+    def take(self, chosen: Ints) -> ExamplePart:
         """Return some of the examples, their weights 1 on average again; all 1 where none of them counts."""
         examples = self.examples.take(chosen)
         weights = examples.example_weights
         scaled = weights / weights.mean() if weights.any() else None
-        return Part(self.rows, replace(examples, weights=scaled))
+        return ExamplePart(self.rows, replace(examples, weights=scaled))
 
     def lengths(self) -> Ints:
         """Examples × sequences: the longest of each example's rows."""
@@ -89,11 +89,11 @@ def epoch_batches(
     batches: list[Ints] = []
     for start in range(0, n, POOL * batch_size):
         pool = order[start : start + POOL * batch_size]
-        pool = pool[by_length(lengths[pool])]
+        pool = pool[length_order(lengths[pool])]
         batches += np.split(pool, range(batch_size, len(pool), batch_size))
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
-def by_length(lengths: Ints) -> Ints:
+def length_order(lengths: Ints) -> Ints:
     """Return an order in which neighbours are of about one length, in the first sequence above all."""
     return np.lexsort(lengths.T[::-1])

@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from cuecard.errors import UsageError
 from cuecard.models.linear import softmax_within
-from cuecard.models.neural.batches import Batch, Rows, by_length
+from cuecard.models.neural.batches import Batch, Rows, length_order
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def outputs_of(
     """Return one vector per row of the given numbers: the module's outputs, or what `read` makes of a batch."""
     read = read or module
     device = next(module.parameters()).device
-    order = by_length(rows.lengths[numbers])
+    order = length_order(rows.lengths[numbers])
     found: npt.NDArray[np.float32] | None = None
     module.eval()
     with torch.inference_mode():

@@ -16,7 +16,7 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import examples_of, training_examples
-from cuecard.models.neural.batches import Batch, Part, Rows, by_length, held_out_examples
+from cuecard.models.neural.batches import Batch, ExamplePart, Rows, held_out_examples, length_order
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
@@ -64,7 +64,7 @@ class NeuralModel:
     task_: str = field(default="", init=False, repr=False)
     condition_: Condition = field(default="full", init=False, repr=False)
     dynamics_: Dynamics | None = field(default=None, init=False, repr=False)
-    #: One `training.Epoch` per epoch: loss, validation figures, learning rate, seconds.
+    #: One `Epoch` per epoch: loss, validation figures, learning rate, seconds.
     history_: tuple[Any, ...] = field(default=(), init=False, repr=False)
     #: The torch module, see `modules.reader.Reader`.
     module_: Any = field(default=None, init=False, repr=False)
@@ -143,7 +143,7 @@ class NeuralModel:
 
         from cuecard.models.neural.checkpoints import Checkpoint
         from cuecard.models.neural.inference import device_for
-        from cuecard.models.neural.training import Recipe, Training
+        from cuecard.models.neural.training import Training, TrainingSettings
 
         check_condition(data, condition)
         examples = training_examples(data, weights)
@@ -155,7 +155,7 @@ class NeuralModel:
         begun = state is not None and state.begun()
         self.learn_reading(data)
         rows = self.rows(data)
-        whole = Part(rows, examples)
+        whole = ExamplePart(rows, examples)
         part, judged, held = self._split(whole, validation)
         with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
             torch.manual_seed(self.seed)
@@ -163,12 +163,12 @@ class NeuralModel:
             if not begun:
                 self.initialise(module, rows, examples)
             module.to(place)
-            own = {f.name: getattr(self, f.name) for f in fields(Recipe)}
+            own = {f.name: getattr(self, f.name) for f in fields(TrainingSettings)}
             run = Training(
                 module,
                 self.optimiser(module),
                 part,
-                Recipe(**own),
+                TrainingSettings(**own),
                 validation=judged,
                 recorded=whole if dynamics else None,
                 held_out=held,
@@ -202,7 +202,7 @@ class NeuralModel:
 
         module, rows = self._fitted(data), self.rows(data)
         size, device = batch_size or 4 * self.batch_size, next(module.parameters()).device
-        order = by_length(rows.lengths)
+        order = length_order(rows.lengths)
         for start in range(0, len(order), size):
             numbers = order[start : start + size]
             yield numbers, on_device(rows.collate(numbers), device)
@@ -244,8 +244,8 @@ class NeuralModel:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
+        from cuecard.models.dynamics import Epoch
         from cuecard.models.neural.inference import device_for
-        from cuecard.models.neural.training import Epoch
 
         folder = Path(folder)
         found = read_description(folder)
@@ -293,15 +293,15 @@ class NeuralModel:
             return outputs_of(self.module_, rows, numbers, batch_size=size, read=read)
 
     def _split(
-        self, whole: Part, validation: Instances | None
-    ) -> tuple[Part, Part | None, npt.NDArray[np.bool_] | None]:
+        self, whole: ExamplePart, validation: Instances | None
+    ) -> tuple[ExamplePart, ExamplePart | None, npt.NDArray[np.bool_] | None]:
         """Return what to learn from, what to stop early on, and which training examples the latter are."""
         if validation is not None:
             if len(validation) == 0:
                 raise InputError("The validation set has no rows: leave it out, or give one that has some.")
             if validation.grouped != whole.examples.grouped:
                 raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
-            judged = Part(self.rows(validation), examples_of(validation, self.labels_))
+            judged = ExamplePart(self.rows(validation), examples_of(validation, self.labels_))
             return whole, judged, None
         held = held_out_examples(len(whole.examples), self.held_out, self.seed)
         if not held.any():

@@ -13,9 +13,9 @@ import torch
 from torch.nn import functional
 
 from cuecard.errors import UsageError
-from cuecard.models.dynamics import Dynamics
+from cuecard.models.dynamics import Dynamics, Epoch
 from cuecard.models.examples import accuracy, answers, gold_probabilities
-from cuecard.models.neural.batches import Part, epoch_batches
+from cuecard.models.neural.batches import ExamplePart, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
 from cuecard.models.text_model import Step, Watch, Weighting
@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingSettings:
     """How to train; the fields of `NeuralModel` of the same names say what they mean."""
 
     epochs: int
@@ -37,20 +37,8 @@ class Recipe:
     checkpoint_every: int = 0
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """How an epoch went; the validation figures are None where nothing was held out."""
-
-    number: int
-    loss: float
-    learning_rate: float
-    seconds: float
-    validation_accuracy: float | None = None
-    validation_loss: float | None = None
-
-
 @dataclass
-class Progress:
+class RunPosition:
     """Where a run is: everything about it that is no tensor."""
 
     epoch: int = 0  # epochs finished
@@ -73,11 +61,11 @@ class Training:
         self,
         module: Any,
         optimiser: Any,
-        part: Part,
-        recipe: Recipe,
+        part: ExamplePart,
+        recipe: TrainingSettings,
         *,
-        validation: Part | None = None,
-        recorded: Part | None = None,
+        validation: ExamplePart | None = None,
+        recorded: ExamplePart | None = None,
         held_out: npt.NDArray[np.bool_] | None = None,
         checkpoint: Checkpoint | None = None,
         watch: Watch | None = None,
@@ -89,7 +77,9 @@ class Training:
         self.module, self.optimiser, self.part, self.recipe = module, optimiser, part, recipe
         self.validation, self.recorded, self.held_out = validation, recorded, held_out
         self.checkpoint, self.watch = checkpoint, watch
-        self.progress = Progress(batch_size=recipe.batch_size, learning_rate=optimiser.param_groups[0]["lr"])
+        self.progress = RunPosition(
+            batch_size=recipe.batch_size, learning_rate=optimiser.param_groups[0]["lr"]
+        )
         self.device = next(module.parameters()).device
         self._best: dict[str, Any] = {}
         self._gold: list[npt.NDArray[np.float32]] = []
@@ -191,11 +181,11 @@ class Training:
             self._gold.append(gold_probabilities(chances, self.recorded.examples).astype(np.float32))
             self._correct.append(answers(chances, self.recorded.examples) == self.recorded.examples.gold)
         seconds = time.perf_counter() - began
-        progress.history.append(asdict(Epoch(progress.epoch + 1, loss, rate, seconds, share, cost)))
+        progress.history.append(asdict(Epoch(progress.epoch + 1, loss, seconds, share, cost, rate)))
         progress.epoch += 1
         progress.batch, progress.loss_sum, progress.seconds = 0, 0.0, 0.0
 
-    def _validate(self, part: Part) -> tuple[float, float]:
+    def _validate(self, part: ExamplePart) -> tuple[float, float]:
         """Return accuracy and loss; an example whose label the model does not know is wrong and has no loss."""
         examples = part.examples
         chances = self._chances(part)
@@ -205,7 +195,7 @@ class Training:
         loss = float(-(np.log(gold) * weights).sum() / weights.sum()) if weights.any() else 0.0
         return accuracy(chances, examples), loss
 
-    def _chances(self, part: Part) -> npt.NDArray[np.float64]:
+    def _chances(self, part: ExamplePart) -> npt.NDArray[np.float64]:
         outputs = outputs_of(self.module, part.rows, part.numbers, batch_size=4 * self.recipe.batch_size)
         return probabilities(outputs, part.examples.first_rows if part.examples.grouped else None)
 
@@ -228,7 +218,7 @@ class Training:
         if found is None:
             return
         tensors, progress = found
-        self.progress = Progress(**progress)
+        self.progress = RunPosition(**progress)
         self._change_batch_size()
         self.module.load_state_dict(under("model.", tensors))
         self._best = under("best.", tensors)

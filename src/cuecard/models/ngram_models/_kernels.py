@@ -40,7 +40,7 @@ def spread(
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def softmax(margins: Singles) -> None:
+def softmax_in_place(margins: Singles) -> None:
     """Turn margins into probabilities, in place."""
     top = margins[0]
     for j in range(1, len(margins)):
@@ -82,7 +82,7 @@ def learn_labels(
             for d in range(width):
                 z += output[j, d] * hidden[d]
             chance[j] = z
-        softmax(chance)
+        softmax_in_place(chance)
         loss -= weight[i] * np.log(max(chance[gold[i]], np.float32(1e-30)))
         chance[gold[i]] -= 1
         now = np.float32((rate - decay * step) * weight[i])
@@ -131,7 +131,7 @@ def learn_choices(
             for d in range(width):
                 z += output[0, d] * all_hidden[i, d]
             chance[i] = z
-        softmax(chance)
+        softmax_in_place(chance)
         loss -= weight[e] * np.log(max(chance[gold[e]], np.float32(1e-30)))
         chance[gold[e]] -= 1
         now = np.float32((rate - decay * step) * weight[e])

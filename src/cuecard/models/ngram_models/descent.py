@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from cuecard.data import Examples
 from cuecard.errors import UsageError
-from cuecard.models.dynamics import Dynamics
+from cuecard.models.dynamics import Dynamics, Epoch
 from cuecard.models.examples import accuracy, answers, gold_probabilities
 from cuecard.models.linear import softmax_within
 from cuecard.models.ngram_models import _kernels
@@ -35,17 +35,6 @@ REPORTS = 20
 #: A visit counts at most so many times the mean; a heavier example is visited more often instead. One step with a
 #: weight in the hundreds would throw away what was learned before it.
 HEAVIEST = 4.0
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """How an epoch went; the validation figures are None where nothing was held out."""
-
-    number: int
-    loss: float
-    seconds: float
-    validation_accuracy: float | None = None
-    validation_loss: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

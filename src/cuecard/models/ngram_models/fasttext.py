@@ -13,11 +13,12 @@ from scipy import sparse
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
+from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models import _kernels
-from cuecard.models.ngram_models.descent import Bags, Descent, Epoch, loop_arrays
+from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
@@ -136,7 +137,9 @@ class FastText(NGramModel):
         """Return every kind of features of the rows, words as shares of an average."""
         return [
             _averaged(block, share) if name.endswith("words") else block
-            for block, (name, (_, share)) in zip(super().blocks(rows), self.recipe().items(), strict=True)
+            for block, (name, (_, share)) in zip(
+                super().blocks(rows), self.feature_blocks().items(), strict=True
+            )
         ]
 
     def _averages(self, features: sparse.csr_matrix) -> npt.NDArray[np.float32]:

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Dynamics
-from cuecard.models.input_features import InputRows, Recipe, State, joined, recipe
+from cuecard.models.input_features import FeatureBlocks, InputRows, State, feature_blocks, side_by_side
 from cuecard.models.linear import softmax_within
 from cuecard.models.saliency import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
@@ -150,7 +150,9 @@ class NGramModel:
     @property
     def n_features(self) -> int:
         """How many features a row has; raises a ValueError or KeyError if what was learned of them is not whole."""
-        return sum(block.width(self.states_.get(name, {})) for name, (block, _) in self.recipe().items())
+        return sum(
+            block.width(self.states_.get(name, {})) for name, (block, _) in self.feature_blocks().items()
+        )
 
     @property
     def n_outputs(self) -> int:
@@ -164,7 +166,7 @@ class NGramModel:
         encoded = encode(data, tokens=self.tokens)
         self.reading_ = (encoded.tokeniser, encoded.language)
         rows = InputRows(encoded, data.first_rows)
-        self.states_ = {name: block.learn(rows, None) for name, (block, _) in self.recipe().items()}
+        self.states_ = {name: block.learn(rows, None) for name, (block, _) in self.feature_blocks().items()}
         return rows
 
     def read(self, data: Instances) -> InputRows:
@@ -176,20 +178,20 @@ class NGramModel:
         encoded: Encoded = encode(data, tokens=tokeniser, language=language)
         return InputRows(encoded, data.first_rows)
 
-    def recipe(self) -> Recipe:
+    def feature_blocks(self) -> FeatureBlocks:
         """Return the kinds of features."""
-        return recipe(self.task_, self.condition_, ngrams=self.ngrams)
+        return feature_blocks(self.task_, self.condition_, ngrams=self.ngrams)
 
     def blocks(self, rows: InputRows) -> list[sparse.csr_matrix]:
         """Return every kind of features of the rows, each with the share that it gets."""
         return [
             share * block.make(rows, self.states_.get(name, {}))
-            for name, (block, share) in self.recipe().items()
+            for name, (block, share) in self.feature_blocks().items()
         ]
 
     def features(self, rows: InputRows) -> sparse.csr_matrix:
         """Return all features of the rows."""
-        return joined(*self.blocks(rows))
+        return side_by_side(*self.blocks(rows))
 
     def probabilities(self, features: sparse.csr_matrix, first_row: Longs) -> Floats:
         """Return rows × labels, or each row's chance to be the right one of its example."""

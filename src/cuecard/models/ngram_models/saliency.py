@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from cuecard.data import Instances
-from cuecard.models.input_features import InputRows, Words
-from cuecard.models.ngram_features import BITS, Columns, word_keys
+from cuecard.models.input_features import InputRows, WordBlock
+from cuecard.models.ngram_features import BITS, HashColumns, word_keys
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.saliency import SaliencyMaps, in_table
 
@@ -31,12 +31,12 @@ def ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
     squares = {side: np.zeros(len(rows.tokens(side).ids)) for side in ("premise", "hypothesis")}
     gains, first = model.gains(), 0
     keys = word_keys(rows.encoded.vocabulary)
-    for block, (name, (kind, _)) in zip(model.blocks(rows), model.recipe().items(), strict=True):
+    for block, (name, (kind, _)) in zip(model.blocks(rows), model.feature_blocks().items(), strict=True):
         own = gains[first : first + block.shape[1]]
         first += block.shape[1]
-        if not isinstance(kind, Words):
+        if not isinstance(kind, WordBlock):
             continue
-        column = Columns(model.states_[name]["slots"], model.states_[name]["idf"]).numbers()
+        column = HashColumns(model.states_[name]["slots"], model.states_[name]["idf"]).numbers()
         values = block.data * np.einsum(
             "ij,ij->i", own[block.indices], np.repeat(direction, np.diff(block.indptr), axis=0)
         )

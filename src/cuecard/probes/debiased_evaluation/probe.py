@@ -22,9 +22,9 @@ from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.doubly_robust import DebiasedAccuracy, doubly_robust_accuracy, expected_correctness
-from cuecard.stats.neutral_weights import NeutralWeights, leakage_neutral_weights
+from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.wording import count, percent, points
+from cuecard.wording import percent, plural, points
 
 #: What the table calls a forest that sees the three leakage features and no word.
 GRAPH_ALONE = "pair graph alone"
@@ -177,7 +177,7 @@ class DebiasedEvaluation:
 class _Neutral:
     """Leakage-neutral weights of the test pairs with what they were made from."""
 
-    found: NeutralWeights
+    found: LeakageNeutralWeights
     labels: Ints
     """Codes in the order of `found.labels`."""
     features: Floats
@@ -225,23 +225,23 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
     )
     if size < SMALL_ESS or size < n / 5:
         notes.append(
-            f"Rough: under the weights {count(n, 'test example')} are worth {size:,.0f} equally weighted ones, and the "
-            f"heaviest has {percent(summary['largest_share'])} of all weight."
+            f"Rough: under the weights {plural(n, 'test example')} are worth {size:,.0f} equally weighted ones, and "
+            f"the heaviest has {percent(summary['largest_share'])} of all weight."
         )
     if not own and n < FEW_EXAMPLES:
         notes.append(
-            f"The weights rest on {count(n, 'test example')} only; from so few it is uncertain how the label goes with "
-            "the graph, which the intervals do not show."
+            f"The weights rest on {plural(n, 'test example')} only; from so few it is uncertain how the label goes "
+            "with the graph, which the intervals do not show."
         )
     if summary["infinite"]:
         notes.append(
-            f"{count(summary['infinite'], 'weight')} would have been infinite, because no tree gave the example's "
+            f"{plural(summary['infinite'], 'weight')} would have been infinite, because no tree gave the example's "
             "label any chance; the smallest chance a forest can express was taken instead."
         )
     if summary["clipped"]:
         were = "was" if summary["clipped"] == 1 else "were"
         notes.append(
-            f"{count(summary['clipped'], 'weight')} above {summary['largest']:,.0f} {were} cut to it "
+            f"{plural(summary['clipped'], 'weight')} above {summary['largest']:,.0f} {were} cut to it "
             "(--set debiased_evaluation.max_weight=none leaves them)."
         )
     return notes
@@ -259,7 +259,7 @@ def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
         loss = -row["change_high"]
         severity: Severity = "medium" if loss >= LARGE_LOSS else "low" if loss >= NOTABLE_LOSS else "info"
         text = (
-            f"{row['model']} is right on {percent(row['accuracy'])} of {count(row['n'], 'test example')}, and on an "
+            f"{row['model']} is right on {percent(row['accuracy'])} of {plural(row['n'], 'test example')}, and on an "
             f"estimated {percent(row['weighted_accuracy'])} (95 % interval {percent(row['weighted_low'])} to "
             f"{percent(row['weighted_high'])}) {world}: a change of {points(row['change'])} points "
             f"({points(row['change_low'])} to {points(row['change_high'])})."

@@ -13,7 +13,7 @@ from cuecard.data.layout.answers import Answered, choose_rule
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.answer_parsing import parsed_answer
-from cuecard.wording import count, listed
+from cuecard.wording import listed, plural
 
 
 def decode(
@@ -121,5 +121,5 @@ def _unknown(unknown: pl.Series, examples: Examples, where: str) -> InputError:
         hint = "; say what numbers mean with --labels 0=NAME,1=NAME" if numbers else ""
         what = f"no label of the data ({known}){hint}"
     return InputError(
-        f"{where}: {count(len(unknown), 'prediction')} such as {shown} {'is' if len(unknown) == 1 else 'are'} {what}."
+        f"{where}: {plural(len(unknown), 'prediction')} such as {shown} {'is' if len(unknown) == 1 else 'are'} {what}."
     )

@@ -14,7 +14,7 @@ from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.decoding import decode
-from cuecard.wording import count
+from cuecard.wording import plural
 
 #: How far probabilities may be from summing to one: those written with two digits are.
 SUM_TOLERANCE = 0.02
@@ -92,14 +92,14 @@ def settle(given: Given, data: Instances, examples: Examples, labels: Mapping[st
             row = int(order[int(raw.is_null().arg_max() or 0)])
             raise InputError(
                 f"{given.source}: row {row + 1:,} has no prediction "
-                f"({raw.null_count():,} of {count(len(raw), 'row')} in all); give every example one."
+                f"({raw.null_count():,} of {plural(len(raw), 'row')} in all); give every example one."
             )
         answers = decode(raw, gold, examples, labels, where=given.source, free=given.may_be_unanswered)
     if gold is not None:
         _check_gold(given, decode(gold, gold, examples, labels, where=given.source), examples)
     unread = int((answers == UNANSWERED).sum())
     if unread:
-        notes.append(f"{count(unread, 'answer')} of {len(answers):,} could not be read and count as wrong.")
+        notes.append(f"{plural(unread, 'answer')} of {len(answers):,} could not be read and count as wrong.")
     if given.probability_kind == "score":
         probabilities = None
     return Settled(answers, probabilities, tuple(notes))
@@ -132,7 +132,7 @@ def _by_id(given: Given, ids: pl.Series, data: Instances, examples: Examples) ->
     if ids.n_unique() < len(ids):
         twice = ids.filter(ids.is_duplicated())
         raise InputError(
-            f"{given.source}: {count(twice.n_unique(), 'id')} stand in several rows (such as {_some(twice)}); "
+            f"{given.source}: {plural(twice.n_unique(), 'id')} stand in several rows (such as {_some(twice)}); "
             "keep one prediction per example, or name the models in a column `model`."
         )
     wanted, known = examples.ids.cast(pl.String), set(ids.to_list())
@@ -140,13 +140,13 @@ def _by_id(given: Given, ids: pl.Series, data: Instances, examples: Examples) ->
     unknown = ids.filter(~ids.is_in(wanted.implode()))
     if len(unknown) > (_dropped(data) if not len(missing) else 0):
         raise InputError(
-            f"{given.source}: {len(unknown):,} of {count(len(ids), 'id')} are not in the test split of "
+            f"{given.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
             f"{data.name} (such as {_some(unknown)}; the split has {_some(wanted)}); "
             "give predictions for this split, or name the id column with --prediction-columns id=NAME."
         )
     if len(missing):
         raise InputError(
-            f"{given.source}: no prediction for {len(missing):,} of {count(len(wanted), 'test example')} "
+            f"{given.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
             f"(such as {_some(missing)}); give every example one."
         )
     at = dict(zip(ids.to_list(), range(len(ids)), strict=True))
@@ -169,12 +169,12 @@ def _dropped(data: Instances) -> int:
 
 def _left_over(given: Given, examples: Examples) -> list[str]:
     extra = given.height - len(examples)
-    return [f"{count(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
+    return [f"{plural(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
 
 
 def _wrong_length(given: Given, examples: Examples) -> InputError:
     return InputError(
-        f"{given.source}: {count(given.height, 'prediction')} for {count(len(examples), 'test example')}; without "
+        f"{given.source}: {plural(given.height, 'prediction')} for {plural(len(examples), 'test example')}; without "
         "ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
     )
 
@@ -191,7 +191,7 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
         row = _first_row(broken, order)
         raise InputError(
             f"{given.source}: row {row + 1:,} has a {given.probability_kind} that is missing or not a number "
-            f"({count(int(broken.sum()), 'row')} in all); give every answer one."
+            f"({plural(int(broken.sum()), 'row')} in all); give every answer one."
         )
     if given.probability_kind == "score":
         return np.where(possible, values, np.nan)
@@ -202,7 +202,7 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
         lowest = filled[np.flatnonzero(order == row)[0]].min()
         raise InputError(
             f"{given.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
-            f"({count(int(negative.sum()), 'row')} in all); "
+            f"({plural(int(negative.sum()), 'row')} in all); "
             "give probabilities from 0 to 1, or call the columns score_… if they are not."
         )
     outside: Bools = np.abs(filled.sum(axis=1) - 1) > SUM_TOLERANCE
@@ -211,7 +211,7 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
         total = filled[np.flatnonzero(order == row)[0]].sum()
         raise InputError(
             f"{given.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
-            f"({count(int(outside.sum()), 'row')} in all do not sum to 1); "
+            f"({plural(int(outside.sum()), 'row')} in all do not sum to 1); "
             "give probabilities, or call the columns score_… if they are not."
         )
     return np.asarray(filled)
@@ -231,7 +231,7 @@ def _check_gold(given: Given, gold: Ints, examples: Examples) -> None:
     names = examples.answer_names
     raise InputError(
         f"{given.source}: its right answers differ from the data for {int(differ.sum()):,} of "
-        f"{count(len(gold), 'test example')} (first example {examples.ids[where]!r}: {names[gold[where]]!r} there, "
+        f"{plural(len(gold), 'test example')} (first example {examples.ids[where]!r}: {names[gold[where]]!r} there, "
         f"{names[examples.gold[where]]!r} here), so its rows are in another order or about other data; "
         "give ids, or predictions for this split."
     )

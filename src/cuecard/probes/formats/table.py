@@ -33,7 +33,7 @@ PROBABILITIES = ("p_", "prob_", "probability_")
 SCORE = "score_"
 
 
-def read_table(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Given]:
     """Return the predictions of every model in a file."""
     raw = read_file(path)
     return table_predictions(raw.frame, str(path), data, columns)

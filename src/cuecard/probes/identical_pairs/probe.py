@@ -15,7 +15,7 @@ from cuecard.data.examples import Floats
 from cuecard.errors import UsageError
 from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY, box_statistics
 from cuecard.probes.identical_pairs.scores import identical_scores
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 ALPHA = 0.05
 #: Means of fewer sentences than this are not compared.
@@ -139,7 +139,7 @@ def _half_width(first: Floats, second: Floats) -> float:
 
 
 def _finding(model: str, found: dict[str, Any]) -> Finding:
-    said = f"Of {count(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
+    said = f"Of {plural(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
     if found["rise"] is None:
         title = f"{model} on identical pairs"
         text = (

@@ -13,7 +13,7 @@ from cuecard.errors import InputError, UsageError
 from cuecard.probes.identical_pairs.pairs import identical_pairs
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.registry import unknown_name
-from cuecard.wording import count
+from cuecard.wording import plural
 
 #: Labels that mean that the two sentences match, lower case.
 MATCHING = frozenset(
@@ -128,7 +128,7 @@ def _scores(frame: pl.DataFrame, source: str, data: Instances, match: str | None
     unknown = answers.filter(~answers.is_in(list(data.labels)) | answers.is_null())
     if len(unknown):
         raise InputError(
-            f"{source}: {count(len(unknown), 'prediction')} such as {unknown[0]!r} are no label of the data "
+            f"{source}: {plural(len(unknown), 'prediction')} such as {unknown[0]!r} are no label of the data "
             f"({', '.join(data.labels)})."
         )
     return (answers == label).cast(pl.Float64)
@@ -141,7 +141,7 @@ def _checked(values: pl.Series, name: str, source: str) -> pl.Series:
         row = int(wrong.arg_max() or 0)
         found = "nothing" if values[row] is None else values[row]
         raise InputError(
-            f"{source}: row {row + 1:,} has {found} as {name} ({count(int(wrong.sum()), 'row')} in all); "
+            f"{source}: row {row + 1:,} has {found} as {name} ({plural(int(wrong.sum()), 'row')} in all); "
             "a score is a probability from 0 to 1."
         )
     return numbers
@@ -165,14 +165,14 @@ def _with_frequency(scored: pl.DataFrame, source: str, data: Instances) -> pl.Da
     missing = joined.filter(pl.col("frequency").is_null())
     if missing.height:
         raise InputError(
-            f"{source}: {count(missing.height, 'row')} of {joined.height:,} are about no sentence of train (such as "
+            f"{source}: {plural(missing.height, 'row')} of {joined.height:,} are about no sentence of train (such as "
             f"{missing[on][0]!r}); write the pairs again with `cuecard stress TRAIN --kind identical-pairs`."
         )
     joined = joined if key else joined.drop("example_id", strict=False).rename({"found_id": "example_id"})
     twice = joined.select("model", "example_id").is_duplicated()
     if twice.any():
         raise InputError(
-            f"{source}: {count(int(twice.sum()), 'row')} are about a pair that has several (such as "
+            f"{source}: {plural(int(twice.sum()), 'row')} are about a pair that has several (such as "
             f"{joined['example_id'].filter(twice)[0]!r}); keep one per pair, or name models in a column `model`."
         )
     return joined

@@ -25,7 +25,7 @@ from cuecard.probes.predictions import Predictions, read_predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.registry import unknown_name
-from cuecard.wording import count, points
+from cuecard.wording import plural, points
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -259,7 +259,7 @@ def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
     text = (
         f"With {name} against without, the accuracy gap in points is: {said}. The smallest is that of "
         f"“{best['prompt']}” (95 % interval {points(best['gap_low'])} to {points(best['gap_high'])}; "
-        f"{count(best['with_cue'], 'test example')} with the cue); prompts whose intervals overlap cannot be ranked."
+        f"{plural(best['with_cue'], 'test example')} with the cue); prompts whose intervals overlap cannot be ranked."
     )
     return Finding(
         "prompts",

@@ -16,7 +16,7 @@ from cuecard.probes.naming import cue_phrase, for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import wilson
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
-from cuecard.wording import count, percent, points
+from cuecard.wording import percent, plural, points
 
 #: A gap is worth a sentence if its interval lies this far from zero.
 NOTABLE_GAP = 0.05
@@ -130,7 +130,7 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
         severity: Severity = "medium" if nearest >= 2 * NOTABLE_GAP else "low"
         text = (
             f"{row['model']} is right on {percent(row['accuracy_with'])} of the "
-            f"{count(row['with_cue'], 'test example')} with {name} and on {percent(row['accuracy_without'])} of the "
+            f"{plural(row['with_cue'], 'test example')} with {name} and on {percent(row['accuracy_without'])} of the "
             f"others: a gap of {points(row['gap'])} points "
             f"(95 % interval {points(row['gap_low'])} to {points(row['gap_high'])}). "
             "A gap can also come from which labels the two groups hold; see the distribution test."
@@ -162,7 +162,7 @@ def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
         for name in order
     )
     text = (
-        f"Over {count(cues, 'cue')} the absolute accuracy gaps sum to {said} points, least first. "
+        f"Over {plural(cues, 'cue')} the absolute accuracy gaps sum to {said} points, least first. "
         "The sum of absolute values grows with noise, so compare the corrected ones and their intervals."
     )
     return Finding("accuracy_test", "info", "Model weakness", text, n=cues, key="weakness", counted="cues")

@@ -17,7 +17,7 @@ from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 SAME = MeasureKind("nba.{model}.{other}", "same answer of {model} and {other} (NBA)", "share")
 KAPPA = MeasureKind("kappa.{model}.{other}", "κ of {model} and {other}", "score")
@@ -107,7 +107,7 @@ class AgreementOfModels:
                 f"{first.model} has right."
             )
             if left_out:
-                text += f" {count(left_out, 'example')} that one of them did not answer are left out."
+                text += f" {plural(left_out, 'example')} that one of them did not answer are left out."
             title = f"{first.model} and {second.model} agree on {percent(found.nba)}"
             findings.append(
                 Finding(

@@ -19,7 +19,7 @@ from cuecard.probes.predictions import Predictions
 from cuecard.stats.models.distribution import flattened_distribution
 from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
 from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened_contrast
-from cuecard.wording import count, percent
+from cuecard.wording import percent, plural
 
 FINDINGS_PER_MODEL = 3
 #: A lean is worth a sentence if the interval of the usual label's share lies this far from flat.
@@ -330,7 +330,7 @@ def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
         f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
         f"{_share(row)}, where {percent(row['flat'])} would be even-handed and "
         f"{percent(row['usual_share_without'])} get it without the cue; in train {percent(row['train_share'])} of such "
-        f"instances are {row['label']} ({count(row['n'], 'test example')})."
+        f"instances are {row['label']} ({plural(row['n'], 'test example')})."
     )
     if row["lean"] < 0:
         return f"{row['model']} avoids {row['label']} where {name} is", text + _opposite(row)
@@ -343,7 +343,7 @@ def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
     text = (
         f"Where {noun} with {name} are right as often as chance has it, {row['model']} {verb} {_share(row)} of them; "
         f"{percent(row['flat'])} would be even-handed. In train {percent(row['train_share'])} of such {noun} are "
-        f"{row['label']} ({count(row['n'], 'test example')})."
+        f"{row['label']} ({plural(row['n'], 'test example')})."
     )
     if row["lean"] < 0:
         opposite = "avoids" if verb == "picks" else "picks"

@@ -16,9 +16,8 @@ from cuecard.probes.membership import Membership, membership
 from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats import newcombe_difference
-from cuecard.stats.models.permutation import PermutationTest as Tested
-from cuecard.stats.models.permutation import permutation_test, permutation_tests_by_feature
-from cuecard.wording import count, percent, points
+from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
+from cuecard.wording import percent, plural, points
 
 DIFFERENCE = MeasureKind(
     "difference.{model}", "accuracy of {model} with usual minus unusual label", "points", "higher"
@@ -110,7 +109,9 @@ class PermutationTest:
         measures = permutation_measures(summary)
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
-    def _test(self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any) -> Tested:
+    def _test(
+        self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any
+    ) -> PermutationResult:
         return permutation_test(
             model.correct(cues.examples),
             usual,
@@ -173,7 +174,7 @@ def usual_table(
     )
 
 
-def _numbers(tested: Tested) -> dict[str, Any]:
+def _numbers(tested: PermutationResult) -> dict[str, Any]:
     return {
         "log10_p": tested.log10_p,
         "p_value": tested.p_value,
@@ -189,7 +190,9 @@ def _numbers(tested: Tested) -> dict[str, Any]:
     }
 
 
-def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alpha: float) -> Finding:
+def _finding(
+    model: str, tested: PermutationResult, other: PermutationResult, *, stratified: bool, alpha: float
+) -> Finding:
     within = tested if stratified else other
     severity: Severity = "info"
     if tested.log10_p <= np.log10(alpha) and tested.difference > 0:
@@ -198,7 +201,7 @@ def _finding(model: str, tested: Tested, other: Tested, *, stratified: bool, alp
     else:
         title = f"No sign that {model} does better where words have their usual label"
     text = (
-        f"{model} is right on {percent(tested.usual_accuracy)} of {count(tested.usual, 'test example')} that have a "
+        f"{model} is right on {percent(tested.usual_accuracy)} of {plural(tested.usual, 'test example')} that have a "
         f"word of highest z with its usual label, and on {percent(tested.unusual_accuracy)} of {tested.unusual:,} that "
         f"have one with another label, {points(tested.difference)} points (95 % interval {points(tested.low)} to "
         f"{points(tested.high)}): p = {tested.p_text}"

@@ -17,10 +17,10 @@ from cuecard.probes.predictions import Predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.probes.tests.permutation import usual_table
-from cuecard.wording import count, listed, percent
+from cuecard.wording import listed, percent, plural
 
-Verdict = Literal["relies", "signs", "avoids", "length", "none", "unknown"]
-VERDICTS: tuple[Verdict, ...] = ("relies", "signs", "avoids", "length", "none", "unknown")
+RelianceVerdict = Literal["relies", "signs", "avoids", "length", "none", "unknown"]
+VERDICTS: tuple[RelianceVerdict, ...] = ("relies", "signs", "avoids", "length", "none", "unknown")
 
 #: Fewer test examples than this that break a cue cannot tell whether a model relies on it.
 ENOUGH_UNUSUAL = 20
@@ -168,7 +168,7 @@ def _next(part: pl.DataFrame) -> str:
     if relying:
         return (
             f"Balance the cue before training (cuecard debias), and report {listed(relying)} on the "
-            f"{count(unusual, 'test example')} that break it."
+            f"{plural(unusual, 'test example')} that break it."
         )
     if unusual < ENOUGH_UNUSUAL:
         return f"Collect test examples that break it: {unusual} are too few to tell."
@@ -176,7 +176,7 @@ def _next(part: pl.DataFrame) -> str:
     if avoiding:
         return f"Report that {listed(avoiding)} does the opposite of the cue; it costs accuracy where the cue is right."
     if signs:
-        return f"Look at the {count(unusual, 'test example')} that break it with {listed(signs)}."
+        return f"Look at the {plural(unusual, 'test example')} that break it with {listed(signs)}."
     return "Nothing for these models; a weaker model may still learn it."
 
 
@@ -185,7 +185,7 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
     relied = part.filter(pl.col("verdict") == "relies").sort("difference", descending=True)
     if relied.is_empty():
         signs = int((part["verdict"] == "signs").sum())
-        text = f"For none of {count(cues, 'cue')} all tests say that {model} relies on it" + (
+        text = f"For none of {plural(cues, 'cue')} all tests say that {model} relies on it" + (
             f"; for {signs} some of them do." if signs else "."
         )
         title = f"No cue that {model} clearly relies on"
@@ -200,14 +200,14 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
         else (f"whose {whose_choice(task, worst['label'])}, as usual,", "where it is the other way round")
     )
     text = (
-        f"{model} relies on {relied.height} of {count(cues, 'cue')}{such_as}: with {names[0]} it is "
-        f"right on {percent(worst['usual_accuracy'])} of {count(worst['usual'], 'test example')} {usual} and on "
+        f"{model} relies on {relied.height} of {plural(cues, 'cue')}{such_as}: with {names[0]} it is "
+        f"right on {percent(worst['usual_accuracy'])} of {plural(worst['usual'], 'test example')} {usual} and on "
         f"{percent(worst['unusual_accuracy'])} of the {worst['unusual']:,} {other}."
     )
     return Finding(
         "reliance",
         severity,
-        f"{model} relies on {count(relied.height, 'cue')}",
+        f"{model} relies on {plural(relied.height, 'cue')}",
         text,
         worst["difference"],
         worst["difference_low"],

@@ -35,7 +35,7 @@ def made(card: Card, summary: dict[str, Any]) -> str:
     )
 
 
-def verdict(card: Card, summary: dict[str, Any]) -> str:
+def cluster_verdict(card: Card, summary: dict[str, Any]) -> str:
     """Return whether the labels of the clusters differ, as surely as the clusterings agree."""
     chance = f"{summary['null_mean']:.2f} with shuffled labels"
     caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, texts_looked_at(card, summary))

@@ -11,12 +11,12 @@ from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.sections.cluster_sentences import (
     asked_for,
+    cluster_verdict,
     confidence_caption,
     made,
     notes,
     sweep_caption,
     texts_looked_at,
-    verdict,
 )
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
@@ -29,7 +29,7 @@ def clusters(card: Card, section: Section) -> SectionView:
     """Return the score beside what chance gives, the map, the curve and the clusters to search."""
     summary = section.summary
     return SectionView(
-        lead=[made(card, summary), verdict(card, summary), *asked_for(card, section)],
+        lead=[made(card, summary), cluster_verdict(card, summary), *asked_for(card, section)],
         figures=[
             KeyFigure(
                 "PECO",

@@ -5,7 +5,6 @@ from cuecard.stats.entropy_balancing.certificates import Certificate
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
-    effective_sample_size,
     err,
     share_residuals,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "SoftmaxWeights",
     "Target",
     "UnbalancedFeature",
-    "effective_sample_size",
     "entropy_balance",
     "err",
     "held_out_balance",

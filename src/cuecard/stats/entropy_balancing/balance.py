@@ -19,7 +19,6 @@ from cuecard.stats.entropy_balancing.constraints import (
     checked_base,
     checked_features,
     checked_labels,
-    effective_sample_size,
     resolve_target,
     share_residuals,
 )
@@ -32,6 +31,7 @@ from cuecard.stats.entropy_balancing.search import (
     soften_all,
     solve,
 )
+from cuecard.stats.weighted import effective_sample_share
 
 __all__ = ["BalancedWeights", "UnbalancedFeature", "entropy_balance"]
 
@@ -169,7 +169,7 @@ def entropy_balance(
     return BalancedWeights(
         weights=weights,
         target=shares,
-        ess=effective_sample_size(weights),
+        ess=effective_sample_share(weights),
         err_before=_mean_off(share_residuals(before, shares)[:real][chosen]),
         err_after=_mean_off(residuals[:real][chosen]),
         residuals=residuals[:real],

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cuecard.stats.entropy_balancing._kernels import gather_sums, gather_weighted_sums
 
-__all__ = ["LabelledFeatures", "Target", "effective_sample_size", "err", "resolve_target"]
+__all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -177,17 +177,3 @@ def err(weights: npt.ArrayLike, features: Any, labels: npt.ArrayLike, target: Ta
     if np.all(np.isnan(residuals)):
         raise ValueError("no feature has any weight, so Err is not defined.")
     return float(np.nanmean(np.abs(residuals)))
-
-
-def effective_sample_size(weights: npt.ArrayLike) -> float:
-    """(Σ w)² / Σ w² as a fraction of the number of instances: 1 for equal weights."""
-    mass = np.asarray(weights, dtype=np.float64)
-    if (
-        mass.ndim != 1
-        or not len(mass)
-        or not np.all(np.isfinite(mass))
-        or np.any(mass < 0)
-        or mass.sum() == 0
-    ):
-        raise ValueError("weights must be a vector of finite numbers, not negative, and not all zero.")
-    return float(mass.sum() ** 2 / (mass @ mass) / len(mass))

@@ -17,12 +17,12 @@ from cuecard.stats.entropy_balancing.constraints import (
     checked_base,
     checked_features,
     checked_labels,
-    effective_sample_size,
     resolve_target,
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
 from cuecard.stats.entropy_balancing.search import Constraints, Solution, solve, with_ridge
+from cuecard.stats.weighted import effective_sample_share
 
 __all__ = ["RIDGES", "HeldOut", "held_out_balance"]
 
@@ -116,7 +116,7 @@ def held_out_balance(
         ):
             q = held.weighted(multipliers, groups is not None)
             err[fold, at] = _err(held.folded.totals(q), shares)
-            ess[fold, at] = effective_sample_size(q)
+            ess[fold, at] = effective_sample_share(q)
     return HeldOut(
         np.array(order)[::-1],
         err.mean(axis=0)[::-1],

@@ -18,10 +18,10 @@ from cuecard.stats.entropy_balancing.constraints import (
     FloatArray,
     IntArray,
     LabelledFeatures,
-    effective_sample_size,
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
+from cuecard.stats.weighted import effective_sample_share
 
 __all__ = [
     "FALLBACK_ESS",
@@ -80,7 +80,7 @@ class Solution:
     @property
     def ess(self) -> float:
         """Effective sample size as a fraction of the rows."""
-        return effective_sample_size(self.point.probabilities)
+        return effective_sample_share(self.point.probabilities)
 
     def is_hopeless(self, stopping: Stopping) -> bool:
         """Whether features contradict each other so that the weights run off to a few rows."""
@@ -185,10 +185,10 @@ def raise_ridge(solution: Solution, min_ess: float, stopping: Stopping) -> Solut
         return solution
     units = solution.problem.units
     untouched = units.row_probabilities(units.tilt(np.zeros(len(units.unit_base)))[1])
-    if effective_sample_size(untouched) <= min_ess:
+    if effective_sample_share(untouched) <= min_ess:
         raise ValueError(
             f"min_ess {min_ess:g} cannot be reached: the base weights alone have an effective sample size "
-            f"of {effective_sample_size(untouched):.3f}."
+            f"of {effective_sample_share(untouched):.3f}."
         )
     if hopeless:
         reached, high = _from_above(solution, min_ess, stopping)

@@ -15,10 +15,10 @@ from cuecard.stats.entropy_balancing.constraints import (
     checked_base,
     checked_features,
     checked_labels,
-    effective_sample_size,
     resolve_target,
     share_residuals,
 )
+from cuecard.stats.weighted import effective_sample_share
 
 __all__ = ["SoftmaxWeights", "softmax_objective", "softmax_weights"]
 
@@ -103,7 +103,7 @@ def softmax_weights(
     reached = float(np.mean(np.abs(residuals)))
     return SoftmaxWeights(
         weights=weights,
-        ess=effective_sample_size(weights),
+        ess=effective_sample_share(weights),
         err_before=float(np.mean(np.abs(share_residuals(before, shares)[constrained]))),
         err_after=reached,
         objective=value,

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from cuecard.stats.models.correctness import checked_members, checked_truths
 
-__all__ = ["PairedByCue", "PairedComparison", "paired_by_cue", "paired_comparison"]
+__all__ = ["PairedByCue", "PairedResult", "paired_by_cue", "paired_comparison"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -20,7 +20,7 @@ _LN10 = float(np.log(10.0))
 
 
 @dataclass(frozen=True)
-class PairedComparison:
+class PairedResult:
     """Accuracy of model A minus accuracy of model B on the same instances."""
 
     n: int
@@ -61,7 +61,7 @@ def paired_comparison(
     confidence: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
-) -> PairedComparison:
+) -> PairedResult:
     """Exact McNemar test and percentile bootstrap interval of the difference in accuracy.
 
     Only the instances on which exactly one model is right tell them apart: under the null each falls to
@@ -71,7 +71,7 @@ def paired_comparison(
     only_a, only_b = int(np.sum(a & ~b)), int(np.sum(b & ~a))
     n, first, second = np.array([[len(a)], [only_a], [only_b]])
     low, high = _bootstrap(n, first, second, confidence, draws, seed)
-    return PairedComparison(
+    return PairedResult(
         n=len(a),
         only_a=only_a,
         only_b=only_b,

@@ -14,7 +14,7 @@ from cuecard.stats.models.correctness import checked_members, checked_truths
 from cuecard.stats.p_values import format_p
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
-__all__ = ["FeaturePermutationTests", "PermutationTest", "permutation_test", "permutation_tests_by_feature"]
+__all__ = ["FeaturePermutationTests", "PermutationResult", "permutation_test", "permutation_tests_by_feature"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ _LN10 = float(np.log(10.0))
 
 
 @dataclass(frozen=True)
-class PermutationTest:
+class PermutationResult:
     """Accuracy on instances with their usual label (U) and with another (N), and how surprising it is."""
 
     reading: Reading
@@ -79,7 +79,7 @@ def permutation_test(
     reading: Reading = "union",
     draws: int = 10_000,
     seed: int = 0,
-) -> PermutationTest:
+) -> PermutationResult:
     """One-sided test that correctness is exchangeable between U (usual label) and the rest of U ∪ N.
 
     ``correct``, ``usual`` and ``unusual`` are one truth value per test instance; an instance may be in both
@@ -120,7 +120,7 @@ def permutation_test(
     else:
         raise ValueError(f"reading must be 'union', 'twice' or 'difference', not {reading!r}.")
     low, high = overlapping_difference(right, in_usual, in_unusual)
-    return PermutationTest(
+    return PermutationResult(
         reading=reading,
         log10_p=log_p / _LN10,
         usual=int(in_usual.sum()),
