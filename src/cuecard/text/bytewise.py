@@ -86,7 +86,7 @@ def _merged(parts: list[EncodedPart]) -> EncodedPart:
 
     def renumber(part: int) -> None:
         own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
-        _kernels.renumber(parts[part][0], own_numbers, ids[id_bounds[part] : id_bounds[part + 1]])
+        np.take(own_numbers, parts[part][0], out=ids[id_bounds[part] : id_bounds[part + 1]], mode="clip")
 
     on_threads(renumber, len(parts))
     return ids, np.concatenate([part[1] for part in parts]), arena, starts

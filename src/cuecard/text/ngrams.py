@@ -96,7 +96,7 @@ def _one_longer(
 
     def renumber(part: int) -> None:
         own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
-        _kernels.renumber(parts[part][0], own_numbers, ids[id_bounds[part] : id_bounds[part + 1]])
+        np.take(own_numbers, parts[part][0], out=ids[id_bounds[part] : id_bounds[part + 1]], mode="clip")
 
     on_threads(renumber, len(parts))
     return ids, offsets, distinct

@@ -59,7 +59,7 @@ def walk_features(graph: PairGraph) -> FloatArray:
 
 def proximity_features(graph: PairGraph) -> FloatArray:
     """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs."""
-    degrees = _kernels.loop_free_degrees(graph.indptr, graph.neighbours)
+    degrees = _loop_free_degrees(graph)
     _, common, allocation, adamic = _two_step(graph)
     a, b = graph.first, graph.second
     shared = common[graph.edge]
@@ -69,8 +69,15 @@ def proximity_features(graph: PairGraph) -> FloatArray:
     return np.column_stack([allocation[graph.edge], jaccard, attachment, adamic[graph.edge]])
 
 
+def _loop_free_degrees(graph: PairGraph) -> IntArray:
+    """Return how many other sentences every sentence is paired with."""
+    degrees = np.diff(graph.indptr)
+    own = np.repeat(np.arange(len(degrees)), degrees) == graph.neighbours
+    return np.asarray(degrees - np.bincount(graph.neighbours[own], minlength=len(degrees)))
+
+
 def _two_step(graph: PairGraph) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    degrees = _kernels.loop_free_degrees(graph.indptr, graph.neighbours)
+    degrees = _loop_free_degrees(graph)
     found: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = _kernels.two_step(
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )

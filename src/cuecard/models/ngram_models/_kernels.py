@@ -144,15 +144,6 @@ def learn_choices(
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def averages(indptr: Longs, indices: Tokens, values: Singles, vectors: Singles) -> Singles:
-    """Return the weighted sum of the vectors of every row's features."""
-    hidden = np.empty((len(indptr) - 1, vectors.shape[1]), np.float32)
-    for i in range(len(hidden)):
-        average(indptr, indices, values, vectors, i, hidden[i])
-    return hidden
-
-
 @njit(cache=True, nogil=True)
 def add_ngrams(
     indptr: Longs,

@@ -173,7 +173,8 @@ class Descent:
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias = self.now
-        margins = _kernels.averages(*bags.arrays, vectors).astype(np.float64) @ output.T.astype(np.float64)
+        hidden = bags.features.astype(np.float32, copy=False) @ vectors
+        margins = hidden.astype(np.float64) @ output.T.astype(np.float64)
         if bags.examples.grouped:
             return softmax_within(margins[:, 0], bags.examples.first_rows)
         return np.asarray(softmax(margins + bias, axis=1))

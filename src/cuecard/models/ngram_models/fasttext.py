@@ -17,8 +17,7 @@ from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
-from cuecard.models.ngram_models import _kernels
-from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
+from cuecard.models.ngram_models.descent import Bags, Descent
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
@@ -143,8 +142,7 @@ class FastText(NGramModel):
         ]
 
     def _averages(self, features: sparse.csr_matrix) -> npt.NDArray[np.float32]:
-        hidden: npt.NDArray[np.float32] = _kernels.averages(*loop_arrays(features), self.vectors_)
-        return hidden
+        return np.asarray(features.astype(np.float32, copy=False) @ self.vectors_)
 
     def _validation(
         self, validation: Instances | None, whole: Bags, examples: Examples

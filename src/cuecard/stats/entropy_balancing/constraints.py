@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.entropy_balancing._kernels import gather_sums, gather_weighted_sums
+from cuecard.stats.entropy_balancing._kernels import gather_sums
 
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
@@ -78,11 +78,10 @@ class LabelledFeatures:
 
 def _product(compressed: tuple[Any, Any, Any], x: FloatArray, size: int) -> FloatArray:
     indptr, indices, values = compressed
+    if values is not None:
+        return np.asarray(sparse.csr_array((values, indices, indptr), shape=(size, len(x))) @ x)
     out = np.empty(size)
-    if values is None:
-        gather_sums(indptr, indices, x, out)
-    else:
-        gather_weighted_sums(indptr, indices, values, x, out)
+    gather_sums(indptr, indices, x, out)
     return out
 
 

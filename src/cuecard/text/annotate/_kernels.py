@@ -111,18 +111,3 @@ def any_word_or_pair(ids: Ids, offsets: Integers, marked: Flags, first: Flags, s
                 out[row] = True
                 break
     return out
-
-
-@njit(cache=True, nogil=True)
-def sign_of_sum(ids: Ids, offsets: Integers, values: Integers) -> Signs:
-    """Return for every text the sign of the sum of its words' values: -1, 0 or 1."""
-    out = np.zeros(len(offsets) - 1, dtype=np.int8)
-    for row in range(len(offsets) - 1):
-        total = 0
-        for i in range(offsets[row], offsets[row + 1]):
-            total += values[ids[i]]
-        if total > 0:
-            out[row] = 1
-        elif total < 0:
-            out[row] = -1
-    return out

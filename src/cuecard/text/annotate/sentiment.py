@@ -11,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import MissingExtraError
-from cuecard.text.annotate import _kernels
 from cuecard.text.tokens import Tokens
 
 
@@ -20,8 +19,8 @@ def sentiment(tokens: Tokens) -> npt.NDArray[np.int8]:
     polarity = word_polarities()
     # Polarities have one decimal: whole tenths add up exactly, in whatever order.
     tenths = np.array([round(10 * polarity.get(word, 0.0)) for word in tokens.vocabulary], dtype=np.int64)
-    signs: npt.NDArray[np.int8] = _kernels.sign_of_sum(tokens.ids, tokens.offsets, tenths)
-    return signs
+    sums = np.concatenate([[0], np.cumsum(tenths[tokens.ids])])[tokens.offsets]
+    return np.sign(np.diff(sums)).astype(np.int8)
 
 
 @cache
