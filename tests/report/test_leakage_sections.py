@@ -108,7 +108,7 @@ def test_what_models_do_says_nothing_against_the_data(card):
 def test_the_last_box_says_or_more(card):
     view = section_view(card, "identical_pairs")
     assert "10 sentences of train" in view.lead[0]
-    assert "ρ with frequency is +0.25 (p = 0.01)" in view.lead[1]
+    assert "ρ with frequency is +0.25 (p = 0.010)" in view.lead[1]
     assert [r[1] for r in view.tables[0].rows] == ["1", "10+"]
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from cuecard.card.card import Card
 
@@ -111,13 +108,16 @@ def correlate(table: pl.DataFrame, x: str, y: str, *, level: float = 0.95) -> Co
     if both.height < 3 or both[x].n_unique() < 2 or both[y].n_unique() < 2:
         return None
     a, b = both[x].to_numpy(), both[y].to_numpy()
-    r = float(np.corrcoef(a, b)[0, 1])
-    slope, intercept = (float(value) for value in np.polyfit(a, b, 1))
+    from scipy.stats import linregress, pearsonr
+
+    found = pearsonr(a, b)
     low, high = -1.0, 1.0
-    if both.height > 3 and abs(r) < 1:
-        half = float(ndtri((1 + level) / 2)) / math.sqrt(both.height - 3)  # Fisher's transformation
-        low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
-    return Correlation(both.height, r, low, high, slope, intercept)
+    if abs(found.statistic) < 1:
+        low, high = (float(end) for end in found.confidence_interval(level))  # Fisher's transformation
+    line = linregress(a, b)
+    return Correlation(
+        both.height, float(found.statistic), low, high, float(line.slope), float(line.intercept)
+    )
 
 
 def _first_learner(values: Mapping[str, float | None]) -> tuple[str, str] | None:

@@ -79,7 +79,8 @@ def encode_rows(
     `data[offsets[i]:offsets[i + 1]]` is row i in UTF-8, `actions` says what each byte does and `kinds` what
     each code point above 127 does. Types are numbered in order of first occurrence.
 
-    About 40 × scikit-learn's CountVectorizer on one core. It is one loop on purpose: passing the growing arrays to functions would count references per token.
+    It is one loop on purpose: passing the growing arrays to functions would count references per token. On one core it
+    takes a fortieth of the time of scikit-learn's CountVectorizer.
     """
     n_bytes = offsets[last] - offsets[first]
     ids = np.empty(n_bytes // 4 + 64, dtype=np.int32)

@@ -11,7 +11,6 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import Instances, Task
-from cuecard.data.examples import Floats
 from cuecard.errors import UsageError
 from cuecard.probes.identical_pairs.pairs import LAST_FREQUENCY, box_statistics
 from cuecard.probes.identical_pairs.scores import identical_scores
@@ -93,7 +92,7 @@ class IdenticalPairTest:
 
 def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     """Return how the score goes with frequency: Spearman's ρ, and the means of rare and of frequent sentences."""
-    from scipy.stats import spearmanr
+    from scipy.stats import spearmanr, ttest_ind
 
     frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
     known: dict[str, Any] = {
@@ -116,26 +115,16 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     if min(len(rare), len(frequent)) < FEWEST_COMPARED:
         return known
     rise = float(frequent.mean() - rare.mean())
-    half = _half_width(frequent, rare)
+    low, high = rise, rise
+    if len(np.unique(frequent)) > 1 or len(np.unique(rare)) > 1:
+        low, high = ttest_ind(frequent, rare, equal_var=False).confidence_interval(0.95)  # Welch
     return known | {
         "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
         "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
         "rise": rise,
-        "rise_low": rise - half,
-        "rise_high": rise + half,
+        "rise_low": float(low),
+        "rise_high": float(high),
     }
-
-
-def _half_width(first: Floats, second: Floats) -> float:
-    """Return half of the 95 % interval of the difference of two means (Welch)."""
-    from scipy.special import stdtrit
-
-    parts = [(float(part.var(ddof=1)) / len(part), len(part) - 1) for part in (first, second)]
-    variance = sum(part for part, _ in parts)
-    if variance == 0:
-        return 0.0
-    freedom = variance**2 / sum(part**2 / terms for part, terms in parts)
-    return float(stdtrit(freedom, 0.975)) * float(np.sqrt(variance))
 
 
 def _finding(model: str, found: dict[str, Any]) -> Finding:
