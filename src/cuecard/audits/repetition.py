@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Finding, Severity
 from cuecard.data import Instances
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
-from cuecard.wording import count, listed, percent
+from cuecard.wording import listed, percent, plural
 
 #: Texts are heavily repeated if at most this share of the training instances are distinct.
 FEW_TEXTS = 0.5
@@ -78,8 +78,8 @@ def _few_texts(data: Instances) -> list[Finding]:
                 section="overview",
                 severity=severity,
                 title=f"Few distinct {name[1]}",
-                text=f"The training set has {count(n, *name)} but only {count(distinct, 'distinct text')}, copies and "
-                "near copies counted once. Tests and intervals count distinct texts, not instances.",
+                text=f"The training set has {plural(n, *name)} but only {plural(distinct, 'distinct text')}, copies "
+                "and near copies counted once. Tests and intervals count distinct texts, not instances.",
                 value=distinct / n,
                 n=n,
                 key=f"few-texts/{column}",
@@ -103,13 +103,13 @@ def _telling(data: Instances) -> list[Finding]:
         return []
     first, gain = texts[0], texts[0].low - texts[0].chance
     others = (
-        f" {count(len(texts) - 1, 'other repeated text')} also go with a label." if len(texts) > 1 else ""
+        f" {plural(len(texts) - 1, 'other repeated text')} also go with a label." if len(texts) > 1 else ""
     )
     one, many = ("question", "questions") if data.grouped else ("example", "examples")
     where = (
-        f"{count(first.n, one, many)} that offer it"
+        f"{plural(first.n, one, many)} that offer it"
         if data.grouped
-        else f"{count(first.n, one, many)} with it"
+        else f"{plural(first.n, one, many)} with it"
     )
     covered = first.n / max(data.train.n_examples, 1)
     return [
@@ -224,7 +224,7 @@ def _placeholders(data: Instances) -> list[Finding]:
                 section="overview",
                 severity="low",
                 title="Placeholders stand where texts should",
-                text=f"{count(len(written), 'instance')} {'have' if len(written) > 1 else 'has'} a placeholder as "
+                text=f"{plural(len(written), 'instance')} {'have' if len(written) > 1 else 'has'} a placeholder as "
                 f"{_named(data, column)[0]}: {listed(examples)}.",
                 value=len(written) / len(data),
                 n=len(written),
