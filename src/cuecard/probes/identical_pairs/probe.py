@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -117,7 +118,9 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     rise = float(frequent.mean() - rare.mean())
     low, high = rise, rise
     if len(np.unique(frequent)) > 1 or len(np.unique(rare)) > 1:
-        low, high = ttest_ind(frequent, rare, equal_var=False).confidence_interval(0.95)  # Welch
+        with warnings.catch_warnings():  # scores of one group that hardly differ are no reason to warn
+            warnings.simplefilter("ignore", RuntimeWarning)
+            low, high = ttest_ind(frequent, rare, equal_var=False).confidence_interval(0.95)  # Welch
     return known | {
         "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
         "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
