@@ -48,6 +48,8 @@ NOT_FOR_CUES = {
     "scipy.sparse.csgraph": "held-out splits and folds",
     "torch": "trained models",
     "cuecard.probes": "probing",
+    "cuecard.audits.pair_graph": "the pair graph",
+    "cuecard.audits.partial_input": "partial input",
     "cuecard.remedies": "debiasing",
     "cuecard.models.neural": "trained models",
     "cuecard.models.ngram_models": "trained models",

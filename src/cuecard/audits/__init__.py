@@ -1,16 +1,25 @@
 """What in the data gives the answer away? One question per file."""
 
-from cuecard.audits.clusters import Clusters
-from cuecard.audits.cues import Cues, Explanation, explain
-from cuecard.audits.overview import Overview
-from cuecard.audits.pair_graph import PairGraphAudit
-from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.registry import AUDITS
-from cuecard.audits.slices import Slices
+from typing import TYPE_CHECKING
 
-#: The order in which audits run and stand on a card.
-for _audit in (Overview, Cues, PartialInput, Slices, PairGraphAudit, Clusters):
-    AUDITS.add(_audit.name, _audit)
+from cuecard._lazy import lazy_names
+from cuecard.audits.registry import AUDITS
+
+if TYPE_CHECKING:
+    from cuecard.audits.clusters import Clusters
+    from cuecard.audits.cues import Cues, Explanation, explain
+    from cuecard.audits.overview import Overview
+    from cuecard.audits.pair_graph import PairGraphAudit
+    from cuecard.audits.partial_input import PartialInput
+    from cuecard.audits.slices import Slices
+
+# The order in which audits run and stand on a card.
+AUDITS.declare("overview", "cuecard.audits.overview:Overview")
+AUDITS.declare("cues", "cuecard.audits.cues:Cues")
+AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")
+AUDITS.declare("slices", "cuecard.audits.slices:Slices")
+AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
+AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
 
 __all__ = [
     "AUDITS",
@@ -23,3 +32,5 @@ __all__ = [
     "Slices",
     "explain",
 ]
+
+__getattr__ = lazy_names(__name__)

@@ -72,8 +72,8 @@ def audit(
     from cuecard.run import audit as run_audit
     from cuecard.run import parse_settings
 
-    kinds = {kind.name: kind for kind in AUDITS}
-    of_sections, of_models = split_settings(settings, list(kinds), comma_list(learner))
+    of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
+    kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
     card = run_audit(
         lambda: dataset.load(seed, output.progress),
         only=comma_list(only),
@@ -81,12 +81,16 @@ def audit(
         settings=parse_settings(of_sections, kinds),
         progress=output.progress,
         command=typed_command(),
-        tell=lambda title: training_bar(title, silent=output.silent),
-        cache=not no_cache,
-        seed=seed,
         **features.of_features,
         **clusters.of_clusters,
-        **typed(weights=weights, learner=names_of(learner), learner_settings=of_models or None),
+        **typed(
+            seed=seed or None,
+            weights=weights,
+            learner=names_of(learner),
+            learner_settings=of_models or None,
+            cache=False if no_cache else None,
+            tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
+        ),
     )
     output.show(card, out)
     exit_if_failed(card, "audit")

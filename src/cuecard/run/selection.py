@@ -31,15 +31,18 @@ def configured(
 ) -> list[A]:
     """Return the analyses with the options and settings that concern them.
 
-    An option that none of `among`, all analyses there are, has as a parameter is an error.
+    An option that none of `among`, all analyses there are, has as a parameter is an error. They are only gone through,
+    and so imported, where an option or a setting concerns none that runs.
     """
-    everything = list(among)
-    known = sorted(set().union(*map(_parameters, everything)))
-    for name in options:
-        if name not in known:
-            raise unknown_name("option", name, known)
-    analyses = [kind(**_concerning(kind, options)) for kind in kinds]
-    return with_settings(analyses, settings, {kind.name: kind for kind in everything})
+    running = list(kinds)
+    used = set().union(*map(_parameters, running))
+    if not used.issuperset(options):
+        known = sorted(set().union(*map(_parameters, among)))
+        for name in options:
+            if name not in known:
+                raise unknown_name("option", name, known)
+    analyses = [kind(**_concerning(kind, options)) for kind in running]
+    return with_settings(analyses, settings, {kind.name: kind for kind in among} if settings else {})
 
 
 def check_objects(
