@@ -13,7 +13,15 @@ from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.errors import CueCardError
 from cuecard.features.family import Family, Presence, count_features
-from cuecard.features.units import SQUARES, TEXTS, most_repeated, text_prior, train_units, within_units
+from cuecard.features.units import (
+    SQUARES,
+    TEXTS,
+    most_correlated,
+    most_repeated,
+    text_prior,
+    train_units,
+    within_units,
+)
 from cuecard.features.weighted_counts import weighted_table
 from cuecard.stats.units import UnitCounts, pair_shuffle_test, unit_counts
 from cuecard.text import Encoded, within_example_counts
@@ -42,7 +50,7 @@ class CueCounts:
     Where instances have weights, counts and totals are sums of weights. `shuffled` (tasks that are not grouped, under
     weights) has family, feature and for each label l z_l, log_p_l and least_l: the test of (label, weight) pairs.
     `text_priors` (tasks that are not grouped, texts with copies) has a row of label shares for each kind of text: the
-    shares where every distinct text counts once.
+    shares where every distinct text counts once, and `copy_correlation` is how far the labels of copies correlate.
     """
 
     labels: tuple[str, ...]
@@ -53,6 +61,7 @@ class CueCounts:
     skipped: Mapping[str, str] = field(default_factory=dict)
     shuffled: pl.DataFrame | None = None
     text_priors: npt.NDArray[np.float64] | None = None
+    copy_correlation: float = 1.0
 
     def merge(self, other: CueCounts) -> CueCounts:
         """Return the counts of both parts together; copies of a text in both still count apart."""
@@ -153,10 +162,11 @@ def count_cues(
                 "", pl.Series([], dtype=pl.String), np.empty((0, totals.size), np.int64), instances.labels
             ).with_columns(pl.lit(0, pl.Int64).alias(TEXTS), pl.lit(0.0).alias(SQUARES))
         )
-    text_priors = None
+    text_priors, correlation = None, 1.0
     if kinds:
         codes = instances.label_codes[:n_train]
         text_priors = np.stack([text_prior(units, codes, totals[0]) for units in kinds.values()])
+        correlation = most_correlated(kinds.values(), codes, totals[0])
     if weights is not None:
         totals = np.bincount(classes, weights=weights, minlength=totals.size).reshape(totals.shape)
     return CueCounts(
@@ -168,6 +178,7 @@ def count_cues(
         skipped=skipped,
         shuffled=pl.concat(shuffled) if shuffled else None,
         text_priors=text_priors,
+        copy_correlation=correlation,
     )
 
 

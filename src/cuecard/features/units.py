@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from cuecard.data.units import UnitScope
 from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
+from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
@@ -69,6 +71,14 @@ def text_prior(
     single = totals - cells.sum(axis=0)
     prior = np.array([math.fsum([float(single[i]), *shares[:, i].tolist()]) for i in range(n_labels)])
     return np.asarray(prior / (single.sum() + len(cells)))
+
+
+def most_correlated(
+    kinds: Iterable[Codes], labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
+) -> float:
+    """Return how far the labels of copies correlate, of several kinds of units the most (see `copy_correlation`)."""
+    prior = totals / totals.sum()
+    return max(copy_correlation(units, labels, prior) for units in kinds)
 
 
 def most_repeated(

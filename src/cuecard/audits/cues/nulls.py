@@ -10,9 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.features import CueCounts
-from cuecard.features.units import SQUARES
+from cuecard.features.units import SQUARES, TEXTS
 from cuecard.stats import binomial_log_p, within_example_test
 from cuecard.stats._arrays import divided
+from cuecard.stats.units.correlation import correlated_squares
 
 FloatArray = npt.NDArray[np.float64]
 Sums = npt.NDArray[Any]
@@ -41,19 +42,24 @@ def independent(
 ) -> NullTest:
     """Test instances that are independent but for copies: binomial with the labels' priors.
 
-    A feature's n instances in texts of m_c copies are worth n² / Σ m_c² (Kish), rounded to whole instances. Under
-    weights that is (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior is itself
-    uncertain where few texts make up many instances: a feature must differ from the share of instances and from that of
-    distinct texts, and the larger p-value counts.
+    A feature's n instances in texts of m_c copies are worth n² / (n + ρ Σ m_c (m_c − 1)), rounded to whole instances,
+    where ρ is how far the labels of copies correlate in the dataset, at least 1/√texts. Under weights that is
+    (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior is itself
+    uncertain where few texts make up many instances: a feature must also differ from the label's share of distinct
+    texts, as far as copies correlate, and the larger p-value counts.
     """
     n = train.sum(axis=1)
-    scale = np.nan_to_num(divided(n, features[SQUARES].to_numpy()))
+    squares = features[SQUARES].to_numpy()
+    if counts.totals.dtype.kind != "f":
+        squares = correlated_squares(n, squares, features[TEXTS].to_numpy(), counts.copy_correlation)
+    scale = np.nan_to_num(divided(n, squares))
     tested = np.rint(train * scale[:, None]).astype(np.int64)
     size = tested.sum(axis=1)
     z = np.nan_to_num(divided(train - n[:, None] * prior, np.sqrt(n[:, None] * prior * (1 - prior))))
     log_p = binomial_log_p(tested, size[:, None], prior)
     if not known_prior and counts.text_priors is not None:
-        for other in counts.text_priors:
+        for of_texts in counts.text_priors:
+            other = prior + counts.copy_correlation * (of_texts - prior)
             log_p = np.maximum(log_p, binomial_log_p(tested, size[:, None], other))
     with np.errstate(divide="ignore"):
         rarest = np.minimum(np.log(prior), np.log1p(-prior))

@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.units import FoldedTexts, UnitScope, column_units, example_units
 from cuecard.features import CueCounts, Family, count_cues
-from cuecard.features.units import SQUARES, TEXTS, text_prior, unit_scopes
+from cuecard.features.units import SQUARES, TEXTS, most_correlated, text_prior, unit_scopes
 from cuecard.stats.units import has_repeats
 from cuecard.text import Encoded, Scope
 
@@ -112,4 +112,11 @@ def count_copies_once(counts: CueCounts, repeated: Encoded, families: Sequence[F
         for codes in every
         if has_repeats(codes)
     ]
-    return replace(counts, features=features, text_priors=np.stack(priors) if priors else None)
+    if not priors:
+        return replace(counts, features=features)
+    correlation = most_correlated(
+        [codes for codes in every if has_repeats(codes)],
+        instances.label_codes,
+        counts.totals[0].astype(np.int64),
+    )
+    return replace(counts, features=features, text_priors=np.stack(priors), copy_correlation=correlation)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from cuecard.stats.units.correlation import copy_correlation, correlated_squares
+
+
+def test_agrees_with_counting_pairs_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    units, labels = rng.integers(0, 30, 200), rng.integers(0, 3, 200)
+    pairs = [(i, j) for i, j in permutations(range(200), 2) if units[i] == units[j]]
+    agreement = np.mean([labels[i] == labels[j] for i, j in pairs])
+    expected = (agreement - 0.34) / 0.66
+    assert expected < copy_correlation(units, labels, [0.4, 0.3, 0.3]) < expected + 0.2
+
+
+def test_independent_copies_are_found_nearly_independent() -> None:
+    rng = np.random.default_rng(1)
+    units = np.repeat(np.arange(3_000), 4)
+    assert copy_correlation(units, rng.integers(0, 3, 12_000), [1 / 3] * 3) < 0.05
+
+
+def test_copies_that_half_agree_are_half_correlated() -> None:
+    rng = np.random.default_rng(2)
+    block = np.repeat(rng.integers(0, 2, 4_000), 3)
+    labels = np.where(rng.random(12_000) < np.sqrt(0.5), block, rng.integers(0, 2, 12_000))
+    assert copy_correlation(np.repeat(np.arange(4_000), 3), labels, [0.5, 0.5]) == pytest.approx(
+        0.5, abs=0.06
+    )
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.4, 1.0])
+def test_features_of_correlated_copies_are_rejected_at_most_at_the_level(rho: float) -> None:
+    rng = np.random.default_rng(3)
+    rejected, tests = 0, 0
+    for _ in range(60):
+        texts = np.repeat(np.arange(300), 4)
+        block = np.repeat(rng.random(300) < 0.5, 4)
+        labels = np.where(rng.random(1_200) < np.sqrt(rho), block, rng.random(1_200) < 0.5).astype(int)
+        correlation = copy_correlation(texts, labels, [0.5, 0.5])
+        for _ in range(10):
+            has = np.repeat(rng.random(300) < 0.1, 4)
+            n, k, units = int(has.sum()), int(labels[has].sum()), int(has.sum()) // 4
+            if n == 0:
+                continue
+            worth = n**2 / correlated_squares(n, 16 * units, units, correlation)
+            size = round(float(worth))
+            rejected += binomtest(round(k / n * size), size, 0.5).pvalue <= 0.05
+            tests += 1
+    assert rejected / tests <= 0.07
+
+
+def test_rows_without_copies_say_nothing() -> None:
+    assert copy_correlation([0, 1, 2], [0, 1, 0], [0.5, 0.5]) == 0.0
