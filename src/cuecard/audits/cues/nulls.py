@@ -50,7 +50,7 @@ def independent(
     """
     n = train.sum(axis=1)
     squares = features[SQUARES].to_numpy()
-    if counts.totals.dtype.kind != "f":
+    if counts.shuffled is None:  # equal weights
         squares = correlated_squares(n, squares, features[TEXTS].to_numpy(), counts.copy_correlation)
     scale = np.nan_to_num(divided(n, squares))
     tested = np.rint(train * scale[:, None]).astype(np.int64)
