@@ -166,6 +166,8 @@ class Finding:
     coverage: float = 1.0  # share of the examples it concerns
     words: tuple[str, ...] = ()  # words it is about, by which it may be part of another finding
     parts: tuple[str, ...] = ()  # the same thing said in other ways: titles of the findings it absorbed
+    q_value: float | None = None  # of the test it rests on, over the tests of its section
+    card_q: float | None = None  # the same over all sections of a card
 
     @property
     def id(self) -> str:
@@ -230,7 +232,8 @@ class Result:
     Everything that compares, gates or ranks reads `measures`; `summary` is for the section's own view. It holds only
     what JSON can hold; rates in it are fractions. `examples` are columns about examples, keyed by `example_id` and
     `split`, that are joined into the card's table of examples. `settled` says what the analysis chose where its
-    parameters left it open, such as the tokenisation.
+    parameters left it open, such as the tokenisation. `smallest_q` is the smallest q-value among its tests, for an
+    analysis that makes any: by it, q-values hold over all sections of a card.
     """
 
     summary: Mapping[str, Any]
@@ -239,6 +242,7 @@ class Result:
     examples: pl.DataFrame | None = None
     measures: Sequence[Measure] = ()
     settled: Mapping[str, str | int | float] = field(default_factory=dict)
+    smallest_q: float | None = None
 
 
 #: What an analysis may need besides train data: a test split, or inputs that `run` takes by these names:

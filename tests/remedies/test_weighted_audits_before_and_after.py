@@ -28,13 +28,15 @@ def leaning_pairs(n: int = 600):
 
 
 def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
-    result = LexicalWeights(min_count=20, reaudit=("all",)).run(leaning_pairs())
+    result = LexicalWeights(min_count=20, reaudit=("all",), shuffles=3).run(leaning_pairs())
     table = result.tables["reaudit"]
     assert set(table["audit"]) == {"overview", "partial_input", "pair_graph", "clusters"}
     alone = table.filter(measure="partial_input.hypothesis_only.accuracy").row(0, named=True)
     assert alone["low_before"] > alone["chance_before"]
     assert alone["value_after"] < alone["value_before"] - 0.1
     assert alone["low_after"] <= alone["chance_after"] + 0.02
+    assert alone["expected_after"] < alone["chance_after"]
+    assert alone["p_after"] > 0.05
     assert result.summary["cues"]["before"]["significant"] > result.summary["cues"]["after"]["significant"]
     told = [f for f in result.findings if f.title == "Hypothesis-only accuracy under the weights"]
     assert len(told) == 1
@@ -60,11 +62,13 @@ def test_names_are_checked_at_once_and_none_means_none():
     assert "cues" in chosen_audits(["all"])
     with pytest.raises(UsageError, match="partial_input"):
         LexicalWeights(reaudit=("partial",))
+    with pytest.raises(UsageError, match="shuffles is 0 or at least 2, not 1"):
+        LexicalWeights(shuffles=1)
     with pytest.raises(UsageError, match="cues"):
         NeutralWeights(reaudit=("cue",))
 
 
 def test_leakage_weights_can_be_audited_too():
-    result = NeutralWeights(folds=5, trees=20, reaudit=("pair_graph",)).run(leaning_pairs(300))
+    result = NeutralWeights(folds=5, trees=20, reaudit=("pair_graph",), shuffles=2).run(leaning_pairs(300))
     assert "pair_graph.leakage.accuracy" in result.tables["reaudit"]["measure"].to_list()
     assert set(result.tables["reaudit"]["audit"]) == {"pair_graph"}

@@ -54,7 +54,7 @@ def dataset(task: str) -> Instances:
 @cache
 def cards(task: str) -> list[Card]:
     data = dataset(task)
-    made = [cc.audit(data, settings=QUICK), cc.debias(data, min_count=20, reaudit=("all",)).card]
+    made = [cc.audit(data, settings=QUICK), cc.debias(data, min_count=20, reaudit=("all",), shuffles=2).card]
     if task in ("pair", "choice"):
         demo = demo_nli(900, seed=1) if task == "pair" else demo_choice(600, seed=1)
         models = {"m_1": demo_predictions(demo, 0.8, seed=1), "even": demo_predictions(demo, 0.0, seed=2)}

@@ -81,6 +81,10 @@ class FindingModel(_Frozen):
         default=False, description="Whether it is a shortcut measured over the whole dataset."
     )
     parts: list[str] = Field(default_factory=list, description="The same thing said in other ways.")
+    q_value: float | None = Field(
+        default=None, description="q-value of the test it rests on, over the tests of its section."
+    )
+    card_q: float | None = Field(default=None, description="The same over all sections of the card.")
     counted: Counted = Field(default="examples", description="What n counts.")
     command: str = Field(default="", description="What to type to see it again.")
 

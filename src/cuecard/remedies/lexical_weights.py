@@ -27,6 +27,7 @@ from cuecard.remedies.held_out import chance_err_of_ngrams, random_ngrams, stron
 from cuecard.remedies.lexical_findings import lexical_findings
 from cuecard.remedies.lexical_measures import KINDS, lexical_measures
 from cuecard.remedies.reaudit import Reaudit, reaudit
+from cuecard.remedies.refitted_null import DRAWS
 from cuecard.remedies.ridge_choice import (
     CROSS_VALIDATED,
     held_out,
@@ -80,6 +81,8 @@ class LexicalWeights:
         held_out: measure the balance of examples that the weights were not made from, by halves.
         trade_off: further ridges to solve for, to show what softer constraints would buy.
         reaudit: audits to repeat under the weights, or "all"; the cue audit on the features' own tokens and scope.
+        shuffles: times to shuffle labels and make the weights from them, so that repeated audits are compared with what
+            weights of this kind lead to by themselves; 0 compares with chance.
     """
 
     name: ClassVar[str] = "lexical_weights"
@@ -107,6 +110,7 @@ class LexicalWeights:
     held_out: bool = True
     trade_off: tuple[float, ...] = ()
     reaudit: tuple[str, ...] = ("cues",)
+    shuffles: int = DRAWS
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -121,6 +125,8 @@ class LexicalWeights:
             raise UsageError(f"ridge is a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
         if not isinstance(self.ridge, str) and not self.ridge >= 0:
             raise UsageError(f"ridge must not be negative, and is {self.ridge:g}.")
+        if self.shuffles != 0 and self.shuffles < 2:
+            raise UsageError(f"shuffles is 0 or at least 2, not {self.shuffles}.")
         if self.max_weight is not None and not self.max_weight > 1:
             raise UsageError(f"max_weight must be above 1, the mean weight, and is {self.max_weight:g}.")
         if self.min_ess is not None and not 0 < self.min_ess < 1:
@@ -151,7 +157,12 @@ class LexicalWeights:
             else None
         )
         others = audits_before_and_after(
-            train, balanced.weights, [name for name in names if name != "cues"], seed=self.seed
+            train,
+            balanced.weights,
+            [name for name in names if name != "cues"],
+            remake=lambda shuffled: self.balance(shuffled).weights,
+            shuffles=self.shuffles,
+            seed=self.seed,
         )
         strongest = strongest_words(balanced.encoded)
         summary = self._summary(balanced, strongest, again)

@@ -16,6 +16,7 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.remedies.neutral_measures import KINDS, neutral_measures
+from cuecard.remedies.refitted_null import DRAWS
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
@@ -35,6 +36,7 @@ class NeutralWeights:
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
         reaudit: audits of the train split to repeat under the weights, or "all".
+        shuffles: times to shuffle labels and make the weights from them for that; 0 compares with chance.
     """
 
     name: ClassVar[str] = "neutral_weights"
@@ -50,10 +52,13 @@ class NeutralWeights:
     max_weight: float | None = None
     seed: int = 0
     reaudit: tuple[str, ...] = ()
+    shuffles: int = DRAWS
 
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
         chosen_audits(self.reaudit)
+        if self.shuffles != 0 and self.shuffles < 2:
+            raise UsageError(f"shuffles is 0 or at least 2, not {self.shuffles}.")
 
     def run(self, data: Instances) -> Result:
         """Return a weight for every example of every split, and the leak before and after."""
@@ -95,12 +100,18 @@ class NeutralWeights:
         tables = {"neutral_weights": examples}
         findings = [_finding(summary, before, after)]
         if names := chosen_audits(self.reaudit):
-            of_train = all_weights[_rows_of(data, "train")]
-            audited = audits_before_and_after(data.train, of_train, names, seed=self.seed)
+            in_train = _rows_of(data, "train")
+            audited = audits_before_and_after(
+                data.train,
+                all_weights[in_train],
+                names,
+                remake=lambda shuffled: self._made(shuffled.label_codes, features[in_train]).weights,
+                shuffles=self.shuffles,
+                seed=self.seed,
+            )
             tables["reaudit"] = audited.table
             summary["not_reaudited"] = audited.skipped
             findings += audited.findings(self.name)
-            summary["not_reaudited"] = audited.skipped
         return Result(summary, tables, findings, examples, neutral_measures(summary))
 
     def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, LeakageNeutralWeights]:
@@ -114,18 +125,22 @@ class NeutralWeights:
             labels = data.label_codes[rows]
             if name != "train" and len(data.splits) > 1 and len(np.unique(labels)) < 2:
                 continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # said in the summary and the finding instead
-                try:
-                    found[name] = leakage_neutral_weights(
-                        labels, features[rows], folds=min(self.folds, len(labels)), trees=self.trees,
-                        depth=self.depth, max_weight=self.max_weight, seed=self.seed,
-                    )  # fmt: skip
-                except ValueError as error:
-                    raise UsageError(str(error)) from None
+            found[name] = self._made(labels, features[rows])
         if not found:
             raise Skip("no split has two labels")
         return found
+
+    def _made(self, labels: npt.NDArray[Any], features: npt.NDArray[Any]) -> LeakageNeutralWeights:
+        """Return the weights of rows with these labels and leakage features."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said in the summary and the finding instead
+            try:
+                return leakage_neutral_weights(
+                    labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
+                    depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                )  # fmt: skip
+            except ValueError as error:
+                raise UsageError(str(error)) from None
 
 
 def _reason(task: Task) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cuecard.analysis import Finding, Measure, Skip
 from cuecard.audits import AUDITS
 from cuecard.data import Instances
 from cuecard.errors import MissingExtraError
+from cuecard.remedies.refitted_null import DRAWS, Remake, above_chance, p_values, references
 from cuecard.wording import percent
 
 #: Names that stand for every audit, and for none.
@@ -34,7 +36,12 @@ SCHEMA = {
         for when in ("_before", "_after")
         for what in ("value", "low", "high", "chance")
     },
+    # Under weights made from shuffled labels: the value to expect, and how unlikely the one with these labels is.
+    "expected_after": pl.Float64,
+    "p_after": pl.Float64,
 }
+#: A shortcut differs from what shuffled labels lead to if its p-value is at most this.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +68,17 @@ def audits_before_and_after(
     train: Instances,
     weights: npt.NDArray[np.float64],
     names: Sequence[str],
+    *,
+    remake: Remake | None = None,
+    shuffles: int = DRAWS,
     **options: Any,
 ) -> WeightedAudits:
     """Return what audits say of a train split with equal weights and with the weights of its examples.
 
-    `options` go to every audit that has a parameter of that name.
+    `remake` makes weights of the same kind from other labels: with it, shares are compared with what they are when
+    labels say nothing, `shuffles` times (see `refitted_null`). Without it, the weights are taken as made from other
+    rows. `options` go to every audit that has a parameter of that name.
     """
-    of_rows = pl.Series(weights[train.example_codes])
-    weighted = train.with_columns(**{WEIGHT: of_rows})
     rows: list[dict[str, Any]] = []
     skipped: dict[str, str] = {}
     for name in names:
@@ -80,23 +90,39 @@ def audits_before_and_after(
         if "weights" not in known:
             skipped[name] = "it takes no weights"
             continue
-        given = {key: value for key, value in (QUICK | options).items() if key in known}
+        chosen = {key: value for key, value in (QUICK | options).items() if key in known}
+        audit = partial(_measures, kind(**chosen, weights=WEIGHT))
         try:
-            before, after = (
-                kind(**given, weights=column).run(weighted).measures for column in (None, WEIGHT)
+            before = kind(**chosen).run(train).measures
+            later = {measure.name: measure for measure in audit(train, weights)}
+            expected = (
+                references(train, remake, audit, draws=shuffles, seed=options.get("seed", 0))
+                if remake is not None
+                and shuffles > 1
+                and any(above_chance(measure) is not None for measure in later.values())
+                else {}
             )
         except (Skip, MissingExtraError) as reason:
             skipped[name] = str(reason)
             continue
-        later = {measure.name: measure for measure in after}
+        against = p_values(later, expected)
         rows += [
             {"audit": name, "measure": m.name, "label": m.label, "unit": m.unit, "worse": m.worse}
             | _numbers(m, "_before")
             | _numbers(later[m.name], "_after")
+            | dict(zip(("expected_after", "p_after"), against.get(m.name, (None, None)), strict=True))
             for m in before
             if m.name in later and _worth_comparing(m)
         ]
     return WeightedAudits(pl.DataFrame(rows, schema=SCHEMA), skipped)
+
+
+def _measures(audit: Any, train: Instances, weights: npt.NDArray[np.float64]) -> Sequence[Measure]:
+    """Return the measures of an audit under weights of the examples."""
+    measures: Sequence[Measure] = audit.run(
+        train.with_columns(**{WEIGHT: pl.Series(weights[train.example_codes])})
+    ).measures
+    return measures
 
 
 def _worth_comparing(measure: Measure) -> bool:
@@ -110,11 +136,13 @@ def _numbers(measure: Measure, when: str) -> dict[str, float | None]:
 
 
 def _telling(row: Mapping[str, Any]) -> bool:
-    """Return whether a shortcut was above chance, or is off it under the weights."""
+    """Return whether a shortcut was above chance, or is off what its weights lead to without a leak."""
     needed = ("low_before", "chance_before", "low_after", "high_after", "chance_after")
     if row["unit"] != "share" or row["worse"] != "higher" or any(row[name] is None for name in needed):
         return False
     above = row["low_before"] > row["chance_before"]
+    if row["p_after"] is not None:
+        return bool(above or row["p_after"] <= ALPHA)
     return bool(above or not row["low_after"] <= row["chance_after"] <= row["high_after"])
 
 
@@ -125,7 +153,14 @@ def _finding(section: str, row: Mapping[str, Any]) -> Finding:
         f"{percent(row['chance_before'])}) and {percent(row['value_after'])} with these (95 % CI "
         f"{percent(row['low_after'])} to {percent(row['high_after'])}, chance {percent(row['chance_after'])})."
     )
-    if row["high_after"] < row["chance_after"]:
+    expected, p = row["expected_after"], row["p_after"]
+    if p is not None:
+        differs = "differs from that" if p <= ALPHA else "does not differ from that"
+        text += (
+            f" Weights of this kind made from shuffled labels lead to {percent(expected)}: the value {differs} "
+            f"(p = {p:.2g})."
+        )
+    elif row["high_after"] < row["chance_after"]:
         text += (
             " Weights that balance a set exactly can bring it below chance: what predicts the label in some folds "
             "predicts the opposite in the others."

@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from cuecard.analysis import About, Analysis, Finding, Result, Skip, parameters
+from cuecard.analysis import About, Analysis, Result, Skip, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
+from cuecard.run.card_wide import judged_over_card
 from cuecard.run.describing import describe, examples_table, versions
 from cuecard.run.merging import merged_findings
 from cuecard.run.needs import Inputs, inputs_of, reason_to_skip
@@ -117,7 +118,6 @@ def card_of(
     `examples` are further columns about examples, keyed by example_id and split.
     """
     tables: dict[str, pl.DataFrame] = {}
-    findings: list[Finding] = []
     about_examples = list(examples)
     for result in (one.result for one in answers):
         if result is None:
@@ -125,10 +125,10 @@ def card_of(
         if taken := sorted(result.tables.keys() & tables.keys()):
             raise UsageError(f"Two sections write a table named {taken[0]!r}; leave one out (--skip).")
         tables.update(result.tables)
-        findings.extend(result.findings)
         if result.examples is not None:
             about_examples.append(result.examples)
     tables["examples"] = examples_table(data, about_examples)
+    findings = judged_over_card({one.name: one.result for one in answers if one.result is not None})
     card = Card(
         dataset=describe(data, notes),
         findings=[FindingModel.of(f, repeating(command, f)) for f in merged_findings(findings)],

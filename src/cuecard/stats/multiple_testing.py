@@ -77,21 +77,36 @@ def can_be_significant(least_log_p: npt.ArrayLike, alpha: float = 0.05) -> npt.N
     return np.asarray(least <= bound + 1e-12)
 
 
-def q_values_together(log_p: Mapping[str, npt.ArrayLike], method: Method = "bh") -> dict[str, FloatArray]:
-    """q-values of several families of tests as one family: what holds for everything that a card claims.
+def q_values_of_selected(
+    q: Mapping[str, npt.ArrayLike], smallest: Mapping[str, float], alpha: float = 0.05
+) -> dict[str, FloatArray]:
+    """q-values that hold over several families of tests, from those within each (Benjamini and Bogomolov 2014).
 
-    >>> together = q_values_together({"cues": np.log([0.001, 0.2]), "clusters": np.log([0.01])})
-    >>> together["cues"].round(4), together["clusters"].round(4)
-    (array([0.003, 0.2  ]), array([0.015]))
+    The smallest q-value of a family is Simes' p-value of the claim that it holds nothing. Of S families, R are
+    selected by these (Benjamini–Hochberg at `alpha`), and q-values within a selected family are multiplied by S / R:
+    the expected false discovery rate, averaged over the selected families, is then at most `alpha`. A family that is
+    not selected has at least its own q-value among the families. Thousands of words that say nothing thus cost a
+    baseline one family more, not thousands of tests.
+
+    Args:
+        q: q-values within each family, of the tests to judge.
+        smallest: the smallest q-value of every family, including families without a test to judge.
+        alpha: level at which families are selected.
+
+    >>> judged = q_values_of_selected({"cues": [0.001, 0.03], "clusters": [0.2]}, {"cues": 0.001, "clusters": 0.2})
+    >>> judged["cues"].round(3), judged["clusters"].round(3)
+    (array([0.002, 0.06 ]), array([0.4]))
     """
-    parts = {name: np.asarray(values, dtype=np.float64) for name, values in log_p.items()}
-    if not parts:
+    if not smallest:
         return {}
-    joined = q_values(np.concatenate([part.ravel() for part in parts.values()]), method)
-    ends = np.cumsum([part.size for part in parts.values()])
+    with np.errstate(divide="ignore"):
+        least = q_values(np.log(list(smallest.values())))
+    of_family = dict(zip(smallest, least.tolist(), strict=True))
+    selected = max(int((least <= alpha).sum()), 1)
+    factor = len(smallest) / selected
     return {
-        name: joined[end - part.size : end].reshape(part.shape)
-        for (name, part), end in zip(parts.items(), ends, strict=True)
+        name: np.minimum(np.maximum(np.asarray(values, np.float64) * factor, of_family[name]), 1.0)
+        for name, values in q.items()
     }
 
 

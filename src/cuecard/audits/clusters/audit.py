@@ -218,7 +218,9 @@ class Clusters:
             tables["cluster_confidence"] = confidence_histogram(diverging, dynamics)
         findings = cluster_findings(part, table, examples, summary, scope=self.scope, alpha=self.alpha)
         settled = {name: summary[name] for name in ("k", "tokens", "null")}
-        return Result(summary, tables, findings, about, cluster_measures(summary), settled)
+        return Result(
+            summary, tables, findings, about, cluster_measures(summary), settled, summary["p_value"]
+        )
 
     def _part(self, data: Instances) -> tuple[Instances, npt.NDArray[np.float64] | None]:
         name = self.split or ("test" if "test" in data.splits else "train")

@@ -59,7 +59,8 @@ def cluster_findings(
         shown = examples.filter(
             (pl.col("cluster") == row["cluster"]) & (pl.col("label") == row["label"])
         ).head(EXAMPLES_PER_FINDING)
-        findings.append(_cluster(row, shown, premises, data, scope, int(clusters["size"].sum())))
+        finding = _cluster(row, shown, premises, data, scope, int(clusters["size"].sum()))
+        findings.append(replace(finding, q_value=max(row["q_value"], summary["p_value"])))
     return [_of_the_task(finding) for finding in findings] if data.task == "text" else findings
 
 
@@ -95,8 +96,9 @@ def _verdict(
         clearly = "" if clusterings_agree(summary, alpha) else "clearly "
         title = f"No region of meaning {clearly}leans to a label"
         return Finding(
-            "clusters", "info", title, text + caveats, value=0.0, n=total, key=OVERALL, counted="instances"
-        )
+            "clusters", "info", title, text + caveats, value=0.0, n=total, key=OVERALL, counted="instances",
+            q_value=summary["p_value"],
+        )  # fmt: skip
     touched = int(leaning["size"].sum()) / total
     grade = severity_of(float(leaning["given_away"].sum()))
     text = f"{measured}, an excess of {summary['excess']:.2f}."
@@ -113,8 +115,9 @@ def _verdict(
     if not clusterings_agree(summary, alpha):
         grade, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
     return Finding(
-        "clusters", grade, title, text + caveats, value=touched, n=total, key=OVERALL, counted="instances"
-    )
+        "clusters", grade, title, text + caveats, value=touched, n=total, key=OVERALL, counted="instances",
+        q_value=summary["p_value"],
+    )  # fmt: skip
 
 
 def clusterings_agree(summary: Mapping[str, Any], alpha: float) -> bool:

@@ -188,6 +188,7 @@ class Cues:
             settled={name: summary[name] for name in ("tokens", "language", "null")},
             tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
             findings=findings,
+            smallest_q=None if cues.is_empty() else float(cues["q_value"].min()),  # type: ignore[arg-type]
         )
 
     def _summary(

@@ -168,6 +168,7 @@ def _cue(row: dict[str, Any], phrases: dict[str, str], found: CueEvidence) -> Fi
         coverage=row["coverage"],
         words=_words(row["family"], row["feature"]),
         parts=_parts(row, phrases, found.redundancy),
+        q_value=row["q_value"],
     )
     return replace(finding, severity=severity_of(finding.gain))
 

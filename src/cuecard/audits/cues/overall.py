@@ -72,8 +72,9 @@ def all_features(
         f"{percent(coverage)} of the training examples contain at least one."
     )
     return Finding(
-        "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
-    )
+        "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances",
+        q_value=float(notable["q_value"].min()),  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> tuple[float, float]:

@@ -124,7 +124,8 @@ class PairGraphAudit:
             data, features, scores, asked.chance, summary, by_frequency, weights=weights
         )
         about = _examples(data, features)
-        return Result(summary, tables, findings, about, pair_graph_measures(summary))
+        smallest = scores["leakage"].p_value
+        return Result(summary, tables, findings, about, pair_graph_measures(summary), smallest_q=smallest)
 
     def _larger_sets(
         self, data: Instances, graph: PairGraph, asked: Trial, outcomes: dict[str, ForestOutcome]

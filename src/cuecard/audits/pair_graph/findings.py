@@ -60,6 +60,7 @@ def pair_graph_findings(
                 chance,
                 leak.n,
                 key="leakage",
+                q_value=leak.p_value,
             )
         ]
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
@@ -76,6 +77,7 @@ def pair_graph_findings(
         Finding(
             "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
             leak.accuracy, leak.low, leak.high, chance, leak.n, evidence, key="leakage",
+            q_value=leak.p_value,
         )
     ]  # fmt: skip
     if summary["parts"] is not None:
@@ -109,6 +111,7 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
         "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
         "Where the pair-graph leak comes from", text,
         train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n, key="train-only",
+        q_value=max(leak.p_value, train_only["p_value"]),
     )  # fmt: skip
 
 

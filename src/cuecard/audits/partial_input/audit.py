@@ -186,7 +186,14 @@ class PartialInput:
             shown = [pair.shown_maps for pair in pairs if pair.shown_maps is not None]
             if shown:
                 tables["saliency_maps"] = pl.concat(shown)
-        return Result(summary, tables, findings, leaks, partial_measures(summary))
+        return Result(
+            summary,
+            tables,
+            findings,
+            leaks,
+            partial_measures(summary),
+            smallest_q=min((b.q_value for b in baselines if b.kind in TESTED_KINDS), default=None),
+        )
 
     def _recipes(self) -> list[Recipe]:
         return [

@@ -270,4 +270,5 @@ def _finding(
         evidence=evidence,
         key=baseline.name,
         words=_FAMILY.get(baseline.name, ()),
+        q_value=baseline.q_value,
     )

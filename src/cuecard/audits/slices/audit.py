@@ -65,7 +65,10 @@ class Slices:
             "strongest": _strongest(table, self.alpha),
         }
         findings = slice_findings(summary, data.task)
-        return Result(summary, {"slices": table}, findings, None, slice_measures(summary))
+        smallest = float(table["q_value"].min())  # type: ignore[arg-type]
+        return Result(
+            summary, {"slices": table}, findings, None, slice_measures(summary), smallest_q=smallest
+        )
 
     def _names(self, data: Instances) -> list[str]:
         from cuecard.data.examples import Examples

@@ -66,6 +66,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
         row["chance"],
         row["n"],
         key=f"{row['rule']}/{row['column']}={row['value']}",
+        q_value=row["q_value"],
     )
 
 

@@ -113,6 +113,8 @@ def reaudited(card: Card) -> list[TableView]:
         Column("Chance", hint="what chance would give, with equal weights"),
         Column("These weights"),
         Column("Chance", hint="what chance would give, with these weights"),
+        Column("Shuffled", hint="what weights of this kind lead to when labels say nothing"),
+        Column("p", hint="two-sided, against shuffled labels"),
     ]
     shown = ("value_before", "chance_before", "value_after", "chance_after")
     rows = [
@@ -120,6 +122,8 @@ def reaudited(card: Card) -> list[TableView]:
             row["audit"].replace("_", " "),
             row["label"],
             *(numbers.in_unit(row[name], row["unit"]) for name in shown),
+            numbers.in_unit(row.get("expected_after"), row["unit"]),
+            numbers.probability(row.get("p_after")),
         )
         for row in frame.iter_rows(named=True)
     ]

@@ -1,0 +1,117 @@
+"""What an audit says under weights that were made from labels that say nothing: the weights are made anew each time.
+
+Weights that balance their own rows have seen every label. What predicts a label in one fold then predicts another in
+the rest, so a cross-fitted guess falls below chance where there is nothing to find; weights carried over from other
+rows tilt those by the chance imbalance they were fitted to, which is no better. So the reference is not chance: labels
+are shuffled, the weights made again from them, and the same audit repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import Measure
+from cuecard.data import Instances
+from cuecard.errors import CueCardError
+from cuecard.stats.units import label_orders
+
+FloatArray = npt.NDArray[np.float64]
+#: Makes the weights of the examples of a train split from its labels.
+Remake = Callable[[Instances], FloatArray]
+#: An audit under weights of examples: its measures.
+Repeat = Callable[[Instances, FloatArray], Sequence[Measure]]
+
+#: Times that labels are shuffled by default; Student's distribution allows for so few.
+DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How far above chance a measure is when labels say nothing and the weights were made from them."""
+
+    mean: float
+    sd: float
+    draws: int
+
+    def p_value(self, above: float) -> float:
+        """Two-sided p-value of a measure that is so far above chance, as one more draw of the same distribution.
+
+        >>> round(Reference(-0.1, 0.02, 10).p_value(-0.11), 2), Reference(-0.1, 0.02, 10).p_value(0.1) < 1e-4
+        (0.65, True)
+        """
+        from scipy.stats import t as student
+
+        if not self.sd > 0:
+            return 1.0 if math.isclose(above, self.mean, abs_tol=1e-12) else 0.0
+        z = (above - self.mean) / (self.sd * math.sqrt(1 + 1 / self.draws))
+        return float(2 * student.sf(abs(z), self.draws - 1))
+
+
+def above_chance(measure: Measure) -> float | None:
+    """Return how far above chance a shortcut's share is; None for any other measure, which has no such reference."""
+    if measure.unit != "share" or measure.worse != "higher":
+        return None
+    return None if measure.value is None or measure.chance is None else measure.value - measure.chance
+
+
+def references(
+    train: Instances, remake: Remake, repeat: Repeat, *, draws: int = DRAWS, seed: int = 0
+) -> dict[str, Reference]:
+    """Return the reference of every measure with a chance level, by name.
+
+    Args:
+        train: the rows that the weights were made from.
+        remake: makes the weights anew, with everything that was chosen by looking at labels.
+        repeat: the audit under such weights.
+        draws: how often.
+        seed: of the shuffles.
+    """
+    found: dict[str, list[float]] = {}
+    for shuffled in shuffled_labels(train, draws, seed=seed):
+        try:
+            weights = remake(shuffled)
+        except CueCardError:  # nothing to balance is left: equal weights
+            weights = np.ones(train.n_examples)
+        for measure in repeat(shuffled, weights):
+            above = above_chance(measure)
+            if above is not None:
+                found.setdefault(measure.name, []).append(above)
+    return {
+        name: Reference(float(np.mean(values)), float(np.std(values, ddof=1)), len(values))
+        for name, values in found.items()
+        if len(values) > 1
+    }
+
+
+def shuffled_labels(data: Instances, draws: int, *, seed: int = 0) -> Iterator[Instances]:
+    """Yield the data with shuffled labels: within examples that have several rows, copies of a text alike."""
+    rng = np.random.default_rng(seed)
+    units = data.units("hypothesis")
+    groups = None
+    if data.grouped:
+        # The same choice of the same question; "yes" of another question is free.
+        groups = data.example_codes
+        units = data.units("choices") * (int(units.max(initial=0)) + 1) + units
+    names = np.array(data.labels, dtype=object)
+    for order in label_orders(len(data), draws, rng, groups=groups, units=units):
+        labels = pl.Series("label", names[data.label_codes[order]].tolist(), dtype=pl.Enum(data.labels))
+        yield replace(data, table=data.table.with_columns(labels))
+
+
+def p_values(
+    measures: Mapping[str, Measure], expected: Mapping[str, Reference]
+) -> dict[str, tuple[float, float]]:
+    """Return for every measure with a reference the value that shuffled labels lead to, and its p-value."""
+    found = {}
+    for name, reference in expected.items():
+        measure = measures.get(name)
+        above = None if measure is None else above_chance(measure)
+        if measure is not None and measure.chance is not None and above is not None:
+            found[name] = measure.chance + reference.mean, reference.p_value(above)
+    return found
