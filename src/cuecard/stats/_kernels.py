@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+
+Array = npt.NDArray[Any]
 
 NEGLIGIBLE = 1e-18  # terms below this share of the largest cannot change a float64 sum
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 @njit(cache=True, nogil=True)
-def stirling_error(n):  # type: ignore[no-untyped-def]
+def stirling_error(n: float) -> float:
     """Error of Stirling's formula: log n! minus it, accurate also where log n! is in the hundred millions."""
     if n < 16:
         return math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - HALF_LOG_TAU
@@ -21,7 +25,7 @@ def stirling_error(n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def deviance(x, mean):  # type: ignore[no-untyped-def]
+def deviance(x: float, mean: float) -> float:
     """Deviance x log(x / mean) + mean − x, without cancellation where x is near its mean."""
     u = (x - mean) / mean
     if abs(u) > 0.1:
@@ -39,13 +43,13 @@ def deviance(x, mean):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def binomial_log_pmf(k, n, p, q):  # type: ignore[no-untyped-def]
+def binomial_log_pmf(k: int, n: int, p: float, q: float) -> float:
     """Return log P(X = k) in saddle-point form, whose error does not grow with n as with log-gammas."""
     if k == 0:
         return n * (math.log1p(-p) if p < 0.5 else math.log(q))
     if k == n:
         return n * (math.log1p(-q) if q < 0.5 else math.log(p))
-    return (
+    return float(
         stirling_error(n)
         - stirling_error(k)
         - stirling_error(n - k)
@@ -57,13 +61,13 @@ def binomial_log_pmf(k, n, p, q):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def log_complement(p):  # type: ignore[no-untyped-def]
+def log_complement(p: float) -> float:
     """log(1 − p), never above 0 nor a negative zero, where rounding may have pushed p past 1."""
     return math.log1p(-min(p, 1.0)) + 0.0
 
 
 @njit(cache=True, nogil=True)
-def outward_tails(k, n, p, q):  # type: ignore[no-untyped-def]
+def outward_tails(k: int, n: int, p: float, q: float) -> tuple[float, float]:
     """(log P(X ≥ k), log P(X ≤ k)) for k at or above the mean: a falling series outwards from k."""
     ratio = p / q
     beyond = 0.0
@@ -80,7 +84,7 @@ def outward_tails(k, n, p, q):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def binomial_log_tails_of(k, n, p):  # type: ignore[no-untyped-def]
+def binomial_log_tails_of(k: int, n: int, p: float) -> tuple[float, float]:
     """(log P(X ≤ k), log P(X ≥ k)) of one count."""
     q = 1 - p
     if math.isnan(p):
@@ -98,14 +102,14 @@ def binomial_log_tails_of(k, n, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def binomial_log_tails(k, n, p, less, greater):  # type: ignore[no-untyped-def]
+def binomial_log_tails(k: Array, n: Array, p: Array, less: Array, greater: Array) -> None:
     """Fill `less` and `greater` with the log tails of every (k, n, p)."""
     for i in range(len(k)):
         less[i], greater[i] = binomial_log_tails_of(k[i], n[i], p[i])
 
 
 @njit(cache=True, nogil=True)
-def tilt_to(observed, n, p):  # type: ignore[no-untyped-def]
+def tilt_to(observed: int, n: Array, p: Array) -> float:
     """θ ≥ 0 such that trials with odds p/(1−p)·e^θ succeed `observed` times on average; observed ≥ mean."""
     low, high, theta = 0.0, math.inf, 0.0
     for _ in range(200):
@@ -129,7 +133,7 @@ def tilt_to(observed, n, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def binomial_band(n, p):  # type: ignore[no-untyped-def]
+def binomial_band(n: int, p: float) -> tuple[int, Array]:
     """(first count, probabilities) of the counts whose probability is not negligible beside the mode's."""
     odds = p / (1 - p)
     mode = min(int((n + 1) * p), n)
@@ -151,7 +155,7 @@ def binomial_band(n, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def convolved(a, b):  # type: ignore[no-untyped-def]
+def convolved(a: Array, b: Array) -> Array:
     """Distribution of the sum of two independent counts."""
     if len(a) < len(b):
         a, b = b, a
@@ -164,7 +168,7 @@ def convolved(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def trimmed(first, band):  # type: ignore[no-untyped-def]
+def trimmed(first: int, band: Array) -> tuple[int, Array]:
     """Return the band without its negligible ends."""
     floor = NEGLIGIBLE * band.max()
     low, high = 0, len(band)
@@ -176,7 +180,7 @@ def trimmed(first, band):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def tilted_tails(observed, n, p):  # type: ignore[no-untyped-def]
+def tilted_tails(observed: int, n: Array, p: Array) -> tuple[float, float, float]:
     """(log P(X ≥ observed), log P(X ≤ observed), θ) for a sum X of binomials, observed at or above its mean.
 
     Tilted by θ, the distribution has its mean at the observed count, so all that matters there is of
@@ -204,7 +208,7 @@ def tilted_tails(observed, n, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def poisson_binomial_log_tails_of(observed, n, p):  # type: ignore[no-untyped-def]
+def poisson_binomial_log_tails_of(observed: int, n: Array, p: Array) -> tuple[float, float, float]:
     """(log P(X ≤ observed), log P(X ≥ observed), θ) for a sum of Binomial(n[g], p[g]), all 0 < p[g] < 1."""
     total = n.sum()
     if total == 0:
@@ -225,7 +229,9 @@ def poisson_binomial_log_tails_of(observed, n, p):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def poisson_binomial_log_tails(observed, offsets, n, p, less, greater, theta):  # type: ignore[no-untyped-def]
+def poisson_binomial_log_tails(
+    observed: Array, offsets: Array, n: Array, p: Array, less: Array, greater: Array, theta: Array
+) -> None:
     """Fill `less`, `greater` and `theta` for every sum; sum i has the binomials offsets[i]:offsets[i + 1]."""
     for i in range(len(observed)):
         part = slice(offsets[i], offsets[i + 1])
@@ -233,7 +239,7 @@ def poisson_binomial_log_tails(observed, offsets, n, p, less, greater, theta):  
 
 
 @njit(cache=True, nogil=True)
-def log_gamma_tail(a, x):  # type: ignore[no-untyped-def]
+def log_gamma_tail(a: float, x: float) -> float:
     """Return log Q(a, x), the regularised upper incomplete gamma function, the tail of a chi-square."""
     if math.isnan(x):
         return math.nan
@@ -248,7 +254,7 @@ def log_gamma_tail(a, x):  # type: ignore[no-untyped-def]
             j += 1
             term *= x / j
             total += term
-        return log_complement(math.exp(lead) * total)
+        return float(log_complement(math.exp(lead) * total))
     # Continued fraction 1/(x+1−a− 1(1−a)/(x+3−a− 2(2−a)/(x+5−a− …))), evaluated forwards.
     b = x + 1 - a
     c, d = 1e300, 1 / b
@@ -265,19 +271,19 @@ def log_gamma_tail(a, x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def log_gamma_tails(a, x, result):  # type: ignore[no-untyped-def]
+def log_gamma_tails(a: Array, x: Array, result: Array) -> None:
     """Fill `result` with log Q(a, x) of every pair."""
     for i in range(len(a)):
         result[i] = log_gamma_tail(a[i], x[i])
 
 
 @njit(cache=True, nogil=True)
-def hypergeometric_log_pmf(k, n, marked, size):  # type: ignore[no-untyped-def]
+def hypergeometric_log_pmf(k: int, n: int, marked: int, size: int) -> float:
     """Return log P(k marked among n drawn from `size`, of which `marked`), as a ratio of binomials."""
     if n == 0 or n == size or marked == 0 or marked == size:
         return 0.0
     p = n / size
-    return (
+    return float(
         binomial_log_pmf(k, marked, p, 1 - p)
         + binomial_log_pmf(n - k, size - marked, p, 1 - p)
         - binomial_log_pmf(n, size, p, 1 - p)
@@ -285,7 +291,7 @@ def hypergeometric_log_pmf(k, n, marked, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def tilted_count(theta, n, marked, size):  # type: ignore[no-untyped-def]
+def tilted_count(theta: float, n: int, marked: int, size: int) -> float:
     """Count at which a hypergeometric tilted by θ centres: x(size−marked−n+x) / ((marked−x)(n−x)) = e^θ."""
     low, high = max(0, n + marked - size), min(n, marked)
     if low == high:
@@ -304,7 +310,7 @@ def tilted_count(theta, n, marked, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def hypergeometric_band(theta, n, marked, size):  # type: ignore[no-untyped-def]
+def hypergeometric_band(theta: float, n: int, marked: int, size: int) -> tuple[int, Array, float]:
     """(first count, probabilities over that of the mode, log of the mode's tilted weight) of one stratum."""
     low, high = max(0, n + marked - size), min(n, marked)
     odds, unmarked = math.exp(theta), size - marked - n
@@ -332,7 +338,7 @@ def hypergeometric_band(theta, n, marked, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def stratified_log_tails_of(k, n, marked, size):  # type: ignore[no-untyped-def]
+def stratified_log_tails_of(k: int, n: Array, marked: Array, size: Array) -> tuple[float, float]:
     """(log P(X ≤ k), log P(X ≥ k)) for a sum X of hypergeometric counts, one for each stratum."""
     strata = len(n)
     least, most = 0, 0
@@ -376,7 +382,7 @@ def stratified_log_tails_of(k, n, marked, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def stratified_log_tails(k, n, marked, size, less, greater):  # type: ignore[no-untyped-def]
+def stratified_log_tails(k: Array, n: Array, marked: Array, size: Array, less: Array, greater: Array) -> None:
     """Fill `less` and `greater` for every row of strata (columns of n, marked and size)."""
     for i in range(len(k)):
         less[i], greater[i] = stratified_log_tails_of(k[i], n[i], marked[i], size[i])

@@ -105,7 +105,7 @@ def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:
     """Return the smallest effect of a frequent feature that would have been significant, most of the time."""
     if cues.is_empty():
         return ""
-    chance = float(cues["chance"].median() or 0.5)  # type: ignore[arg-type]
+    chance = float(np.median(cues["chance"].to_numpy()))
     n = round(TYPICAL * total)
     # The correction asks of the first discovery what Bonferroni asks.
     share = detectable_accuracy(n, chance, alpha=alpha / cues.height)
