@@ -1,6 +1,7 @@
 """Does this model use the cue? One question per file, asked with the model's predictions."""
 
 from cuecard.analysis import Analysis
+from cuecard.probes.copies import counted_once
 from cuecard.probes.cue_set import CueSet, choose_cues
 from cuecard.probes.debiased_evaluation.estimate import debiased_evaluation
 from cuecard.probes.debiased_evaluation.probe import DebiasedEvaluation
@@ -56,6 +57,7 @@ __all__ = [
     "box_statistics",
     "check_test",
     "choose_cues",
+    "counted_once",
     "cue_stress_set",
     "debiased_evaluation",
     "distinctly_named",

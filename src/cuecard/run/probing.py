@@ -24,6 +24,7 @@ from cuecard.probes import (
     asked_recipes,
     check_test,
     choose_cues,
+    counted_once,
     distinctly_named,
     is_saved_model,
     read_many_predictions,
@@ -110,6 +111,7 @@ def probe(
         check_source(source)
     data = loaded(data)
     check_labels(data)
+    tested = data
     inputs: dict[Need, Any] = {}
     answers, examples, notes = [], [], []
     if identical_pairs:
@@ -131,16 +133,18 @@ def probe(
                 )
             read.append(trained)
         everyone = distinctly_named(read)
+        examples = [_about_examples(everyone, data)]
+        notes = [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
+        tested, everyone, note = counted_once(data, everyone)
+        notes += [note] if note else []
         inputs["predictions"] = everyone
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
-        examples = [_about_examples(everyone, data)]
-        notes = [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
     if selection.need("cues"):
-        found, inputs["cues"] = _cues(data, selection.audit, cues, top, progress)
+        found, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
         answers = [found]
     asked = selection.probes if selection.named else that_can_run(selection.probes, inputs)
-    answers = [*(answer(one, data, inputs, progress=progress) for one in asked), *answers]
+    answers = [*(answer(one, tested, inputs, progress=progress) for one in asked), *answers]
     return card_of(data, answers, examples=examples, command=command, notes=notes)
 
 
@@ -197,17 +201,24 @@ def _inputs(
 
 
 def _cues(
-    data: Instances, audit: Cues, names: Sequence[str], top: int, progress: Progress | None
+    data: Instances,
+    tested: Instances,
+    audit: Cues,
+    names: Sequence[str],
+    top: int,
+    progress: Progress | None,
 ) -> tuple[Answer, CueSet]:
-    """Return the section of the cue audit and the cues to probe, from one count."""
+    """Return the section of the cue audit and the cues to probe, from one count; `tested` has the examples to probe."""
     with progress(audit.title) if progress else nullcontext():
         encoded, families = audit.prepared(data)
         weights = unequal_weights(encoded.instances, audit.weights)
         counts = count_cues(encoded, families, minimum=audit.min_count, weights=weights)
         found = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
         table = found.result.tables["cues"] if found.result is not None else pl.DataFrame()
+        if tested is not data:
+            encoded, families = audit.prepared(tested)
         return found, choose_cues(
-            data, audit, table, names=names, top=top, encoded=encoded, families=families
+            tested, audit, table, names=names, top=top, encoded=encoded, families=families
         )
 
 
