@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, stdtr
 
 from cuecard.stats._arrays import FloatArray, IntArray
 
@@ -233,8 +233,6 @@ def _by_units(
     (independent) to 1 (they rise and fall together), follows from the sums that were seen. Only this part of the
     variance is estimated; Satterthwaite's degrees of freedom say from how much.
     """
-    from scipy.stats import t as student
-
     size = np.bincount(unit)
     if size.max(initial=0) < 2:
         return None
@@ -250,7 +248,8 @@ def _by_units(
     found = variance - float(alone.sum()) + float(estimated.sum())
     degrees = max(found**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
     z = (score - expected) / found**0.5
-    above, below = float(student.logsf(z, degrees)), float(student.logcdf(z, degrees))
+    with np.errstate(divide="ignore"):  # a tail too small for a double
+        above, below = float(np.log(stdtr(degrees, -z))), float(np.log(stdtr(degrees, z)))
     return ScoreTest(score, expected, found**0.5, 0.0, above, below, "units")
 
 

@@ -100,7 +100,7 @@ class Clusters:
     permutations: int = 200
     transformations: tuple[str, ...] = ()
     map: MapMethod = "tsne"
-    map_size: int = 2_000
+    map_size: int = 1_000
     sweep: bool = True
     dynamics: str | None = None
     split: str | None = None

@@ -21,6 +21,8 @@ SENTENCES_PER_CLUSTER = 100
 LEAST_SENTENCES = 10
 #: The centres are found on at most so many distinct texts; all texts are then assigned.
 MOST_FITTED = 20_000
+#: The same for a setting of the sweep, which nobody looks at by itself.
+SWEEP_FITTED = 4_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +64,17 @@ def principal_components(
         return np.ascontiguousarray(centred @ axes.astype(np.float32))
 
 
-def k_means(points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed: int) -> Clustering:
+def k_means(
+    points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed: int, most_fitted: int = MOST_FITTED
+) -> Clustering:
     """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import pairwise_distances_argmin_min
 
     rng = np.random.default_rng(seed)
     fitted = np.arange(len(points))
-    if len(points) > MOST_FITTED:
-        fitted = np.sort(rng.choice(len(points), MOST_FITTED, replace=False))
+    if len(points) > most_fitted:
+        fitted = np.sort(rng.choice(len(points), most_fitted, replace=False))
     with threadpool_limits(limits=1):
         model = KMeans(k, n_init=1, random_state=seed).fit(
             points[fitted], sample_weight=weights[fitted].astype(np.float32)
@@ -90,7 +94,13 @@ def k_means(points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed
 
 
 def clusterings(
-    points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, starts: int, seed: int
+    points: FloatMatrix,
+    weights: npt.NDArray[np.int64],
+    k: int,
+    *,
+    starts: int,
+    seed: int,
+    most_fitted: int = MOST_FITTED,
 ) -> list[Clustering]:
     """Return what so many seeded starts of k-means find, the tightest clustering first.
 
@@ -99,5 +109,7 @@ def clusterings(
     """
     seeds = [(1000 * seed + i) % 2**32 for i in range(starts)]
     with threadpool_limits(limits=1), ThreadPoolExecutor(min(starts, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(lambda start: k_means(points, weights, k, seed=start), seeds))
-    return sorted(found, key=lambda clustering: clustering.spread)
+        found = pool.map(
+            lambda start: k_means(points, weights, k, seed=start, most_fitted=most_fitted), seeds
+        )
+        return sorted(found, key=lambda clustering: clustering.spread)

@@ -10,9 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.clusters.clustering import Clustering, FloatMatrix, clusterings, principal_components
+from cuecard.audits.clusters.clustering import (
+    SWEEP_FITTED,
+    Clustering,
+    FloatMatrix,
+    clusterings,
+    principal_components,
+)
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, shuffled_divergences
-from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
+from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
 
 SCORES: tuple[tuple[Divergence, Mode], ...] = (
     ("l2", "exact"),
@@ -22,10 +28,10 @@ SCORES: tuple[tuple[Divergence, Mode], ...] = (
 )
 CURVE_POINTS = 101
 DRAWS = 400
-#: Starts of k-means per setting of the sweep, which has up to twenty of them.
+#: Starts of k-means per setting of the sweep, which has up to fifteen of them.
 SWEEP_STARTS = 2
 SWEEP_K = (10, 25, 50, 100)
-SWEEP_COMPONENTS = (0, 10, 50, 100)
+SWEEP_COMPONENTS = (0, 10, 50)
 #: Beyond it a clustering of the sweep is left out: its clusters would hold too few sentences to say anything.
 LEAST_PER_CLUSTER = 10
 SWEEP_SCHEMA: dict[str, Any] = {
@@ -153,7 +159,8 @@ def sweep_table(
     fewest. More components than the embedding has are as many as it has. `headline` is the row of the audit itself,
     which stands in place of its setting, so that one setting never has two numbers.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
+    settings: list[tuple[int, int, list[Clustering]]] = []
     wanted = [n for n in sorted(set(k)) if n <= min(len(vectors), len(codes) // LEAST_PER_CLUSTER)]
     for dimensions in sorted({min(c, vectors.shape[1]) for c in components}):
         points = principal_components(vectors, weights, dimensions)
@@ -163,15 +170,28 @@ def sweep_table(
                 continue
             found = [
                 clustering.of_instances(codes)
-                for clustering in clusterings(points, weights, n, starts=SWEEP_STARTS, seed=data.seed)
+                for clustering in clusterings(
+                    points, weights, n, starts=SWEEP_STARTS, seed=data.seed, most_fitted=SWEEP_FITTED
+                )
             ]
-            # The fewest draws: the sweep shows no interval.
-            exact = over_starts(data, found, all_scores=False, draws=2)[0]
-            rows.append(sweep_row(n, dimensions, found, exact))
-    return pl.DataFrame(rows, schema=SWEEP_SCHEMA)
+            settings.append((n, dimensions, found))
+    if settings:
+        means = peco_means(
+            data.labels,
+            [[clustering.clusters for clustering in found] for _, _, found in settings],
+            groups=data.groups,
+            units=data.units,
+            weights=data.weights,
+            permutations=data.permutations,
+            seed=data.seed,
+        )
+        rows += [sweep_row(*setting, mean) for setting, mean in zip(settings, means, strict=True)]
+    return pl.DataFrame(rows, schema=SWEEP_SCHEMA).sort("components", "k")
 
 
-def sweep_row(k: int, components: int, found: Sequence[Clustering], exact: PecoStarts) -> dict[str, Any]:
+def sweep_row(
+    k: int, components: int, found: Sequence[Clustering], exact: PecoStarts | PecoMean
+) -> dict[str, Any]:
     """Return one setting's score as a row of the sweep."""
     return {
         "k": k,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,18 @@ from cuecard.stats.clusters.peco import (
 )
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
-__all__ = ["PecoStarts", "peco_starts"]
+__all__ = ["PecoMean", "PecoStarts", "peco_means", "peco_starts"]
 
 EXACT_L2: tuple[tuple[Divergence, Mode], ...] = (("l2", "exact"),)
+
+
+class PecoMean(NamedTuple):
+    """The mean of the exact L2 score over clusterings of one kind, beside what shuffled labels give."""
+
+    score: float
+    null_mean: float
+    excess: float
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -95,26 +105,11 @@ def peco_starts(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
     tables = _Tables(labels, clusterings, weights)
-    codes = None if groups is None else _codes(groups)
-    if codes is not None and len(codes) != len(tables.labels):
-        raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
-    # Two streams, so that the number of shuffles does not change the interval.
-    mixing, drawing = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    codes = _group_codes(groups, tables)
     seen = tables.scores(tables.count()[None], wanted)[:, 0]
-    among = codes
-    if codes is None and tables.weights is not None:
-        bins = like_weights(tables.weights)
-        among = bins if bins.min() < bins.max() else None
-    orders = label_orders(
-        len(tables.labels),
-        permutations,
-        mixing,
-        groups=codes,
-        units=units,
-        strata=None if among is codes else among,
-    )
-    shuffled = np.stack([tables.count(order) for order in orders])
-    null = tables.scores(shuffled, wanted)
+    null = tables.scores(_shuffled(tables, codes, units, permutations, seed), wanted)
+    # A stream of its own, so that the number of shuffles does not change the interval.
+    drawing = np.random.default_rng([seed, 1])
     together = codes
     if units is not None and has_repeats(units, codes):
         together = _codes(units) if codes is None else group_units(codes, units)
@@ -144,6 +139,57 @@ def peco_starts(
             )
         )
     return found
+
+
+def peco_means(
+    labels: npt.ArrayLike,
+    settings: Sequence[Sequence[npt.ArrayLike]],
+    *,
+    groups: npt.ArrayLike | None = None,
+    units: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    permutations: int = 200,
+    seed: int = 0,
+) -> list[PecoMean]:
+    """Return the exact L2 score of several settings, each the mean over its clusterings, as `peco_starts` computes it.
+
+    The labels are shuffled once for all settings; `settings` holds the clusterings of each.
+    """
+    tables = _Tables(labels, [clusters for clusterings in settings for clusters in clusterings], weights)
+    seen = tables.scores(tables.count()[None], EXACT_L2)[0, 0]
+    codes = _group_codes(groups, tables)
+    null = tables.scores(_shuffled(tables, codes, units, permutations, seed), EXACT_L2)[0]
+    ends = np.cumsum([len(clusterings) for clusterings in settings])
+    means = []
+    for clusterings, end in zip(settings, ends, strict=True):
+        of_setting = slice(end - len(clusterings), end)
+        score, by_chance = float(seen[of_setting].mean()), null[:, of_setting].mean(axis=1)
+        chance = float(by_chance.mean())
+        means.append(PecoMean(score, chance, score - chance, float(_as_high(by_chance, score))))
+    return means
+
+
+def _group_codes(groups: npt.ArrayLike | None, tables: _Tables) -> IntArray | None:
+    codes = None if groups is None else _codes(groups)
+    if codes is not None and len(codes) != len(tables.labels):
+        raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
+    return codes
+
+
+def _shuffled(
+    tables: _Tables, groups: IntArray | None, units: npt.ArrayLike | None, permutations: int, seed: int
+) -> FloatArray:
+    """Return the table of every shuffle of the labels."""
+    bins = like_weights(tables.weights) if groups is None and tables.weights is not None else None
+    orders = label_orders(
+        len(tables.labels),
+        permutations,
+        np.random.default_rng([seed, 0]),
+        groups=groups,
+        units=units,
+        strata=bins if bins is not None and bins.min() < bins.max() else None,
+    )
+    return np.stack([tables.count(order) for order in orders])
 
 
 class _Tables:
