@@ -158,8 +158,8 @@ def test_bad_rows_that_are_skipped_keep_their_place_with_weight_zero(cuecard, ro
     ("arguments", "complaint"),
     [
         (["--out", "weights.xlsx"], ".parquet, .csv, .tsv or .jsonl"),
-        (["--out", "nowhere/weights.parquet"], "there is no folder"),
-        (["--out", "train.parquet"], "is the file that is read"),
+        (["--out", "nowhere/weights.parquet"], "does not exist"),
+        (["--out", "train.parquet"], "is an input file"),
         (["--out", "folder.parquet"], "is a folder"),
         (["--out", "w.parquet", "--min-count", "5000"], "lower --min-count"),
         (["--out", "w.parquet", "--method", "lexicla"], "Did you mean 'lexical'"),

@@ -41,7 +41,7 @@ def test_a_missing_file(tmp_path):
 
 def test_a_folder_without_data(tmp_path):
     file(tmp_path, "notes.txt", "hello")
-    assert "holds no data file" in refused(tmp_path)
+    assert "contains no data file" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["data.xlsx", "data", "data.gz", "data.doc"])
@@ -138,7 +138,7 @@ def test_a_parquet_file_with_damage_inside(tmp_path):
         ("x.csv", b"c,d,no,more\n", "has 4 fields where the header has 3", "too many fields"),
         ("x.csv", b"c,\xff\xfe,no\n", "is not valid UTF-8", "invalid UTF-8"),
         ("x.csv", b"c,d\x00d,no\n", "has a NUL character in its hypothesis", "NUL character"),
-        ("x.csv", b'"c"c,d,no\n', "breaks the rules of csv quoting", "broken quoting"),
+        ("x.csv", b'"c"c,d,no\n', "invalid csv quoting", "broken quoting"),
         (
             "x.csv",
             b"c," + b"d" * 11_000_000 + b",no\n",
@@ -191,7 +191,7 @@ def test_a_fifty_megabyte_field(tmp_path):
 
 def test_an_unclosed_quote(tmp_path):
     path = file(tmp_path, "x.csv", 'text,label\na,x\nb,y\n"c,x\nd,y\n')
-    assert "breaks the rules of csv quoting" in refused(path)
+    assert "invalid csv quoting" in refused(path)
     assert load(path, **SKIP).table["hypothesis"].to_list() == ["a", "b"]
 
 
@@ -284,6 +284,6 @@ def test_things_that_are_no_table(source):
 def test_options_out_of_range():
     frame = pl.DataFrame({"text": ["a", "b"], "label": ["x", "y"]})
     assert "on_error is 'stop' or 'skip'" in refused(frame, on_error="ignore")
-    assert "limit is a number" in refused(frame, limit=0)
-    assert "holdout is a share" in refused(frame, holdout=2)
-    assert "a test split is given already" in refused(frame, test=frame, holdout=0.5)
+    assert "limit must be at least 1" in refused(frame, limit=0)
+    assert "holdout takes a share" in refused(frame, holdout=2)
+    assert "there already is one" in refused(frame, test=frame, holdout=0.5)

@@ -136,7 +136,7 @@ def test_a_full_disk_ends_the_run_at_once_and_the_answer_does_not_count_as_kept(
     path = tmp_path / "answers.jsonl"
     cache = AnswerCache(path)
     path.symlink_to("/dev/full")
-    with pytest.raises(InputError, match="cannot be kept there"):
+    with pytest.raises(InputError, match="cannot be written"):
         endpoint(script, concurrency=1).ask(questions(40), cache)
     assert sum(script.asked.values()) == 1
     assert len(cache) == 0

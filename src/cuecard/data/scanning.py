@@ -86,7 +86,7 @@ def scan(
     part only, what an answer means is learned from the first part, and extra columns of csv files stay text.
     """
     if rows < 1:
-        raise UsageError(f"rows is a number of at least 1, not {rows}.")
+        raise UsageError(f"rows must be at least 1, not {rows}.")
     preset, source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     paths = _paths(source, {"dev": dev, "test": test})

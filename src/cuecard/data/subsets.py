@@ -17,7 +17,7 @@ def train_subset(data: Instances, size: int | None, seed: int) -> tuple[Instance
     """
     train = data.train
     if size is not None and size < 2:
-        raise UsageError(f"subset is a number of train examples of at least 2, not {size}.")
+        raise UsageError(f"--subset needs at least 2 training examples, not {size}.")
     if size is None or size >= train.n_examples:
         return data, np.ones(len(train), dtype=np.bool_)
     drawn = np.zeros(train.n_examples, dtype=np.bool_)

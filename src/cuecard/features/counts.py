@@ -115,7 +115,7 @@ def count_cues(
             skipped[family.name] = str(error)
             continue
         except Exception as error:  # a bug in a family of the user's own must not cost the other families
-            skipped[family.name] = f"it failed with {type(error).__name__}: {error}"
+            skipped[family.name] = f"the family failed with {type(error).__name__}: {error}"
             continue
         frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
@@ -192,9 +192,9 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
 def check_language(family: Family, language: str) -> None:
     """Raise if a family does not work for texts of that language."""
     if family.languages is not None and language not in family.languages:
-        known = ", ".join(sorted(family.languages))
+        languages = ", ".join(sorted(family.languages))
         raise CueCardError(
-            f"the family {family.name!r} works for {known}, and these texts look like {language!r}"
+            f"the family {family.name!r} only applies to {languages}; these texts are in {language!r}"
         )
 
 

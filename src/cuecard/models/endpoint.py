@@ -144,8 +144,8 @@ class _Run:
             answered = sum(self.cache.get(k) is not None for k in questions)
             if isinstance(first, EndpointError):
                 raise EndpointError(
-                    f"{first} {answered:,} of {len(questions):,} questions are answered and kept; "
-                    "run the same command again to go on."
+                    f"{first} {answered:,} of {len(questions):,} requests are answered and saved; "
+                    "repeat the command to resume."
                 )
             raise first
 
@@ -181,21 +181,21 @@ class _Run:
                     return
                 reason = f"status {response.status_code}"
                 if response.status_code == 200:
-                    reason = "the answer was not the JSON of a chat completion"
+                    reason = "the response is not a chat completion in JSON"
                 elif response.status_code not in TRY_AGAIN:
                     raise EndpointError(self.refusal(response))
                 wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
             if attempt + 1 < self.endpoint.attempts:
                 self.stop.wait(wait)
         raise EndpointError(
-            f"{self.endpoint.url}: a question was not answered after {self.endpoint.attempts} attempts; last: {reason}."
+            f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {reason}."
         )
 
     def take_one(self) -> None:
-        """Count a request, or raise if the budget is spent."""
+        """Count a request, or raise if the limit is reached."""
         with self.lock:
             if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
-                raise EndpointError(f"The budget of {self.endpoint.max_requests:,} requests is spent.")
+                raise EndpointError(f"The limit of {self.endpoint.max_requests:,} requests is reached.")
             self.sent += 1
 
     def refusal(self, response: Any) -> str:
@@ -204,7 +204,7 @@ class _Run:
         said = " ".join(said.split())[:200]
         hint = ""
         if response.status_code in (401, 403):
-            hint = f" Set the key in the environment variable {self.endpoint.key_variable}."
+            hint = f" Set the API key in the environment variable {self.endpoint.key_variable}."
         return f"{self.endpoint.url} refused the request with status {response.status_code}: {said}{hint}"
 
 
@@ -258,13 +258,11 @@ def check_endpoint(url: str) -> None:
     except ValueError:  # brackets that do not close, or a port that is no number
         usable = False
     if not usable:
-        raise UsageError(
-            "--endpoint takes an address such as http://127.0.0.1:8080/v1; the one given is not of that form."
-        )
+        raise UsageError("--endpoint is not a valid address: expected one such as http://127.0.0.1:8080/v1.")
     if "@" in parts.netloc or "?" in url or "#" in url:
         raise UsageError(
-            "The address of the endpoint has a user, a password, a query or a fragment in it; "
-            "give the plain address, and the key in an environment variable (--key-variable)."
+            "The address of the endpoint contains a user, a password, a query or a fragment: "
+            "give the plain address, and the API key in an environment variable (--key-variable)."
         )
 
 

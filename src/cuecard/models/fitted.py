@@ -148,13 +148,13 @@ def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
             alike = [other for other in seen if other.casefold() == name.casefold()]
             if alike:
                 raise InputError(
-                    f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which train writes "
-                    f"{alike[0]!r}: name them alike with --labels {name}={alike[0]} "
-                    "(all others too, divided by commas)."
+                    f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which the training set spells "
+                    f"{alike[0]!r}: rename it with --labels {name}={alike[0]} (and name all other labels, "
+                    "separated by commas)."
                 )
             raise InputError(
-                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no train example has, so it "
-                f"cannot be learned; leave it out by naming the others with --labels, or give train rows that have it."
+                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no training example has: drop "
+                f"it with --labels {name}= (and name all other labels), or give training examples with this label."
             )
 
 
@@ -182,7 +182,7 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
 
 
 def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
-    return f"predict_proba of the model {model.name!r} gave an array of shape {given.shape}; expected {expected}."
+    return f"predict_proba of the model {model.name!r} returned an array of shape {given.shape}; expected {expected}."
 
 
 def _as_numbers(texts: list[list[str]]) -> Floats:

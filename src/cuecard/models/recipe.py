@@ -24,7 +24,7 @@ class Recipe:
     def __post_init__(self) -> None:
         """Check names and values at once, so that a typo costs no time."""
         if self.condition not in CONDITIONS:
-            raise UsageError(f"Unknown condition {self.condition!r}; known: {', '.join(CONDITIONS)}.")
+            raise UsageError(f"Unknown condition {self.condition!r}: choose one of {', '.join(CONDITIONS)}.")
         checked = checked_options(self.model, self.options)
         object.__setattr__(self, "options", dict(sorted(checked.items())))
 
@@ -102,9 +102,9 @@ def checked_options(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
         try:
             checked[name] = TypeAdapter(hints[name]).validate_python(given)
         except ValidationError as error:
-            said = error.errors()[0]["msg"]
+            reason = error.errors()[0]["msg"]
             raise UsageError(
-                f"The parameter {name!r} of the model {model!r} cannot be {value!r}: {said}."
+                f"The parameter {name!r} of the model {model!r} cannot be {value!r}: {reason}."
             ) from None
     return checked
 

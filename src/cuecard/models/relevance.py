@@ -64,7 +64,7 @@ def relevance_agreement(
     """
     if full.name != partial.name:
         raise UsageError(
-            f"The maps of {full.name!r} and {partial.name!r} are of different tokens: compare two models of one kind."
+            f"The maps of {full.name!r} and {partial.name!r} have different tokens: compare models of the same kind."
         )
     tokens = token_texts(full, data), token_texts(partial, data)
     maps = saliency(full, data), saliency(partial, data)

@@ -65,7 +65,7 @@ def _masked_function_words(texts: pl.Series, language: str, seed: int) -> pl.Ser
 def _english_only(name: str, language: str) -> None:
     if language != "en":
         raise UsageError(
-            f"The transformation {name!r} knows English only, and these texts look like {language!r}."
+            f"The transformation {name!r} only applies to English; these texts are in {language!r}."
         )
 
 

@@ -67,7 +67,7 @@ def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_the
     option = note.rpartition("--labels ")[2].removesuffix(".")
     joined = learn(values, mapping=parse_labels(option))
     assert (joined.names, joined.notes) == (("yes", "no"), ())
-    assert "write them alike in the file" in learn(["a", "a ", "b"]).notes[0]
+    assert "use one spelling in the file" in learn(["a", "a ", "b"]).notes[0]
     assert learn(["a", "b", "ab"]).notes == ()
 
 

@@ -182,7 +182,7 @@ def test_early_stopping_keeps_the_best_epoch() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (cue_pairs(0), "no rows to train on"),
+        (cue_pairs(0), "no labelled rows"),
         (pair_instances([("train", "a", "b", "yes")] * 3), "Every training row has the label 'yes'"),
     ],
 )

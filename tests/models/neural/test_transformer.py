@@ -175,7 +175,7 @@ def test_code_that_a_checkpoint_brings_is_not_run(tmp_path: Path) -> None:
     own = {"model_type": "strange", "auto_map": {"AutoConfig": "own.Config"}}
     (folder / "config.json").write_text(json.dumps(found | own))
     (folder / "own.py").write_text(f"open({str(told)!r}, 'w')\nclass Config: pass\n")
-    with pytest.raises(InputError, match="code that it brings, which is never run") as error:
+    with pytest.raises(InputError, match="its own code, which is never run") as error:
         tiny(folder).fit(cue_pairs(20))
     assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="which is never run"):

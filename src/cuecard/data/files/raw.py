@@ -125,9 +125,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     else:
         frame = pl.concat(alike(frames), how="diagonal_relaxed")
         if len({frozenset(f.columns) for f in frames}) > 1:
-            notes += (
-                f"The {len(tables)} files differ in their columns; where one lacks a column it is empty.",
-            )
+            notes += (f"The {len(tables)} files have different columns; a missing column is read as empty.",)
     rows = None
     if any(t.rows is not None for t in tables):
         rows = np.concatenate(

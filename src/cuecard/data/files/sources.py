@@ -127,7 +127,7 @@ def _folder(path: Path) -> dict[str, list[Path]]:
         files = _data_files(p for p in path.rglob("*") if not _hidden(p.relative_to(path)))
     if not files:
         raise InputError(
-            f"The folder {shown(path)} holds no data file; expected {EXTENSIONS}, or a folder of .txt files "
+            f"The folder {shown(path)} contains no data file: expected {EXTENSIONS}, or a folder of .txt files "
             "for every class."
         )
     splits = [split_in_name(p.name) for p in files]
@@ -156,7 +156,7 @@ def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, 
     if "train" not in found:
         names = ", ".join(p.name for p in paths)
         raise InputError(
-            f"{paths[0].parent} has no train split, only {names}: give the folder of one of them."
+            f"{paths[0].parent} has no training split, only {names}: give one of these files as TRAIN."
         )
     if "test" not in found and "dev" in found:
         found["test"] = found.pop("dev")
@@ -178,7 +178,7 @@ def read_stdin(*, on_error: OnError = "stop", header: str | None = None) -> RawT
     """Return the rows that are piped in, in the format that the first bytes are in; they are read once and kept."""
     data = _stdin()
     if not data.strip():
-        raise InputError("Nothing came in on standard input (the path -): pipe a file with rows into it.")
+        raise InputError("Standard input (the path -) is empty: pipe a file with rows into it.")
     kind = magic(data)
     if kind == "parquet":
         return parquet_table(io.BytesIO(data), "standard input")

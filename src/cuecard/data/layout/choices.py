@@ -40,7 +40,7 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
     values = raw.frame[names[0]]
     if values.dtype == pl.String:
         raise InputError(
-            f"Column {names[0]!r} of {raw.where} holds the choices as one text: give a column of lists "
+            f"Column {names[0]!r} of {raw.where} holds the choices as one text: give a column of lists, "
             "or name one column per choice with --columns choices=A+B+C+D."
         )
     if isinstance(values.dtype, pl.Array):

@@ -89,7 +89,7 @@ def _parse_pairs(text: str, *, option: str, example: str) -> dict[str, str]:
             raise UsageError(f"{option} names {key.strip()!r} twice.")
         pairs[key.strip()] = value.strip()
     if not pairs:
-        raise UsageError(f"{option} is empty; it expects something like {option} {example}.")
+        raise UsageError(f"{option} is empty: type, for example, {option} {example}.")
     return pairs
 
 
@@ -159,7 +159,7 @@ def _said(
             no_id = True
             continue
         if value is None or not value:
-            raise UsageError(f"The role {role!r} is given no column.")
+            raise UsageError(f"The role {role!r} has no column: type --columns {role}=COLUMN.")
         counted = role in ("answer", "winner") and isinstance(value, str) and value not in schema
         if counted and isinstance(value, str) and value[-2:] in (":0", ":1"):
             base = int(value[-1])

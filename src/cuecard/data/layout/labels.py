@@ -46,7 +46,7 @@ def label_texts(values: pl.Series) -> pl.Series:
         return values
     if values.dtype.is_nested() or values.dtype == pl.Binary:
         raise InputError(
-            f"Column {values.name!r} holds {str(values.dtype)[:80]}, where one value per row is needed: name another "
+            f"Column {values.name!r} holds {str(values.dtype)[:80]}, not one value per row: name another column "
             "with --columns."
         )
     if values.dtype.is_float():
@@ -88,7 +88,7 @@ def learn_labels(
         if strict and unmapped:
             raise InputError(
                 f"Column {column!r} of {where} has {_some(unmapped)}, which --labels does not name: name every value, "
-                f"or leave rows out by naming nothing, --labels {_renaming(renamed, {})},{unmapped[0]}=."
+                f"or drop its rows with an empty name, --labels {_renaming(renamed, {})},{unmapped[0]}=."
             )
         known |= {raw: raw for raw in unmapped}
         order += sorted(unmapped, key=_label_order(set(unmapped)))
@@ -99,7 +99,7 @@ def learn_labels(
     if len(names) > MAX_CLASSES:
         raise InputError(
             f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
-            f"name the label column with --columns label=…, or cut numbers in two with --labels '{column}>NUMBER'."
+            f"name the label column with --columns label=…, or set a threshold with --labels '{column}>NUMBER'."
         )
     if not names:
         raise InputError(
@@ -107,14 +107,14 @@ def learn_labels(
         )
     if len(names) == 1:
         raise InputError(
-            f"Column {column!r} of {where} has one class only, {names[0]!r}, so nothing can predict it: "
+            f"Column {column!r} of {where} has only one class, {names[0]!r}: "
             "give rows of at least two classes, or name another column with --columns label=…"
         )
     for name in RESERVED:
         if name in names:
             raise InputError(
-                f"Column {column!r} of {where} has a label called {name!r}, a name that the tables of a card "
-                f"need for themselves: give it another with --labels {_renaming(known, {name: 'NAME'})}."
+                f"Column {column!r} of {where} has a label {name!r}, a name that CueCard reserves: "
+                f"rename it with --labels {_renaming(known, {name: 'NAME'})}."
             )
     ordered = {raw: known[raw] for raw in sorted(known)}
     if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
@@ -123,7 +123,7 @@ def learn_labels(
 
 
 def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for labels that a reader would take for one."""
+    """Yield a note for labels that differ only in case or spaces."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
@@ -133,9 +133,9 @@ def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str
             # On the command line, spaces around a value are lost.
             typed = all(raw == raw.strip() for raw in known)
             yield (
-                f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are classes of "
-                "their own; if they mean the same, "
-                + (f"join them with --labels {renaming}." if typed else "write them alike in the file.")
+                f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are read as "
+                "different classes; if they mean the same, "
+                + (f"merge them with --labels {renaming}." if typed else "use one spelling in the file.")
             )
 
 

@@ -21,6 +21,7 @@ from cuecard.data.layout.winners import WinnerRule, winner_rule
 from cuecard.data.presets import Preset
 from cuecard.data.texts import text
 from cuecard.errors import InputError, UsageError
+from cuecard.wording import only_applies_to
 
 #: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
 CHOICE_LABELS = ("right", "wrong")
@@ -46,8 +47,7 @@ class Wishes:
         if isinstance(self.labels, Threshold):
             if self.columns and "label" in self.columns:
                 raise UsageError(
-                    f"--labels {self.labels.label} makes the labels, and --columns names another column of labels: "
-                    "leave one of them out."
+                    f"--labels {self.labels.label} and --columns label=… both define the labels: leave one of them out."
                 )
             object.__setattr__(self, "columns", {**(self.columns or {}), "label": self.labels.label})
 
@@ -129,8 +129,8 @@ def learn(
     winner: WinnerRule | None = None
     if wishes.keep_unlabelled and first.task in GROUPED_TASKS:
         raise UsageError(
-            f"--keep-unlabelled is for pairs and texts: without an answer, none of the choices of a "
-            f"{first.task} is right or wrong. Leave the option out, and such rows are dropped and counted."
+            f"--keep-unlabelled {only_applies_to(['pair', 'text'], first.task)}: leave the option out to drop "
+            "and count rows without an answer."
         )
     if first.task == "preference":
         labels = LabelScheme(PREFERENCE_LABELS, {})

@@ -26,9 +26,7 @@ def device_for(name: str) -> Any:
         try:
             return torch.empty(0, device=name).device
         except (RuntimeError, AssertionError, ValueError):
-            raise UsageError(
-                f"The device {name!r} cannot be used here; device='auto' takes what there is."
-            ) from None
+            raise UsageError(f"The device {name!r} is not available: use device='auto'.") from None
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -85,12 +83,12 @@ def memory_for(batch_size: int, checkpoint: Path | None = None) -> Iterator[None
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        said = str(error).lower()
+        message = str(error).lower()
         signs = ("out of memory", "not enough memory", "can't allocate memory")
-        if not isinstance(error, MemoryError) and not any(sign in said for sign in signs):
+        if not isinstance(error, MemoryError) and not any(sign in message for sign in signs):
             raise
         advice = (
             f"try batch_size={batch_size // 2}" if batch_size > 1 else "use a smaller model or shorter texts"
         )
-        kept = f"; it then goes on from the checkpoint in {checkpoint}" if checkpoint else ""
+        kept = f"; the run then resumes from the checkpoint in {checkpoint}" if checkpoint else ""
         raise UsageError(f"Out of memory with batches of {batch_size:,} examples: {advice}{kept}.") from error

@@ -216,7 +216,7 @@ class NeuralModel:
     def save(self, folder: Path) -> None:
         """Write the model to a folder: parameters as JSON, weights as safetensors, nothing pickled."""
         if self.module_ is None:
-            raise UsageError(f"The model {self.name!r} is not fitted, so there is nothing to save.")
+            raise UsageError(f"The model {self.name!r} is not fitted: call fit before save.")
         from safetensors.torch import save_file
 
         from cuecard.models.neural.checkpoints import kept
@@ -298,9 +298,11 @@ class NeuralModel:
         """Return what to learn from, what to stop early on, and which training examples the latter are."""
         if validation is not None:
             if len(validation) == 0:
-                raise InputError("The validation set has no rows: leave it out, or give one that has some.")
+                raise InputError("The validation split has no rows: give one with rows, or leave it out.")
             if validation.grouped != whole.examples.grouped:
-                raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
+                raise UsageError(
+                    f"The validation split holds {validation.task} data, the training set does not: give the same task."
+                )
             judged = ExamplePart(self.rows(validation), examples_of(validation, self.labels_))
             return whole, judged, None
         held = held_out_examples(len(whole.examples), self.held_out, self.seed)

@@ -55,7 +55,7 @@ def _fetched(name: str) -> Path:
     except (OSError, ValueError, HFValidationError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"{name!r} is neither a folder nor a checkpoint that can be fetched from Hugging Face ({reason})."
+            f"{name!r} is neither a folder nor a checkpoint on Hugging Face ({reason})."
         ) from None
 
 
@@ -78,12 +78,10 @@ def read_tokenizer(folder: Path) -> Any:
             f"{folder}: the tokenizer cannot be read ({type(error).__name__}: {error})."
         ) from None
     if not tokenizer.is_fast:
-        raise InputError(f"{folder}: the tokenizer has no fast form (tokenizer.json), which is needed here.")
+        raise InputError(f"{folder}: the tokenizer has no tokenizer.json: save its fast version.")
     if tokenizer.pad_token is None:
         if tokenizer.eos_token is None:
-            raise InputError(
-                f"{folder}: the tokenizer has no token to pad with; set its pad_token and save it."
-            )
+            raise InputError(f"{folder}: the tokenizer has no padding token: set its pad_token and save it.")
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
@@ -101,8 +99,8 @@ def read_config(folder: Path, tokenizer: Any) -> Any:
     highest = max(tokenizer.get_vocab().values(), default=-1)
     if rows is not None and highest >= rows:
         raise InputError(
-            f"{folder}: the tokenizer is not the model's, it has token number {highest:,} and the model vectors for "
-            f"{rows:,} tokens only; copy the tokenizer files that belong to the model."
+            f"{folder}: the tokenizer has token number {highest:,}, but the model has vectors for only "
+            f"{rows:,} tokens: copy the tokenizer files that belong to the model."
         )
     config.pad_token_id = tokenizer.pad_token_id
     return config

@@ -206,7 +206,7 @@ class Transformer(NeuralModel):
     ) -> tuple[dict[str, float], ...]:
         """Return accuracy and loss on held-out examples after a short run with every learning rate.
 
-        What a stopped run had found is read from the file and not tried again.
+        Results of an interrupted run are read from the file and not repeated.
         """
         sample = _drawn(data.example_codes, data.n_examples, self.search_examples, self.seed)
         part = data.rows(sample)
@@ -214,8 +214,8 @@ class Transformer(NeuralModel):
         tried: list[dict[str, float]] = []
         if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
             raise UsageError(
-                f"No learning rate can be chosen on so few training examples ({part.n_examples}), because none can be "
-                "held out to judge it: give one, such as learning_rate=1e-5."
+                f"The search for a learning rate needs a validation split, and {part.n_examples} training examples are "
+                "too few to hold one out: set it, such as learning_rate=1e-5."
             )
         self.condition_ = condition
         key = self._identity(data, training_examples(data, weights), validation, dynamics=False)

@@ -115,7 +115,7 @@ def checked_labels(
     if label_names is not None and count > len(label_names):
         raise ValueError(f"label code {count - 1} has no name: {len(label_names)} label names were given.")
     if count < 2:
-        raise ValueError("balancing needs at least two classes, and only class 0 occurs.")
+        raise ValueError("balancing needs at least two classes; only class 0 occurs.")
     present = np.bincount(codes, minlength=count)
     if np.any(present == 0):
         missing = int(np.flatnonzero(present == 0)[0])

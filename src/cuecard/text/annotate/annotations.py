@@ -55,7 +55,7 @@ class Annotations:
         raise self._lacking("typo")
 
     def _lacking(self, name: str) -> NoAnnotatorError:
-        return NoAnnotatorError(f"{self.source} tells no {name} for language {self.language!r}.")
+        return NoAnnotatorError(f"{self.source} has no {name} for the language {self.language!r}.")
 
 
 class Annotator(Protocol):
