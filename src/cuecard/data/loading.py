@@ -161,13 +161,13 @@ def _read(
     header: str | None,
 ) -> dict[str, RawTable]:
     """Return the raw table of every split, train first."""
-    found = read_source(train, on_error=on_error, limit=limit, header=header)
+    tables = read_source(train, on_error=on_error, limit=limit, header=header)
     for split, source in others.items():
         if source is not None:
             _, plain = without_preset(source)
             parts = read_source(plain, on_error=on_error, limit=limit, header=header)
-            found[split] = parts.get(split, parts["train"])
-    checked = _checked(found)
+            tables[split] = parts.get(split, parts["train"])
+    checked = _checked(tables)
     return checked if limit is None else {split: raw.head(limit) for split, raw in checked.items()}
 
 

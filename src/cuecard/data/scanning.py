@@ -123,12 +123,12 @@ def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list
             raise UsageError(
                 "scan reads files and folders; read tables in memory and Hub datasets with load."
             )
-    found = paths_by_split(train)
+    paths = paths_by_split(train)
     for split, source in others.items():
         if source is not None:
             parts = paths_by_split(without_preset(source)[1])
-            found[split] = parts.get(split, parts["train"])
-    return {s: found[s] for s in SPLITS if s in found}
+            paths[split] = parts.get(split, parts["train"])
+    return {s: paths[s] for s in SPLITS if s in paths}
 
 
 def _head(paths: list[Path], rows: int, on_error: OnError, header: str | None) -> RawTable:

@@ -39,9 +39,9 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
             f"Column {column!r} holds {values[row]!r} for the example {data.table['example_id'][row]!r}: a weight "
             "is a number that is not negative."
         )
-    given = values.is_not_null().to_numpy()
+    weighted = values.is_not_null().to_numpy()
     for name in data.splits:
-        rows = (data.table["split"].cast(pl.String) == name).to_numpy() & given
+        rows = (data.table["split"].cast(pl.String) == name).to_numpy() & weighted
         total = weights[rows].sum()
         if rows.any() and not total > 0:
             raise InputError(

@@ -143,14 +143,14 @@ def count_cues(
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
             single = [np.arange(n_train)]
-            found = most_repeated(
+            repeated = most_repeated(
                 counted, units or single, None if weights is None else weights[:n_train], in_train
             )
-            texts, squares = found.units[kept], found.squares[kept]
+            texts, squares = repeated.units[kept], repeated.squares[kept]
             if weights is not None and (weights[:n_train] != weights[0]).any():
                 shuffled.append(
                     _shuffled_table(
-                        table, instances.labels, found, kept, classes[:n_train], weights[:n_train], units
+                        table, instances.labels, repeated, kept, classes[:n_train], weights[:n_train], units
                     )
                 )
         else:

@@ -55,6 +55,6 @@ def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
     """Return for every word of the vocabulary whether it is not a stop word of the language."""
-    known = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
-    stop = pl.Series(sorted(known), dtype=pl.String)
+    function_words = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
+    stop = pl.Series(sorted(function_words), dtype=pl.String)
     return (~data.vocabulary.is_in(stop.implode())).to_numpy()

@@ -200,12 +200,12 @@ class _Run:
 
     def refusal(self, response: Any) -> str:
         # Masked before it is cut: a key that the cut runs through would not be found any more.
-        said = response.text.replace(self.hidden, "…") if self.hidden else response.text
-        said = " ".join(said.split())[:200]
+        message = response.text.replace(self.hidden, "…") if self.hidden else response.text
+        message = " ".join(message.split())[:200]
         hint = ""
         if response.status_code in (401, 403):
             hint = f" Set the API key in the environment variable {self.endpoint.key_variable}."
-        return f"{self.endpoint.url} refused the request with status {response.status_code}: {said}{hint}"
+        return f"{self.endpoint.url} refused the request with status {response.status_code}: {message}{hint}"
 
 
 def _kept(response: Any) -> dict[str, Any] | None:

@@ -89,15 +89,15 @@ def fitted(
         model = recipe.new().fit(
             train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
         )
-        found = [answer_probabilities(model, part) for part in scored]
+        arrays = [answer_probabilities(model, part) for part in scored]
         if mapped is not None:
             maps = saliency(model, mapped)
             lengths = (maps.premise_lengths, maps.hypothesis_lengths)
-            found += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
-            found += [_as_numbers(texts) for texts in token_texts(model, mapped)]
+            arrays += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
+            arrays += [_as_numbers(texts) for texts in token_texts(model, mapped)]
         if checkpoint is not None:
             shutil.rmtree(checkpoint, ignore_errors=True)
-        return found
+        return arrays
 
     sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 6)
     arrays = cached_arrays("fitted", key, sizes, make) if cache else make()
@@ -163,21 +163,21 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
 
     A label that the model was not trained on has probability 0, as has a choice that a question does not have.
     """
-    given = np.asarray(model.predict_proba(part), dtype=np.float64)
+    probabilities = np.asarray(model.predict_proba(part), dtype=np.float64)
     if part.grouped:
-        if given.shape != (len(part),):
-            raise InputError(_shape_error(model, given, f"{len(part):,} numbers, one per choice"))
+        if probabilities.shape != (len(part),):
+            raise InputError(_shape_error(model, probabilities, f"{len(part):,} numbers, one per choice"))
         sizes = np.bincount(part.example_codes, minlength=part.n_examples)
         matrix = np.zeros((len(sizes), int(sizes.max(initial=0))))
-        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = given
+        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = probabilities
         return matrix
-    if given.shape != (len(part), len(model.labels_)):
-        raise InputError(_shape_error(model, given, f"{len(part):,} × {len(model.labels_)}"))
+    if probabilities.shape != (len(part), len(model.labels_)):
+        raise InputError(_shape_error(model, probabilities, f"{len(part):,} × {len(model.labels_)}"))
     columns = {label: i for i, label in enumerate(model.labels_)}
     matrix = np.zeros((len(part), len(part.labels)))
     for i, label in enumerate(part.labels):
         if label in columns:
-            matrix[:, i] = given[:, columns[label]]
+            matrix[:, i] = probabilities[:, columns[label]]
     return matrix
 
 

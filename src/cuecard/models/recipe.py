@@ -66,9 +66,9 @@ class Recipe:
 
     def with_options(self, **options: Any) -> Recipe:
         """Return the same recipe with other parameters; those that the model does not have are left out."""
-        known = parameter_names(self.model)
-        given = {name: value for name, value in options.items() if name in known and value is not None}
-        return replace(self, options={**self.options, **given})
+        names = parameter_names(self.model)
+        accepted = {name: value for name, value in options.items() if name in names and value is not None}
+        return replace(self, options={**self.options, **accepted})
 
     def with_defaults(self, **options: Any) -> Recipe:
         """Return the same as `with_options`, but what the recipe itself says of a parameter stays."""
@@ -92,15 +92,15 @@ def all_parameters(model: TextModel) -> dict[str, Any]:
 def checked_options(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters in the types that the model declares, or raise an error that names the right ones."""
     kind = MODELS.get(model)
-    known = parameter_names(model)
+    names = parameter_names(model)
     hints = get_type_hints(kind)
     checked = {}
     for name, value in options.items():
-        if name not in known:
-            raise unknown_name(f"parameter of the model {model!r}", name, known)
-        given = None if isinstance(value, str) and value.lower() == "none" else value
+        if name not in names:
+            raise unknown_name(f"parameter of the model {model!r}", name, names)
+        typed = None if isinstance(value, str) and value.lower() == "none" else value
         try:
-            checked[name] = TypeAdapter(hints[name]).validate_python(given)
+            checked[name] = TypeAdapter(hints[name]).validate_python(typed)
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise UsageError(

@@ -41,12 +41,12 @@ def read_description(folder: Path) -> dict[str, Any]:
 def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file, or raise if it is cut short or something else."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read as JSON ({error}).") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{file} holds no JSON object.")
-    return found
+    return content
 
 
 def safe_weights(folder: Path, name: str = WEIGHTS) -> Path:

@@ -117,10 +117,10 @@ def expected_correctness(
         mine = truth == label
         if not _occurs_outside_every_fold(mine, fold):
             continue
-        found = cross_fitted(
+        probabilities = cross_fitted(
             rows, hit, n_labels=2, folds=fold, trees=trees, depth=depth, seed=seed + label, weights=mine.astype(float)
         )  # fmt: skip
-        expected[:, label] = found[:, 1]
+        expected[:, label] = probabilities[:, 1]
     return expected
 
 

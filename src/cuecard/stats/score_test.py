@@ -247,11 +247,11 @@ def _by_units(
         min(max((float((sums**2).sum()) - float(alone.sum())) / room, 0.0), 1.0) if room > 0 else 0.0
     )
     estimated = alone * (1 + correlation * more)
-    found = variance - float(alone.sum()) + float(estimated.sum())
-    degrees = max(found**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
-    z = (score - expected) / found**0.5
+    total_variance = variance - float(alone.sum()) + float(estimated.sum())
+    degrees = max(total_variance**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
+    z = (score - expected) / total_variance**0.5
     above, below = float(student.logsf(z, degrees)), float(student.logcdf(z, degrees))
-    return ScoreTest(score, expected, found**0.5, 0.0, above, below, "units")
+    return ScoreTest(score, expected, total_variance**0.5, 0.0, above, below, "units")
 
 
 def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:

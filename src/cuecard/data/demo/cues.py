@@ -152,11 +152,11 @@ def conditional(cue: Cue, target: Floats, available: Floats) -> Floats:
 
 def truth(cues: Iterable[Cue]) -> tuple[PlantedCue, ...]:
     """Return the ground truth about the cues that say something."""
-    found = []
+    planted = []
     for cue in cues:
         if cue.strength is None:
             continue
         which = _WHICH[cue.kind].format(feature=cue.text)
         sentence = f"Of the instances {which}, {cue.share:.0%} of all, {cue.strength:.0%} are {cue.label}."
-        found.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
-    return tuple(found)
+        planted.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
+    return tuple(planted)

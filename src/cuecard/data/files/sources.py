@@ -151,16 +151,16 @@ def _data_files(paths: Iterable[Path]) -> list[Path]:
 
 def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, list[Path]]:
     """Return the paths of each split; where there is no test split, the development split takes its place."""
-    found = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
-    found = {s: listed for s, listed in found.items() if listed}
-    if "train" not in found:
+    by_split = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
+    by_split = {s: listed for s, listed in by_split.items() if listed}
+    if "train" not in by_split:
         names = ", ".join(p.name for p in paths)
         raise InputError(
             f"{paths[0].parent} has no training split, only {names}: give one of these files as TRAIN."
         )
-    if "test" not in found and "dev" in found:
-        found["test"] = found.pop("dev")
-    return found
+    if "test" not in by_split and "dev" in by_split:
+        by_split["test"] = by_split.pop("dev")
+    return by_split
 
 
 def split_in_name(name: str) -> str | None:

@@ -44,7 +44,7 @@ def weights_from_file(
             f"{path} has weights for {weighted.n_examples:,} examples, but the training set has {train.n_examples:,}: "
             f"make weights for the training set with cuecard debias TRAIN --out {path}."
         )
-    found = train.table.select(*_KEYS, *(pl.col(name).cast(pl.String) for name in _CONTENT)).join(
+    matched = train.table.select(*_KEYS, *(pl.col(name).cast(pl.String) for name in _CONTENT)).join(
         weighted.table.select(
             *_KEYS,
             *(pl.col(name).cast(pl.String).alias(f"{name}_there") for name in _CONTENT),
@@ -54,8 +54,8 @@ def weights_from_file(
         how="left",
         maintain_order="left",
     )
-    _check(found, path, train)
-    weights = found["weight"].to_numpy().astype(np.float64)
+    _check(matched, path, train)
+    weights = matched["weight"].to_numpy().astype(np.float64)
     if not weights.sum() > 0:
         raise InputError(
             f"{path} has no weight above 0 for any training example: make others with cuecard debias."

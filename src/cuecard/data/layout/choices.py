@@ -76,14 +76,14 @@ def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
     dtype = values.dtype
     if isinstance(dtype, pl.Struct):
         names = [field.name for field in dtype.fields]
-        found = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
-        texts, keys = (values.struct.field(n) if n is not None else None for n in found)
+        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        texts, keys = (values.struct.field(n) if n is not None else None for n in fields)
         return texts, keys
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
         names = [field.name for field in dtype.inner.fields]
-        found = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
         texts, keys = (
-            values.list.eval(pl.element().struct.field(n)) if n is not None else None for n in found
+            values.list.eval(pl.element().struct.field(n)) if n is not None else None for n in fields
         )
         return texts, keys
     return values, None

@@ -148,7 +148,7 @@ def _said(
     columns: ColumnsArgument, schema: Schema, where: str
 ) -> tuple[dict[Role, tuple[str, ...]], int | None, bool]:
     """Return the roles the user named, where answers count from if said, and whether ids are refused."""
-    said: dict[Role, tuple[str, ...]] = {}
+    named: dict[Role, tuple[str, ...]] = {}
     base: int | None = None
     no_id = False
     for key, value in columns.items():
@@ -173,8 +173,8 @@ def _said(
                     f"{where} has no column {column!r} for the role {role!r}{hint}; "
                     f"its columns are {name_line(list(schema))}."
                 )
-        said[role] = tuple(chosen)
-    return said, base, no_id
+        named[role] = tuple(chosen)
+    return named, base, no_id
 
 
 def _several(value: str | Sequence[str]) -> list[str]:

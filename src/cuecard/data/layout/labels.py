@@ -83,18 +83,18 @@ def learn_labels(
     if mapping:
         renamed = {raw: name for raw, name in mapping.items() if name}
         order = list(dict.fromkeys(renamed.values()))
-        known = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
-        unmapped = tuple(sorted(v for v in rest if v not in known and v not in mapping))
+        names_by_value = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
+        unmapped = tuple(sorted(v for v in rest if v not in names_by_value and v not in mapping))
         if strict and unmapped:
             raise InputError(
                 f"Column {column!r} of {where} has {_some(unmapped)}, which --labels does not name: name every value, "
                 f"or drop its rows with an empty name, --labels {_renaming(renamed, {})},{unmapped[0]}=."
             )
-        known |= {raw: raw for raw in unmapped}
+        names_by_value |= {raw: raw for raw in unmapped}
         order += sorted(unmapped, key=_label_order(set(unmapped)))
-        names = [name for name in order if name in known.values()]
+        names = [name for name in order if name in names_by_value.values()]
     else:
-        known = {raw: raw for raw in rest}
+        names_by_value = {raw: raw for raw in rest}
         names = sorted(rest, key=_label_order(rest))
     if len(names) > MAX_CLASSES:
         raise InputError(
@@ -114,12 +114,12 @@ def learn_labels(
         if name in names:
             raise InputError(
                 f"Column {column!r} of {where} has a label {name!r}, a name that CueCard reserves: "
-                f"rename it with --labels {_renaming(known, {name: 'NAME'})}."
+                f"rename it with --labels {_renaming(names_by_value, {name: 'NAME'})}."
             )
-    ordered = {raw: known[raw] for raw in sorted(known)}
-    if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
+    ordered = {raw: names_by_value[raw] for raw in sorted(names_by_value)}
+    if keep_unlabelled and UNLABELLED not in names and not values <= set(names_by_value):
         names.append(UNLABELLED)
-    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, known)))
+    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, names_by_value)))
 
 
 def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:

@@ -109,10 +109,10 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
         if "id" in first or raw is train:
             return first
         # Predictions name a test example by the id in its own file, whether train has ids or not.
-        found = look(raw, first.task)
-        if "id" not in found or found.one("id") in first.used:
+        own = look(raw, first.task)
+        if "id" not in own or own.one("id") in first.used:
             return first
-        return replace(first, roles={**first.roles, "id": found.roles["id"]})
+        return replace(first, roles={**first.roles, "id": own.roles["id"]})
 
     return {split: of(raw) for split, raw in raws.items()}
 

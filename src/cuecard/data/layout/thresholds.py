@@ -57,10 +57,14 @@ class Threshold:
         meets = {">": numbers > self.value, ">=": numbers >= self.value, "<": numbers < self.value}.get(
             self.sign, numbers <= self.value
         )
-        known = numbers.is_not_null() & numbers.is_not_nan().fill_null(False)
+        present = numbers.is_not_null() & numbers.is_not_nan().fill_null(False)
         names = self.names
         labels = pl.select(
-            pl.when(known & meets).then(pl.lit(names[0])).when(known).then(pl.lit(names[1])).alias(self.label)
+            pl.when(present & meets)
+            .then(pl.lit(names[0]))
+            .when(present)
+            .then(pl.lit(names[1]))
+            .alias(self.label)
         ).to_series()
         return replace(raw, frame=raw.frame.with_columns(labels))
 

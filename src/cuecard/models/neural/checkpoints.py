@@ -48,10 +48,10 @@ class Checkpoint:
         """Return the tensors and the progress of the run so far, or None if it has not begun."""
         if not self.begun():
             return None
-        found = read_json(self._index)
-        file = self.folder / str(found.get("state"))
+        saved = read_json(self._index)
+        file = self.folder / str(saved.get("state"))
         try:
-            return load_file(file), found["progress"]
+            return load_file(file), saved["progress"]
         except (OSError, SafetensorError, KeyError) as error:
             raise InputError(
                 f"The checkpoint in {self.folder} is damaged ({error}): delete the folder to retrain."

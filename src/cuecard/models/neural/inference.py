@@ -57,16 +57,16 @@ def outputs_of(
     read = read or module
     device = next(module.parameters()).device
     order = length_order(rows.lengths[numbers])
-    found: npt.NDArray[np.float32] | None = None
+    outputs: npt.NDArray[np.float32] | None = None
     module.eval()
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
             vectors = read(on_device(rows.collate(numbers[chosen]), device)).float().cpu().numpy()
-            if found is None:
-                found = np.empty((len(order), vectors.shape[1]), dtype=np.float32)
-            found[chosen] = vectors
-    return np.empty((0, 0), dtype=np.float32) if found is None else found
+            if outputs is None:
+                outputs = np.empty((len(order), vectors.shape[1]), dtype=np.float32)
+            outputs[chosen] = vectors
+    return np.empty((0, 0), dtype=np.float32) if outputs is None else outputs
 
 
 def probabilities(outputs: npt.NDArray[np.float32], starts: Ints | None = None) -> Floats:

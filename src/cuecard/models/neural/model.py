@@ -248,18 +248,18 @@ class NeuralModel:
         from cuecard.models.neural.inference import device_for
 
         folder = Path(folder)
-        found = read_description(folder)
+        description = read_description(folder)
         weights = safe_weights(folder)
-        if found.get("model") != cls.name:
-            raise InputError(f"{folder} holds a model {found.get('model')!r}, not {cls.name!r}.")
+        if description.get("model") != cls.name:
+            raise InputError(f"{folder} holds a model {description.get('model')!r}, not {cls.name!r}.")
         try:
             parameters: dict[str, Any] = {
-                k: tuple(v) if isinstance(v, list) else v for k, v in found["parameters"].items()
+                k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()
             }
             model = cls(**parameters)
-            model.labels_ = tuple(found["labels"])
-            model.task_, model.condition_ = found["task"], found["condition"]
-            model.history_ = tuple(Epoch(seconds=float("nan"), **epoch) for epoch in found["history"])
+            model.labels_ = tuple(description["labels"])
+            model.task_, model.condition_ = description["task"], description["condition"]
+            model.history_ = tuple(Epoch(seconds=float("nan"), **epoch) for epoch in description["history"])
             model.load_reading(folder)
             module = model.build(1 if model._grouped else len(model.labels_))
             module.load_state_dict(load_file(weights))

@@ -30,10 +30,10 @@ def checkpoint_folder(name: str) -> Path:
         raise InputError(f"{folder} holds no checkpoint: it has no config.json.")
     if not list(folder.glob("*.safetensors")):
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
-        found = f"{pickled[0]} but no safetensors; pickled weights are not loaded because that can run code"
+        problem = f"{pickled[0]} but no safetensors; pickled weights are not loaded because that can run code"
         raise InputError(
-            f"{folder} holds {found if pickled else 'no weights as safetensors'}. Convert a checkpoint that you trust: "
-            "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER, safe_serialization=True), and save "
+            f"{folder} holds {problem if pickled else 'no weights as safetensors'}. Convert a checkpoint that you "
+            "trust: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER, safe_serialization=True), and save "
             "its tokenizer there too."
         )
     return folder

@@ -164,14 +164,14 @@ class Transformer(NeuralModel):
 
         folder = checkpoint_folder(self.pretrained)
         with loading(folder):
-            found = AutoModelForSequenceClassification.from_pretrained(
+            pretrained = AutoModelForSequenceClassification.from_pretrained(
                 folder,
                 config=self._config,
                 use_safetensors=True,
                 ignore_mismatched_sizes=True,
                 **FROM_DISK,
             )
-        module.load_state_dict(found.float().state_dict())
+        module.load_state_dict(pretrained.float().state_dict())
 
     def optimiser(self, module: Any) -> Any:
         """Return Adam."""
@@ -192,8 +192,8 @@ class Transformer(NeuralModel):
         """Read what `save_reading` wrote."""
         self._tokenizer = read_tokenizer(folder)
         self._config = read_config(folder, self._tokenizer)
-        found = read_json(folder / _SEARCH_FILE)
-        self.learning_rate_, self.searched_ = found["learning_rate"], tuple(found["searched"])
+        search = read_json(folder / _SEARCH_FILE)
+        self.learning_rate_, self.searched_ = search["learning_rate"], tuple(search["searched"])
 
     def _search(
         self,
@@ -220,8 +220,8 @@ class Transformer(NeuralModel):
         self.condition_ = condition
         key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
         if file is not None and file.is_file():
-            found = read_json(file)
-            tried = found["tried"] if found.get("key") == key else []
+            earlier = read_json(file)
+            tried = earlier["tried"] if earlier.get("key") == key else []
         for number, rate in enumerate(LEARNING_RATES[len(tried) :], start=len(tried)):
             model = replace(self, learning_rate=rate, epochs=self.search_epochs, held_out=JUDGED)
             model.fit(

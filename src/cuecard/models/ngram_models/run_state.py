@@ -64,8 +64,8 @@ class RunState:
         index = self.folder / "checkpoint.json"
         if not index.is_file():
             return None
-        found = read_json(index)
-        theirs = found.get("identity")
+        saved = read_json(index)
+        theirs = saved.get("identity")
         for key, ours in self.identity.items():
             if not isinstance(theirs, dict) or theirs.get(key) != ours:
                 was = theirs.get(key) if isinstance(theirs, dict) else None
@@ -73,7 +73,7 @@ class RunState:
                     f"The checkpoint in {self.folder} belongs to another run ({key} was {was}, now {ours}): "
                     "choose another folder, or delete it to retrain."
                 )
-        name, history = found.get("state"), found.get("history")
+        name, history = saved.get("state"), saved.get("history")
         if not isinstance(name, str) or not isinstance(history, list):
             raise self.damaged(f"{index.name} has no state or no history")
         return read_arrays(self.folder / name), history

@@ -38,12 +38,12 @@ class Units:
         codes: npt.NDArray[np.int64] | None = None
         unit_base, heaviest = base, np.ones(rows)
         if groups is not None:
-            given = np.asarray(groups)
-            if given.shape != (rows,):
+            values = np.asarray(groups)
+            if values.shape != (rows,):
                 raise ValueError(
-                    f"groups must hold one value per row of features ({rows}), got {given.shape}."
+                    f"groups must hold one value per row of features ({rows}), got {values.shape}."
                 )
-            codes = np.unique(given, return_inverse=True)[1].astype(np.int64)
+            codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
             unit_base = np.bincount(codes, weights=base).astype(np.float64)
             heaviest = np.zeros(len(unit_base))
             np.maximum.at(heaviest, codes, base / unit_base[codes])
