@@ -59,7 +59,7 @@ def progress(*, silent: bool) -> Progress:
 def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
     """Give what a model calls while it trains: a bar with epoch, loss, held-out accuracy and time left.
 
-    Nothing is shown if silent or where nobody is looking.
+    Nothing is shown if silent or not in a terminal.
     """
     from rich.console import Console
 

@@ -17,7 +17,7 @@ _TOLERANCE = 0.01
 
 
 def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
-    """Return the instances with about `share` of the train examples moved to a test split.
+    """Return the instances with about `share` of the training examples moved to a test split.
 
     Examples that share a sentence, directly or through others, stay together: the graph of examples and their
     sentences falls into components, and whole components are drawn. Sentences are the same up to case and

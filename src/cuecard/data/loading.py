@@ -98,7 +98,7 @@ def load(
 
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
-    """A dataset with its train rows as they stand in their source; `numbers` has the row of every train instance."""
+    """A dataset with the training rows of its source; `numbers` has the row of every training instance."""
 
     data: Instances
     rows: pl.DataFrame

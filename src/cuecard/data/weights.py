@@ -52,7 +52,7 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
 
 
 def unequal_weights(data: Instances, column: str | None) -> npt.NDArray[np.float64] | None:
-    """Return every instance's weight, or None where no column is named or all instances of a split weigh the same.
+    """Return every instance's weight, or None if no column is named or all weights of a split are equal.
 
     Equal weights change nothing, so an audit under them is the audit without them, to the last digit.
     """

@@ -41,11 +41,12 @@ NOTHING_WITHIN = pl.DataFrame(
 class CueCounts:
     """Counts of features by split and label, and for grouped tasks within examples.
 
-    `features` has the columns family, feature, train_<label>…, test_<label>…, and `TEXTS` and `SQUARES`, which say how
-    many distinct texts the train instances with the feature are and what they are worth; `within` (grouped tasks only)
-    has family, feature, k, m, examples, right, squared_weights: among train examples with k instances of which m have
-    the feature, how many there are, in how many the right instance has it, and their squared weights. For these
-    tasks `SQUARES` is about the examples in which some but not all instances have the feature.
+    `features` has the columns family, feature, train_<label>…, test_<label>…, and `TEXTS` and `SQUARES`: the
+    number of distinct texts among the training instances with the feature, and their sum of squared sizes, from which
+    the effective sample size follows; `within` (grouped tasks only) has family, feature, k, m, examples, right,
+    squared_weights: among training examples with k instances of which m have the feature, how many there are, in how
+    many the right instance has it, and their squared weights. For these tasks `SQUARES` is about the examples in which
+    some but not all instances have the feature.
 
     Where instances have weights, counts and totals are sums of weights. `shuffled` (tasks that are not grouped, under
     weights) has family, feature and for each label l z_l, log_p_l and least_l: the test of (label, weight) pairs.
@@ -209,7 +210,7 @@ def _count_table(
 def _within_table(
     family: str, presence: Presence, kept: npt.NDArray[np.int64], instances: Instances
 ) -> pl.DataFrame:
-    """Return how often the right row of a train example has a kept feature, by how many of its rows have it."""
+    """Return how often the right row of a training example has a kept feature, by how many of its rows have it."""
     n_train = len(instances.train)  # train rows stand before test rows
     chosen = presence.columns(kept)
     counted = within_example_counts(
@@ -233,7 +234,7 @@ def _within_table(
 
 
 def _informative(within: pl.DataFrame, table: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Return in how many train examples some but not all instances have each feature of the table."""
+    """Return in how many training examples some but not all instances have each feature of the table."""
     sums = within.filter(pl.col("m") < pl.col("k")).group_by("feature").agg(pl.col("examples").sum())
     joined = table.select("feature").join(sums, on="feature", how="left", maintain_order="left")
     return joined["examples"].fill_null(0).cast(pl.Float64).to_numpy()

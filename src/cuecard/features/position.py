@@ -1,4 +1,4 @@
-"""Position: where among its example's choices an instance stands."""
+"""Position: the place of an instance among the choices of its example."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered: its text, the first token's likeliest forms with log-probabilities, whether it was cut."""
+    """An answer of a model: its text, log-probabilities of the most likely first tokens, whether it was cut."""
 
     text: str
     first_tokens: tuple[tuple[str, float], ...] = ()
@@ -74,7 +74,7 @@ class Endpoint:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse an address with a secret in it: addresses stand on cards and in errors."""
+        """Refuse an address with a secret in it: addresses are printed on cards and in errors."""
         check_endpoint(self.url)
 
     def ask(
@@ -87,7 +87,7 @@ class Endpoint:
         """Return the replies to all questions, asking only what the cache does not hold, equal ones once.
 
         Raises `EndpointError` if a question cannot be answered; what was answered until then is in the cache,
-        so the next call goes on from there.
+        so the next call resumes there.
         """
         cache = cache if cache is not None else AnswerCache()
         keys = [content_key({"url": self.url, **self._body(question)}) for question in questions]

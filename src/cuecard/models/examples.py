@@ -54,7 +54,7 @@ def _mean_one(weights: Floats) -> Floats:
 
 
 def accuracy(probabilities: Floats, examples: Examples) -> float:
-    """Return the weighted share of examples whose likeliest answer is right; of equal ones the first is given."""
+    """Return the weighted share of examples whose most likely answer is right; of equal ones the first is given."""
     if not len(examples):
         return float("nan")
     return float(
@@ -63,7 +63,7 @@ def accuracy(probabilities: Floats, examples: Examples) -> float:
 
 
 def answers(probabilities: Floats, examples: Examples) -> Ints:
-    """Return the likeliest column of every example, or the place of its likeliest row."""
+    """Return the most likely column of every example, or the place of its most likely row."""
     if not examples.grouped:
         return np.asarray(probabilities.argmax(axis=1))
     best = np.repeat(

@@ -52,7 +52,7 @@ def fitted_probabilities(
     """Return for every part of `scored` a row per example and a column per answer, as `answer_probabilities`.
 
     The same model, parameters, examples and weights are trained once: what came out is kept in the cache folder
-    (see `cache_folder`), and a run that was stopped goes on from its last checkpoint.
+    (see `cache_folder`), and an interrupted run resumes from its last checkpoint.
 
     Args:
         recipe: what to train.
@@ -135,7 +135,7 @@ def weights_digest(weights: npt.ArrayLike | None) -> str:
 
 
 def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
-    """Raise if examples to be scored have a label that no train example has: no model could ever name it."""
+    """Raise if examples to be scored have a label that no training example has: no model could ever name it."""
     if train.grouped:
         return
     seen = train.table["label"].cast(pl.String).unique()
@@ -201,7 +201,7 @@ def _as_texts(table: Floats) -> list[list[str]]:
 
 
 def _usable(folder: Path) -> Path | None:
-    """Return the folder if it can be written to: a cache that cannot be used is no error."""
+    """Return the folder if it can be written to: a cache that cannot be used is not an error."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

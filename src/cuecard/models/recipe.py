@@ -51,7 +51,7 @@ class Recipe:
 
     @property
     def lasting_contents(self) -> dict[str, Any]:
-        """The same without what may change when a stopped run goes on, such as a smaller batch.
+        """The same without what may change when an interrupted run resumes, such as a smaller batch.
 
         A model declares those parameters as its `free_parameters`.
         """

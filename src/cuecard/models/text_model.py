@@ -78,7 +78,7 @@ class TextModel(Protocol):
             condition: what the model may read.
             validation: examples to stop early on; a seeded part of `data` is held out where there are none.
             dynamics: also record after every epoch the probability of each example's gold label.
-            checkpoint: folder to write the state to after every epoch, and to go on from if it holds one.
+            checkpoint: folder to write the state to after every epoch, and to resume from if it holds one.
             watch: called with the progress.
         """
         ...

@@ -16,7 +16,7 @@ __all__ = ["DebiasedAccuracy", "doubly_robust_accuracy", "expected_correctness"]
 
 @dataclass(frozen=True)
 class DebiasedAccuracy:
-    """An accuracy without the leak, and how it differs from the accuracy as it stands."""
+    """An accuracy without the leak, and how it differs from the unweighted accuracy."""
 
     accuracy: float
     low: float

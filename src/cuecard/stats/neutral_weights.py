@@ -37,7 +37,7 @@ class LeakageNeutralWeights:
 
     @property
     def effective_sample_size(self) -> float:
-        """How many equally weighted rows these are worth."""
+        """Effective sample size of the weights."""
         return effective_sample_size(self.weights)
 
 

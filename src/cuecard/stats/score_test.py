@@ -1,6 +1,6 @@
-"""Do predictions know anything about the labels? A test of their log score, which sees what hits cannot.
+"""Do predictions carry information about the labels? A test of their log score, which detects what hits cannot.
 
-Where one label is common, the likeliest label is the same for every example, and accuracy equals the majority however
+Where one label is common, the most likely label is the same for every example, and accuracy equals the majority however
 much the probabilities vary with the label. The log score counts them.
 """
 

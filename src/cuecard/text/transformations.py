@@ -22,7 +22,7 @@ def transformed(texts: pl.Series, name: str, *, language: str = "en", seed: int 
     """Return the texts after a named transformation; equal texts stay equal.
 
     ``shuffled_words`` keeps the words and loses their order; ``masked_nouns`` hides what is talked about;
-    ``masked_function_words`` hides everything but content words. The last two know English.
+    ``masked_function_words`` hides everything but content words. The last two only apply to English.
     """
     check_transformation(name)
     distinct = texts.fill_null("").unique(maintain_order=True)

@@ -84,7 +84,7 @@ def magic(start: bytes) -> str | None:
 
 
 def text_format(data: bytes) -> Format:
-    """Return the format that text is in, told from the text itself: JSON, tabs, commas or plain lines."""
+    """Return the format that text is in, recognised by its content: JSON, tabs, commas or plain lines."""
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] == b"[":
         return "json"

@@ -1,4 +1,4 @@
-"""Labels that stand in a file of their own, one per row of the data."""
+"""Labels in a file of their own, one per row of the data."""
 
 from __future__ import annotations
 

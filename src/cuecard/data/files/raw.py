@@ -13,7 +13,7 @@ import polars as pl
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows of one or more files, with what is needed to say where a row stands.
+    """Rows of one or more files, with what is needed to say where a row is.
 
     `rows` holds each row's number in its file, counted from 1 without header and blank lines; None where none
     was skipped, so that the numbers follow from the files' sizes.

@@ -73,7 +73,7 @@ def read_as_is(
     limit: int | None = None,
     header: str | None = None,
 ) -> dict[str, RawTable]:
-    """Return the tables of a source as they stand there; one that does not name splits is all `train`."""
+    """Return the tables of a source as they are; one that does not name splits is all `train`."""
     if isinstance(source, Preset):
         return {split: read_hub(name) for split, name in preset_sources(source).items()}
     if isinstance(source, Mapping) and source and all(_is_dataset(part) for part in source.values()):
@@ -95,7 +95,7 @@ def read_as_is(
 
 
 def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
-    """Return the data files (or folders of saved datasets) a path, folder or glob stands for, by split.
+    """Return the data files (or folders of saved datasets) a path, folder or glob names, by split.
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
@@ -150,7 +150,7 @@ def _data_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, list[Path]]:
-    """Return the paths of each split; where there is no test split, the development split takes its place."""
+    """Return the paths of each split; without a test split, the development split replaces it."""
     by_split = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
     by_split = {s: listed for s, listed in by_split.items() if listed}
     if "train" not in by_split:
@@ -164,7 +164,7 @@ def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, 
 
 
 def split_in_name(name: str) -> str | None:
-    """Return the split that a file's name tells: train, dev (also valid, validation, val) or test."""
+    """Return the split that a file's name indicates: train, dev (also valid, validation, val) or test."""
     match = _SPLIT_WORD.search(name.split(".")[0])
     return _SPLIT_NAMES.get(match.group(1).lower(), "dev") if match else None
 

@@ -76,7 +76,7 @@ def _sizes(lists: pl.Series) -> ChoicePlaces:
 
 
 def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRule:
-    """Return how answers are to be read: the first rule that places every given answer, else the best one.
+    """Return how answers are to be read: the first rule that places every answer, otherwise the best one.
 
     Rules in their order: the keys that came with the choices, letters, numbers from 0, numbers from 1, the
     choice's own text. So numbers from 1 need evidence: no 0 anywhere and an answer as large as the number of

@@ -66,7 +66,7 @@ def learn_labels(
     strict: bool = True,
     keep_unlabelled: bool = False,
 ) -> LabelScheme:
-    """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
+    """Return the classes among raw label values, ordered by the mapping, otherwise by number, otherwise by name.
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
     already are one of its names stay. Any other is an error, or keeps its own name if not `strict`.

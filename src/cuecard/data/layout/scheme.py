@@ -201,7 +201,7 @@ def _winner_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
 
 
 def _labels(train: RawTable, columns: Columns, wishes: Wishes, values: Iterable[str | None]) -> LabelScheme:
-    """Return the label names: as the user maps them, else as the file's metadata or the preset knows them."""
+    """Return the label names: as the user maps them, otherwise as the file's metadata or the preset knows them."""
     column = columns.one("label")
     mapping = wishes.label_names
     if wishes.threshold is not None:

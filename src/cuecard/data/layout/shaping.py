@@ -29,7 +29,7 @@ NO_FAULT = ("missing label", "missing answer", "missing winner", "tie")
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Rows in the columns of `Instances`, with what was left out and what is worth knowing."""
+    """Rows in the columns of `Instances`, with what was left out and notes for the user."""
 
     table: pl.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)

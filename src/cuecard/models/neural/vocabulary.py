@@ -25,7 +25,7 @@ FIRST_WORD = 3
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words a model knows, the most frequent first, and the tokeniser that finds them."""
+    """The vocabulary of a model, the most frequent first, and the tokeniser that finds them."""
 
     tokeniser: str
     words: tuple[str, ...]

@@ -147,7 +147,7 @@ class Descent:
         return self.learned[drawn]
 
     def _epoch(self, watch: Watch | None) -> float:
-        """Learn from every example as much as it weighs; return the mean loss."""
+        """Learn from every example in proportion to its weight; return the mean loss."""
         order = self._order()
         decay, loss = self.learning_rate / (self.epochs * len(order)), 0.0
         before = done = len(self.history) * len(order)

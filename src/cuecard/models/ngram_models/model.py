@@ -85,7 +85,7 @@ class NGramModel:
 
         The input of these models is which features are present, so gradients are taken with respect to that: a
         word's relevance is the norm over the features it is part of. (With respect to vectors that are averaged,
-        the gradient is the same for every word and would tell nothing.)
+        the gradient is the same for every word and would carry no information.)
         """
         from cuecard.models.ngram_models.saliency import ngram_saliency
 
@@ -160,7 +160,7 @@ class NGramModel:
         return 1 if self.grouped else len(self.labels_)
 
     def learn_reading(self, data: Instances, condition: Condition) -> InputRows:
-        """Learn from train texts how texts are read; return the train rows."""
+        """Learn from train texts how texts are read; return the training rows."""
         check_condition(data, condition)
         self.task_, self.condition_ = data.task, condition
         encoded = encode(data, tokens=self.tokens)

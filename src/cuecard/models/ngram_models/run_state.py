@@ -1,4 +1,4 @@
-"""The state of a fasttext run on disk, so that a killed run goes on where it was."""
+"""The state of a fasttext run on disk, so that a killed run resumes where it was."""
 
 from __future__ import annotations
 

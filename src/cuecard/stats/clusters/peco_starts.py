@@ -81,7 +81,7 @@ def peco_starts(
     Args:
         labels: one label per instance.
         clusterings: for each clustering, the cluster of every instance.
-        wanted: pairs of a divergence and a mode, as `peco` knows them.
+        wanted: pairs of a divergence and a mode, as `peco` takes them.
         groups: the group of every instance.
         units: a code for every instance that copies share: of a text, or of a choice of a repeated question.
         weights: how much every instance counts.

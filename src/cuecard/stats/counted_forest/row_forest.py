@@ -19,11 +19,11 @@ def forest_probabilities(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> FloatArray:
-    """Return P(label) for every test row from a random forest on the train rows.
+    """Return P(label) for every test row from a random forest on the training rows.
 
     The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
     the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
-    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the train rows
+    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the training rows
     multiply how often a row was drawn.
     """
     from sklearn import config_context

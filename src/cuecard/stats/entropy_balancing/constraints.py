@@ -105,7 +105,7 @@ def checked_features(features: Any) -> Any:
 def checked_labels(
     labels: npt.ArrayLike, rows: int, label_names: Sequence[str] | None
 ) -> tuple[IntArray, int]:
-    """Labels as codes 0 … L−1 and L; a class nobody has is an error that names it."""
+    """Labels as codes 0 … L−1 and L; a class without instances is an error that names it."""
     codes = np.asarray(labels)
     if codes.ndim != 1 or len(codes) != rows:
         raise ValueError(f"labels must be one code per row of features ({rows}), got shape {codes.shape}.")

@@ -195,7 +195,7 @@ class DualProblem:
     def is_lost_at(self, point: DualPoint) -> bool:
         """Whether more steps are in vain: the dual is unbounded, or, beside soft features, a hard one has no weight.
 
-        While nothing is soft the dual goes on until its value is a proof.
+        While nothing is soft the dual continues until its value is a proof.
         """
         hard = self.ridge == 0
         return self.is_unbounded_at(point) or bool(not hard.all() and np.any(self._left(point)[hard] < _LOST))

@@ -89,7 +89,7 @@ class Solution:
 
 
 def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stopping) -> Solution:
-    """Minimiser of the dual; where it diverges, features proven to conflict are made soft and it goes on."""
+    """Minimiser of the dual; where it diverges, features proven to conflict are made soft and it continues."""
     count = len(constraints.columns)
     strengths = np.full(count, ridge)
     proofs: dict[int, Certificate] = {}

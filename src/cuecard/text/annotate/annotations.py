@@ -1,4 +1,4 @@
-"""What an annotator gives back: properties of every text, each computed when first asked for."""
+"""What an annotator gives back: properties of every text, each computed at first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoAnnotatorError(UsageError):
 
 
 class Annotations:
-    """Properties of every text; what the annotator cannot tell raises `NoAnnotatorError` with the reason."""
+    """Properties of every text; what the annotator does not support raises `NoAnnotatorError` with the reason."""
 
     def __init__(self, language: str, source: str) -> None:
         self.language = language
@@ -63,7 +63,7 @@ class Annotator(Protocol):
 
     @property
     def properties(self) -> frozenset[str]:
-        """Names of the properties it can tell, out of `PROPERTIES`."""
+        """Names of the properties it supports, out of `PROPERTIES`."""
         ...
 
     def annotate(self, texts: pl.Series, tokens: Tokens | None = None) -> Annotations:
