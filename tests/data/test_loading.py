@@ -285,7 +285,7 @@ def test_a_found_test_split_with_hidden_labels_gives_way_to_the_development_spli
     assert data.splits == ("train", "test")
     assert data.test is not None
     assert len(data.test) == 2
-    assert any("development split takes its place" in note for note in data.report.notes)
+    assert any("development split replaces it" in note for note in data.report.notes)
 
 
 def test_a_dataset_is_named_after_its_file_or_folder(tmp_path):
