@@ -196,7 +196,7 @@ def test_a_set_of_one_label_is_one_sentence(cuecard, rows, tmp_path):
     rows.filter(pl.col("label") == "yes").write_parquet(path)
     ran = cuecard("debias", path, "--out", tmp_path / "w.parquet")
     assert ran.code == 2
-    assert "one class only, 'yes'" in ran.err
+    assert "only one class, 'yes'" in ran.err
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_debris(cuecard, train, tmp_path, monkeypatch):

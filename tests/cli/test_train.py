@@ -233,7 +233,7 @@ def test_a_subset_is_drawn_by_the_seed(cuecard, files):
         (("--set", "epoch=3"), "Did you mean 'epochs'"),
         (("--set", "epochs=many"), "cannot be 'many'"),
         (("--set", "epochs"), "PARAMETER=VALUE"),
-        (("--condition", "choices"), "no condition 'choices'"),
+        (("--condition", "choices"), "condition 'choices' does not apply"),
         (("--weighting", "sampler"), "no parameter 'weighting'"),
         (("--learning-rate", "0.1"), "Unknown parameter 'learning_rate'"),
     ],

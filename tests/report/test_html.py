@@ -160,7 +160,7 @@ def test_a_report_is_written_whole_or_not_at_all(
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(InputError, match=r"cannot write there .disk full"):
+    with pytest.raises(InputError, match=r"cannot be written .disk full"):
         write_report(card, path)
     assert path.read_text(encoding="utf-8") == before
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]

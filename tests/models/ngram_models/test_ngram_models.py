@@ -155,7 +155,7 @@ def test_what_does_not_fit_together_is_said(name: str, tmp_path: Path) -> None:
     model.fit(told_by_word())
     with pytest.raises(UsageError, match="fitted on pair data and cannot read choice data"):
         model.predict_proba(told_choices(6))
-    with pytest.raises(UsageError, match="no condition 'choices'"):
+    with pytest.raises(UsageError, match="condition 'choices' does not apply"):
         model.fit(told_by_word(), condition="choices")
     with pytest.raises(InputError, match="no saved model"):
         type(model).load(tmp_path / "nowhere")
