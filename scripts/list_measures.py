@@ -14,25 +14,23 @@ from cuecard.reproduce import SelectionExperiment, StubbornExperiment
 PAGE = Path(__file__).parents[1] / "docs" / "measures.md"
 OPENING = """# Measures
 
-Every section of a card says what it learned as measures: one number each, with its interval (`low`, `high`), the value
-at chance (`chance`) and the number of examples it rests on (`n`), where these are known. `cuecard compare`, the
-headline, the key figures and the charts over several cards read measures and nothing else; other programs should read
-them first.
+Every section of a card reports its results as measures: one number each and, where known, its confidence interval
+(`low`, `high`), its value at chance (`chance`) and the number of examples (`n`). `cuecard compare`, the headline, the
+key figures and the charts over several cards read only measures; other programs should read them first.
 
 ```python
 import cuecard as cc
 
 card = cc.audit(cc.load("train.parquet"), only=["partial_input"])
-card.measures  # a polars frame, a row per measure
+card.measures  # a polars frame, one row per measure
 card.measure("partial_input.hypothesis_only.accuracy").low  # one of them
 ```
 
-Names are `section.measure[.slice]`; a slot in braces stands for a name of the data: `{model}`, `{label}`, `{split}`.
-Shares and points are fractions, and `p` is log10 of a p-value. "Worse when" says in which direction a measure gets
-worse. A share that is worse when higher and has a chance level takes its place in the headline by its gain: the share
-of the way from chance to 1, at the lower end of its interval.
+Names are `section.measure[.slice]`; braces stand for a name in the data: `{model}`, `{label}`, `{split}`. Shares and
+points are fractions, and `p` is log10 of a p-value. "Worse when" is the direction in which a measure gets worse. The
+headline ranks shares that are worse when higher by their gain, (lower end of the CI − chance) / (1 − chance).
 
-An analysis of another package declares its own in the same way; see *Adding an analysis* in CONTRIBUTING.
+Analyses of other packages declare measures in the same way; see *Adding an analysis* in CONTRIBUTING.
 `scripts/list_measures.py` writes this page.
 """
 TITLES = ("Audits", "Probes", "Remedies", "Experiments")

@@ -37,9 +37,9 @@ def test_whatever_stops_a_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"file/a.json: cannot write there .*; choose another place"):
+    with pytest.raises(InputError, match=r"file/a.json cannot be written .*: choose another path"):
         write_json(tmp_path / "file" / "a.json", {})
-    with pytest.raises(InputError, match=r"file: cannot write there"):
+    with pytest.raises(InputError, match=r"file cannot be written"):
         write_together(tmp_path / "file", {})
 
 

@@ -42,7 +42,7 @@ def cached_arrays(
     lengths: Sequence[int],
     make: Callable[[], Sequence[npt.NDArray[Number]]],
 ) -> list[npt.NDArray[Number]]:
-    """Return the arrays kept under a key, or make and keep them; a cache that cannot be used is no error.
+    """Return the arrays kept under a key, or make and keep them; a cache that cannot be used is not an error.
 
     Args:
         kind: the folder of the cache they are kept in.
@@ -59,7 +59,7 @@ def cached_arrays(
 
 
 def keep_file(file: Path, write: Callable[[Path], object]) -> None:
-    """Have a file of the cache written, whole or not at all; a cache that cannot be written is no error."""
+    """Have a file of the cache written, whole or not at all; a cache that cannot be written is not an error."""
     with suppress(InputError):
         write_whole(file, write)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class CueCardError(Exception):
-    """Base of everything that is the input's or the call's fault, never the program's."""
+    """Base of all errors that the input or the call causes; anything else is a bug."""
 
 
 class InputError(CueCardError):
@@ -16,11 +16,11 @@ class InputError(CueCardError):
 
 
 class UsageError(CueCardError):
-    """The call asks for something that does not exist or does not fit together."""
+    """An argument or option is unknown, or does not fit the others."""
 
 
 class MissingExtraError(CueCardError):
-    """An optional package is needed; the message is the exact line that installs it."""
+    """An optional package is missing; the message ends with the command that installs it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         self.package = package

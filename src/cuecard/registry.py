@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def unknown_name(kind: str, name: str, known: list[str]) -> UsageError:
-    """Return the error for a name nobody registered: the nearest ones, then the full list."""
+    """Return the error for an unknown name: the nearest names, then all of them."""
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     return UsageError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(sorted(known))}.")

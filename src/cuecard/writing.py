@@ -87,4 +87,4 @@ def _exchange(folder: Path, new: Path, old: Path, names: list[str], stale: list[
 
 
 def _unwritable(place: Path, error: OSError) -> InputError:
-    return InputError(f"{place}: cannot write there ({error.strerror or error}); choose another place.")
+    return InputError(f"{place} cannot be written ({error.strerror or error}): choose another path.")

@@ -129,7 +129,7 @@ def test_a_card_says_which_weights_counted_and_which_were_left_unused():
     assert "--weights weight" in str(weights_note(weighted, None))
     assert "'weight'" in str(weights_note(weighted, "weight"))
     assert "80.0 %" in str(weights_note(weighted, "weight"))  # (1+3)² / (2 (1+9))
-    assert "all the same" in str(weights_note(with_weights(data, np.ones(data.n_examples)), "weight"))
+    assert "all equal" in str(weights_note(with_weights(data, np.ones(data.n_examples)), "weight"))
 
 
 def test_overview_of_whole_weights_is_that_of_repeated_rows():

@@ -66,7 +66,7 @@ def test_a_failed_write_keeps_the_old_card(card, tmp_path, monkeypatch):
     save_card(card, tmp_path)
     before = (tmp_path / "card.json").read_bytes()
     monkeypatch.setattr(pl.DataFrame, "write_parquet", _disk_full)
-    with pytest.raises(InputError, match=r"cannot write there .the disk is full"):
+    with pytest.raises(InputError, match=r"cannot be written .the disk is full"):
         save_card(card, tmp_path)
     assert (tmp_path / "card.json").read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["card.json", "tables"]

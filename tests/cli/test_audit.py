@@ -139,7 +139,7 @@ def test_demo_finds_what_was_planted_and_says_where_the_report_is(cuecard, tmp_p
     assert ran.code == 0
     assert "→ audit: indeed" in ran.out
     assert "→ probe: follower" in ran.out
-    assert "with the weights" in ran.out
+    assert "after reweighting" in ran.out
     saved = json.loads((tmp_path / "demo" / "card.json").read_text())
     assert {"overview", "cues", "reliance", "lexical_weights"} <= set(saved["sections"])
     assert saved["sections"]["reliance"]["summary"]["models"]["fair"]["relies"] == 0

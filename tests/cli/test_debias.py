@@ -158,8 +158,8 @@ def test_bad_rows_that_are_skipped_keep_their_place_with_weight_zero(cuecard, ro
     ("arguments", "complaint"),
     [
         (["--out", "weights.xlsx"], ".parquet, .csv, .tsv or .jsonl"),
-        (["--out", "nowhere/weights.parquet"], "there is no folder"),
-        (["--out", "train.parquet"], "is the file that is read"),
+        (["--out", "nowhere/weights.parquet"], "does not exist"),
+        (["--out", "train.parquet"], "is an input file"),
         (["--out", "folder.parquet"], "is a folder"),
         (["--out", "w.parquet", "--min-count", "5000"], "lower --min-count"),
         (["--out", "w.parquet", "--method", "lexicla"], "Did you mean 'lexical'"),
@@ -196,7 +196,7 @@ def test_a_set_of_one_label_is_one_sentence(cuecard, rows, tmp_path):
     rows.filter(pl.col("label") == "yes").write_parquet(path)
     ran = cuecard("debias", path, "--out", tmp_path / "w.parquet")
     assert ran.code == 2
-    assert "one class only, 'yes'" in ran.err
+    assert "only one class, 'yes'" in ran.err
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_debris(cuecard, train, tmp_path, monkeypatch):

@@ -104,12 +104,12 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["stress", "{train}", "--out", "{out}/x", "--sample", "5"], "--sample and --match are for"),
+        (["stress", "{train}", "--out", "{out}/x", "--sample", "5"], "--sample and --match only apply to"),
         (
             ["stress", "{train}", "--kind", "identical-pairs", "--out", "{out}/x.docx"],
             ".parquet, .csv, .tsv or .jsonl",
         ),
-        (["stress", "{train}", "--kind", "identical-pairs", "--out", "{train}"], "is the file that is read"),
+        (["stress", "{train}", "--kind", "identical-pairs", "--out", "{train}"], "is an input file"),
         (
             ["stress", "{train}", "--kind", "identical-pairs", "--match", "dup", "--out", "{out}/x.csv"],
             "'duplicate'",

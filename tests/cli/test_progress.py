@@ -24,7 +24,7 @@ def test_a_training_run_inside_a_stage_shows_epoch_loss_and_held_out_accuracy(te
         watch(Step(1, 3, 5, 30, 0.9741, 0.47))
     written = terminal()
     assert "Partial input" in written
-    assert "1/3 · loss 0.974 · 47.0 % right" in written
+    assert "1/3 · loss 0.974 · validation accuracy 47.0 %" in written
     assert "47.0 % left" not in written
 
 

@@ -185,8 +185,8 @@ def test_a_finished_run_says_so_and_trains_nothing(cuecard, files, monkeypatch):
     monkeypatch.setattr(FirstWord, "fit", None)
     again = cuecard(*arguments(files, "--record-dynamics"))
     assert again.code == 0, again.err
-    assert "finished before" in again.out
-    assert "finished before" not in first.out
+    assert "already complete" in again.out
+    assert "already complete" not in first.out
 
 
 def test_a_folder_of_another_run_is_left_alone(cuecard, files):
@@ -233,7 +233,7 @@ def test_a_subset_is_drawn_by_the_seed(cuecard, files):
         (("--set", "epoch=3"), "Did you mean 'epochs'"),
         (("--set", "epochs=many"), "cannot be 'many'"),
         (("--set", "epochs"), "PARAMETER=VALUE"),
-        (("--condition", "choices"), "no condition 'choices'"),
+        (("--condition", "choices"), "condition 'choices' does not apply"),
         (("--weighting", "sampler"), "no parameter 'weighting'"),
         (("--learning-rate", "0.1"), "Unknown parameter 'learning_rate'"),
     ],

@@ -41,7 +41,7 @@ def test_a_missing_file(tmp_path):
 
 def test_a_folder_without_data(tmp_path):
     file(tmp_path, "notes.txt", "hello")
-    assert "holds no data file" in refused(tmp_path)
+    assert "contains no data file" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["data.xlsx", "data", "data.gz", "data.doc"])
@@ -135,17 +135,17 @@ def test_a_parquet_file_with_damage_inside(tmp_path):
 @pytest.mark.parametrize(
     ("name", "bad", "says", "reason"),
     [
-        ("x.csv", b"c,d,no,more\n", "has 4 fields where the header has 3", "too many fields"),
+        ("x.csv", b"c,d,no,more\n", "has 4 fields, but the header has 3", "too many fields"),
         ("x.csv", b"c,\xff\xfe,no\n", "is not valid UTF-8", "invalid UTF-8"),
         ("x.csv", b"c,d\x00d,no\n", "has a NUL character in its hypothesis", "NUL character"),
-        ("x.csv", b'"c"c,d,no\n', "breaks the rules of csv quoting", "broken quoting"),
+        ("x.csv", b'"c"c,d,no\n', "invalid csv quoting", "broken quoting"),
         (
             "x.csv",
             b"c," + b"d" * 11_000_000 + b",no\n",
             "has a hypothesis of 11,000,000 bytes",
             "text too long",
         ),
-        ("x.tsv", b"c\td\tno\tmore\n", "has 4 fields where the header has 3", "too many fields"),
+        ("x.tsv", b"c\td\tno\tmore\n", "has 4 fields, but the header has 3", "too many fields"),
         ("x.jsonl", b'{"premise": "c"\n', "is not valid JSON", "broken JSON"),
         ("x.jsonl", b"[1, 2]\n", "is not a JSON object", "not a JSON object"),
         ("x.jsonl", b'{"premise": "\xff"}\n', "is not valid UTF-8", "invalid UTF-8"),
@@ -191,7 +191,7 @@ def test_a_fifty_megabyte_field(tmp_path):
 
 def test_an_unclosed_quote(tmp_path):
     path = file(tmp_path, "x.csv", 'text,label\na,x\nb,y\n"c,x\nd,y\n')
-    assert "breaks the rules of csv quoting" in refused(path)
+    assert "invalid csv quoting" in refused(path)
     assert load(path, **SKIP).table["hypothesis"].to_list() == ["a", "b"]
 
 
@@ -202,7 +202,7 @@ def test_unknown_columns(tmp_path):
 
 
 def test_one_class_and_no_labels(tmp_path):
-    assert "one class only, 'yes'" in refused(file(tmp_path, "x.csv", "text,label\na,yes\nb,yes\n"))
+    assert "only one class, 'yes'" in refused(file(tmp_path, "x.csv", "text,label\na,yes\nb,yes\n"))
     assert "missing or unknown" in refused(file(tmp_path, "x.csv", "text,label\na,-\nb,\n"))
     missing = pl.DataFrame({"question": ["q"], "choices": [["a", "b"]], "answer": [-1]})
     assert "Every answer in column 'answer' of the given table is missing" in refused(missing)
@@ -221,7 +221,7 @@ def test_an_answer_out_of_range(tmp_path):
     frame = pl.DataFrame({"question": list("pqr"), "choices": choices, "answer": [0, 1, 7]})
     message = refused(frame)
     assert message.startswith(
-        "Row 3 of the given table has the answer 7 in column 'answer', none of its 2 choices"
+        "Row 3 of the given table has the answer 7 in column 'answer', which is none of its 2 choices"
     )
     assert "answer=answer:1" in message
     data = load(frame, **SKIP)
@@ -244,7 +244,7 @@ def test_choices_written_as_one_text():
 def test_duplicate_ids(tmp_path):
     path = file(tmp_path, "x.csv", "id,text,label\n1,a,x\n2,b,y\n1,c,y\n")
     message = refused(path)
-    assert message.startswith(f"Row 3 of {path} has the id '1' in column 'id' that an earlier row has too")
+    assert message.startswith(f"Row 3 of {path} repeats the id '1' in column 'id'")
     assert "--columns id=OTHER" in message
     assert "--columns id=none" in message
     assert load(path, columns={"id": "none"}).table["example_id"].to_list() == ["1", "2", "3"]
@@ -255,7 +255,7 @@ def test_skipping_every_row_leaves_nothing(tmp_path):
     path = file(tmp_path, "x.csv", "text,label\na\x00,x\nb\x00,y\n")
     assert "No row of" in refused(path, **SKIP)
     path = file(tmp_path, "x.jsonl", "[1]\n[2]\n")
-    assert "has no rows (all 2 are bad and were skipped)" in refused(path, **SKIP)
+    assert "has no rows (all 2 rows are bad and were skipped)" in refused(path, **SKIP)
 
 
 def test_the_row_is_counted_in_its_own_file(tmp_path):
@@ -284,6 +284,6 @@ def test_things_that_are_no_table(source):
 def test_options_out_of_range():
     frame = pl.DataFrame({"text": ["a", "b"], "label": ["x", "y"]})
     assert "on_error is 'stop' or 'skip'" in refused(frame, on_error="ignore")
-    assert "limit is a number" in refused(frame, limit=0)
-    assert "holdout is a share" in refused(frame, holdout=2)
-    assert "a test split is given already" in refused(frame, test=frame, holdout=0.5)
+    assert "limit must be at least 1" in refused(frame, limit=0)
+    assert "holdout takes a share" in refused(frame, holdout=2)
+    assert "there already is one" in refused(frame, test=frame, holdout=0.5)

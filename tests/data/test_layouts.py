@@ -42,7 +42,7 @@ def test_the_order_of_a_right_answer_and_wrong_ones_says_nothing():
     assert wins(data) == [f"yes {i}" for i in range(200)]
     first = data.table.filter((data.table["label"] == "right") & (data.table["position"] == 0)).height
     assert 70 < first < 130
-    assert "choices have no order in the file" in data.report.notes[0]
+    assert "the file has no order of choices" in data.report.notes[0]
 
 
 @pytest.mark.parametrize("values", [[True, False], ["yes", "no"], ["True", "False"]])

@@ -181,7 +181,7 @@ def test_examples_without_an_answer_are_dropped_whole():
     ],
 )
 def test_choices_have_no_class_for_unlabelled_examples(columns):
-    with pytest.raises(UsageError, match="--keep-unlabelled is for pairs and texts"):
+    with pytest.raises(UsageError, match="--keep-unlabelled only applies to"):
         load(pl.DataFrame(columns), keep_unlabelled=True)
 
 
@@ -216,7 +216,7 @@ def test_an_id_column_that_names_groups_is_kept_and_rows_are_numbered():
     data = load(frame)
     assert data.table["example_id"].to_list() == [str(i) for i in range(1, 41)]
     assert data.table["id"].to_list() == passages
-    assert "names groups of rows" in data.report.notes[0]
+    assert "read as a group id" in data.report.notes[0]
     assert "id" not in data.report.recognised
 
 
@@ -264,7 +264,7 @@ def test_a_folder_or_glob_is_one_table(tmp_path):
     for source in (tmp_path, str(tmp_path / "part-*")):
         data = load(source)
         assert data.table["premise"].to_list() == PAIRS["premise"].to_list()
-        assert "differ in their columns" in data.report.notes[0]
+        assert "have different columns" in data.report.notes[0]
         assert [Path(f).name for f in data.report.files] == ["part-0.parquet", "part-1.csv"]
 
 
@@ -285,7 +285,7 @@ def test_a_found_test_split_with_hidden_labels_gives_way_to_the_development_spli
     assert data.splits == ("train", "test")
     assert data.test is not None
     assert len(data.test) == 2
-    assert any("development split takes its place" in note for note in data.report.notes)
+    assert any("development split replaces it" in note for note in data.report.notes)
 
 
 def test_a_dataset_is_named_after_its_file_or_folder(tmp_path):

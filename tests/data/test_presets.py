@@ -225,7 +225,7 @@ def test_configuration_and_path_are_taken_apart():
     preset, path = split_preset("preset:xnli/fr@some/folder")
     assert (preset.config, path) == ("fr", "some/folder")
     assert preset_sources(preset)["test"] == "hf:facebook/xnli/fr:test"
-    with pytest.raises(UsageError, match="names no path"):
+    with pytest.raises(UsageError, match="has no path"):
         split_preset("preset:snli@")
 
 

@@ -108,7 +108,7 @@ def test_lengths_learned_in_parts_are_those_of_the_whole():
 
 def test_position_is_a_feature_of_choices_only():
     assert having(Positions().presence(encode(QUESTIONS, language="en")), "choice 3") == [2, 5]
-    with pytest.raises(UsageError, match="choice data"):
+    with pytest.raises(UsageError, match="only applies to multiple choice"):
         Positions().presence(encode(PAIRS, language="en"))
 
 

@@ -108,7 +108,7 @@ def test_weighted_significance_keeps_its_level_on_random_labels():
         ("weight", "text", "not weights"),
         ("weight", -1.0, "not negative"),
         ("weight", float("nan"), "not negative"),
-        ("weight", 0.0, "no train instance a weight"),
+        ("weight", 0.0, "no weight above 0 in the train split"),
     ],
 )
 def test_a_column_that_holds_no_weights_is_one_clear_sentence(column, values, complaint):

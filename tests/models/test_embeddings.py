@@ -80,7 +80,7 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
 
 
 def test_a_path_that_is_no_folder_is_refused() -> None:
-    with pytest.raises(UsageError, match="holds a transformer checkpoint"):
+    with pytest.raises(UsageError, match="a transformer checkpoint"):
         embed(pl.Series(["a"]), "no/such/folder")
 
 

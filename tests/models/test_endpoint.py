@@ -51,7 +51,7 @@ def test_equal_questions_are_asked_once(script):
 def test_a_budget_stops_the_run_and_the_next_one_goes_on_from_there(script, tmp_path):
     path = tmp_path / "answers.jsonl"
     with pytest.raises(
-        EndpointError, match=r"budget of 7 requests is spent. 7 of 12 questions are answered and kept"
+        EndpointError, match=r"limit of 7 requests is reached. 7 of 12 requests are answered and saved"
     ):
         endpoint(script, max_requests=7).ask(questions(12), AnswerCache(path))
     assert len(endpoint(script, max_requests=7).ask(questions(12), AnswerCache(path))) == 12
@@ -61,7 +61,7 @@ def test_a_budget_stops_the_run_and_the_next_one_goes_on_from_there(script, tmp_
 def test_a_question_that_never_gets_an_answer_ends_the_run_and_keeps_the_others(script, tmp_path):
     script.faults["q3"] = ["500"] * 50
     cache = AnswerCache(tmp_path / "answers.jsonl")
-    with pytest.raises(EndpointError, match="not answered after 4 attempts; last: status 500"):
+    with pytest.raises(EndpointError, match="failed 4 times; last: status 500"):
         endpoint(script, concurrency=1).ask(questions(6), cache)
     assert len(cache) == 3
     script.faults.clear()
@@ -136,7 +136,7 @@ def test_a_full_disk_ends_the_run_at_once_and_the_answer_does_not_count_as_kept(
     path = tmp_path / "answers.jsonl"
     cache = AnswerCache(path)
     path.symlink_to("/dev/full")
-    with pytest.raises(InputError, match="cannot be kept there"):
+    with pytest.raises(InputError, match="cannot be written"):
         endpoint(script, concurrency=1).ask(questions(40), cache)
     assert sum(script.asked.values()) == 1
     assert len(cache) == 0

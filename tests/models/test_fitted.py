@@ -102,5 +102,5 @@ def test_a_label_unseen_in_training_is_told_with_its_number():
 
 def test_a_label_that_is_only_written_otherwise_is_answered_with_what_to_type():
     data = pair_instances([("train", "p", "a", "NO"), ("train", "p", "b", "YES"), ("test", "p", "c", "no")])
-    with pytest.raises(InputError, match=r"which train writes 'NO': .* --labels no=NO"):
+    with pytest.raises(InputError, match=r"which the training set spells 'NO': .* --labels no=NO"):
         check_labels_seen(data.train, [data.test])

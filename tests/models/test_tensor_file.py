@@ -31,5 +31,5 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, size: int) -> None
     write_arrays(tmp_path / "x", ARRAYS)
     whole = (tmp_path / "x").read_bytes()
     (tmp_path / "x").write_bytes(whole[:size])
-    with pytest.raises(InputError, match="not a whole safetensors file"):
+    with pytest.raises(InputError, match="not a safetensors file"):
         read_arrays(tmp_path / "x")

@@ -127,7 +127,7 @@ def test_labels_that_nothing_gives_away_get_nearly_equal_weights() -> None:
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="same one"):
         leakage_neutral_weights([1, 1, 1], [1, 2, 3], folds=2)
-    with pytest.raises(ValueError, match="as many"):
+    with pytest.raises(ValueError, match="one row per label"):
         leakage_neutral_weights([0, 1, 1], [1, 2], folds=2)
     with pytest.raises(ValueError, match="missing or infinite"):
         leakage_neutral_weights([0, 1, 1], [1, 2, np.nan], folds=2)

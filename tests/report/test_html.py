@@ -160,7 +160,7 @@ def test_a_report_is_written_whole_or_not_at_all(
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(InputError, match=r"cannot write there .disk full"):
+    with pytest.raises(InputError, match=r"cannot be written .disk full"):
         write_report(card, path)
     assert path.read_text(encoding="utf-8") == before
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
@@ -168,7 +168,7 @@ def test_a_report_is_written_whole_or_not_at_all(
 
 def test_a_place_that_cannot_be_written_is_the_users_to_change(card: Card, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="choose another place"):
+    with pytest.raises(InputError, match="choose another path"):
         write_report(card, tmp_path / "file" / "report.html")
 
 

@@ -119,7 +119,7 @@ def test_bootstrap_of_a_vector_statistic_gives_vectors() -> None:
 
 
 def test_bad_levels_and_empty_samples_are_refused() -> None:
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
         wilson(1, 2, 95)
     with pytest.raises(ValueError, match="at least one row"):
         percentile_bootstrap([], np.mean)

@@ -49,7 +49,7 @@ def test_nouns_are_hidden() -> None:
 
 
 def test_what_knows_english_only_says_so() -> None:
-    with pytest.raises(UsageError, match="English only"):
+    with pytest.raises(UsageError, match="only applies to English"):
         transformed(pl.Series(["哈"]), "masked_nouns", language="zh")
 
 

@@ -31,9 +31,9 @@ def ask(
     output: Output,
     endpoint: Annotated[
         str,
-        option("--endpoint", "URL", "An OpenAI-compatible address.", default=False),
+        option("--endpoint", "URL", "Base URL of an OpenAI-compatible API.", default=False),
     ],
-    model: Annotated[str, option("--model", "NAME", "The model's name there.", default=False)],
+    model: Annotated[str, option("--model", "NAME", "Name of the model at that endpoint.", default=False)],
     out: Annotated[
         Path,
         option(
@@ -49,7 +49,7 @@ def ask(
         option(
             "--prompt",
             "NAME|FILE.j2",
-            "short, alternative, short-steps, alternative-steps (all four by default), or a template of your "
+            "short, alternative, short-steps, alternative-steps (default: all four), or a template file of your "
             "own. Repeatable.",
         ),
     ] = None,
@@ -66,22 +66,22 @@ def ask(
         ),
     ] = None,
     concurrency: Annotated[
-        int, option("--concurrency", "N", "Requests under way at a time.", panel=REQUESTS, min=1)
+        int, option("--concurrency", "N", "Number of concurrent requests.", panel=REQUESTS, min=1)
     ] = 8,
     keep_answers: Annotated[
         Path | None,
         option(
             "--keep-answers",
             "FILE",
-            "Keep raw answers here, so that nothing is asked twice; in the user's cache folder by default.",
+            "Cache raw answers in this file, so that no request is sent twice. Default: in the cache folder.",
             panel=REQUESTS,
         ),
     ] = None,
     key_variable: Annotated[
-        str, option("--key-variable", "NAME", "Environment variable that holds the key.", panel=REQUESTS)
+        str, option("--key-variable", "NAME", "Environment variable that holds the API key.", panel=REQUESTS)
     ] = "OPENAI_API_KEY",
 ) -> None:
-    """Ask a language model about the test examples with one or several prompts, and write its answers to a file."""
+    """Ask a language model about the test examples with one or more prompts and write its answers to a file."""
     from json import dumps
 
     from cuecard.audits import Cues
@@ -109,5 +109,5 @@ def ask(
     elif not output.quiet:
         test = f" --test {dataset.test}" if dataset.test else ""
         cues = f" --cues {stress!r}" if stress else ""
-        typer.echo(f"{answers.height:,} answers, {unread:,} of them could not be read: {out}")
+        typer.echo(f"{answers.height:,} answers, {unread:,} of them unreadable: {out}")
         typer.echo(f"Next: cuecard probe {dataset.train}{test} --predictions {out}{cues}")

@@ -58,7 +58,7 @@ def audit(
         option(
             "--learner",
             "A,B",
-            "Also train these with full and with partial input: fasttext, bilstm, transformer, …",
+            "Also train these models with full and with partial input: fasttext, bilstm, transformer, …",
             panel=MODELS,
         ),
     ] = None,

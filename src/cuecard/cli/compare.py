@@ -30,10 +30,10 @@ def compare(
             metavar="CARD CARD…", help="Folders written by `cuecard audit` or `probe`, oldest first."
         ),
     ],
-    show: Annotated[int, option("--show", "N", "Rows to show of each table.", min=1)] = 15,
+    show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
     chart: ChartOption = None,
     all_numbers: Annotated[
-        bool, option("--all", "Every number that differs, not one per baseline, model and measure.")
+        bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
     ] = False,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""

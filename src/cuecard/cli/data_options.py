@@ -36,7 +36,7 @@ class Rows:
         option(
             "--task",
             "TASK",
-            "pair, choice, preference or text; recognised from the columns by default.",
+            "pair, choice, preference or text. Default: recognised from the columns.",
             panel=DATA,
         ),
     ] = None
@@ -45,7 +45,7 @@ class Rows:
         option(
             "--columns",
             "ROLE=COLUMN,…",
-            "Which column is what, such as premise=a,hypothesis=b,label=c; recognised by name by default.",
+            "Columns by role, such as premise=a,hypothesis=b,label=c. Default: recognised by name.",
             panel=DATA,
         ),
     ] = None
@@ -54,7 +54,7 @@ class Rows:
         option(
             "--labels",
             "VALUE=NAME,…",
-            "Names for label values, such as 0=entailment,1=neutral, or two classes of a column of numbers, "
+            "Names for label values, such as 0=entailment,1=neutral, or a threshold on a column of numbers, "
             "such as 'score>3.6'.",
             panel=DATA,
         ),
@@ -64,7 +64,7 @@ class Rows:
         option(
             "--label-file",
             "FILE",
-            "A file with one label per row of TRAIN. Repeatable: the second is that of TEST.",
+            "File with one label per row of TRAIN; given twice, the second is for TEST.",
             panel=DATA,
         ),
     ] = None
@@ -82,7 +82,7 @@ class Rows:
         option(
             "--on-error",
             "stop|skip",
-            "Whether a bad row stops the command, or is skipped and counted.",
+            "stop at the first bad row, or skip and count bad rows.",
             panel=DATA,
         ),
     ] = "stop"
@@ -91,7 +91,7 @@ class Rows:
         option(
             "--max-skipped",
             "N",
-            "Bad rows that may be skipped: a share below 1, or a number of rows.",
+            "Most bad rows to skip: a share below 1, or a number of rows.",
             panel=DATA,
             default="0.05",
             min=0,
@@ -133,7 +133,7 @@ class Dataset(Rows):
         option(
             "--holdout",
             "SHARE",
-            "Hold out this share of the examples as a test split that shares no sentence with the rest.",
+            "Hold out this share of the examples as a test split that shares no sentence with the training set.",
             panel=DATA,
         ),
     ] = None

@@ -23,7 +23,7 @@ def datasets(
     output: Output,
     name: Annotated[str | None, typer.Argument(help="Show one preset in full.", show_default=False)] = None,
 ) -> None:
-    """List the datasets that CueCard knows by name."""
+    """List the dataset presets."""
     from cuecard.data import get_preset, list_presets
 
     presets = [get_preset(name)] if name else list_presets()

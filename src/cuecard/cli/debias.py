@@ -29,7 +29,7 @@ Examples:
 
 `cuecard debias pairs.parquet --method neutral --max-weight 20 --set neutral.trees=500 --out weighted.parquet`
 
-`cuecard audit weighted.parquet --weights weight` (look again, under the weights)
+`cuecard audit weighted.parquet --weights weight` (audit again with the weights)
 """
 
 
@@ -53,7 +53,7 @@ def debias(
         option(
             "--method",
             "NAME",
-            "lexical: no feature predicts the label; neutral: the pair graph does not; or a plug-in's name.",
+            "lexical: balance features; neutral: balance the pair graph; or the name of a plug-in.",
         ),
     ] = "lexical",
     card: Annotated[
@@ -61,7 +61,7 @@ def debias(
         option(
             "--card",
             "DIR",
-            "Balance what the cue audit on this card found, with its tokens, scope and families.",
+            "Balance the cues on this card, with its tokens, scope and families.",
         ),
     ] = None,
     report: Annotated[
@@ -83,7 +83,7 @@ def debias(
         option(
             "--features",
             "A,B",
-            "Balance these families, such as word,negation,length; significant: all that the cue audit finds.",
+            "Balance these families, such as word,negation,length; significant: all significant cues.",
             panel=FEATURES,
             default="word",
         ),
@@ -96,7 +96,7 @@ def debias(
         option(
             "--min-count",
             "N",
-            "Balance features that at least N training instances have.",
+            "Balance features that occur in at least N training instances.",
             panel=FEATURES,
             default="100; 5 for --features significant",
             min=1,
@@ -107,7 +107,7 @@ def debias(
         option(
             "--target",
             "NAME",
-            "uniform or overall: label shares to reach, all the same or those of the training set.",
+            "Label shares to reach. uniform: equal; overall: those of the training set.",
             panel=WEIGHTS,
             default="uniform",
         ),
@@ -127,7 +127,8 @@ def debias(
         option(
             "--ridge",
             "R|cv",
-            "Above 0: soften the balance for more equal weights; cv: as balances held-out examples best.",
+            "Ridge penalty: larger values give more equal weights and less balance; cv: choose it by held-out "
+            "balance.",
             panel=WEIGHTS,
         ),
     ] = None,
@@ -137,30 +138,30 @@ def debias(
         option(
             "--min-ess",
             "SHARE",
-            "Soften until the effective sample size is this share of the examples.",
+            "Raise the ridge until the effective sample size is at least this share of the examples.",
             panel=WEIGHTS,
         ),
     ] = None,
     balance_labels: Annotated[
         bool | None,
-        option("--balance-labels", "Bring the labels' overall shares to the target too.", panel=WEIGHTS),
+        option("--balance-labels", "Also balance the overall label shares.", panel=WEIGHTS),
     ] = None,
     trade_off: Annotated[
         bool,
         option(
             "--trade-off",
-            "Also solve with softer constraints, to chart balance against sample size.",
+            "Also solve with larger ridges, to chart balance against effective sample size.",
             panel=WEIGHTS,
         ),
     ] = False,
     weight_column: Annotated[
-        str, option("--weight-column", "NAME", "What the new column of weights is called.", panel=WEIGHTS)
+        str, option("--weight-column", "NAME", "Name of the new column of weights.", panel=WEIGHTS)
     ] = "weight",
 ) -> None:
     """Reweight the examples of a training set so that its shortcuts no longer predict the label.
 
-    Writes the rows as they are, in their order, with a column of weights whose mean over the labelled rows is 1;
-    a row without a label has the weight 0.
+    Writes all rows unchanged and in their order, with a column of weights. The mean weight of the labelled rows is 1;
+    rows without a label get weight 0.
     """
     from cuecard.remedies import REMEDIES
     from cuecard.run import debias_file, parse_settings

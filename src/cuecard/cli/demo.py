@@ -23,7 +23,7 @@ Examples:
 
 `cuecard demo --kind choice --out out/choice`
 
-`cuecard demo --clean` (the same texts with nothing planted: nothing should be found)
+`cuecard demo --clean` (the same texts with nothing planted: the audit should find nothing)
 """
 
 
@@ -36,16 +36,18 @@ BALANCED = 20
 
 def demo(
     kind: Annotated[
-        Literal["nli", "choice"], option("--kind", "NAME", "nli or choice: the set to generate.")
+        Literal["nli", "choice"], option("--kind", "NAME", "Dataset to generate: nli or choice.")
     ] = "nli",
-    clean: Annotated[bool, option("--clean", "Plant nothing: the control.")] = False,
-    rows: Annotated[int, option("--rows", "N", "How many examples to generate.", min=200)] = 6000,
-    out: Annotated[Path, option("--out", "-o", "DIR", "Where to write everything.")] = Path("cuecard-demo"),
+    clean: Annotated[bool, option("--clean", "Plant no cues, as a control.")] = False,
+    rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=200)] = 6000,
+    out: Annotated[Path, option("--out", "-o", "DIR", "Folder for data, card and report.")] = Path(
+        "cuecard-demo"
+    ),
     launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
     seed: SeedOption = 0,
     quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False,
 ) -> None:
-    """Generate a set with planted cues, audit it, probe two simulated models, debias it, and write one report."""
+    """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
     from cuecard.card import join_cards
     from cuecard.cli.progress import progress, stage
     from cuecard.cli.show import write_card
@@ -59,8 +61,8 @@ def demo(
         models = _models(generated, out / "data", seed)
     train, test = written["train"], written["test"]
     both = [str(train), "--test", str(test)]
-    given = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
-    commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *given])]
+    files = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
+    commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *files])]
     data, shown = generated.instances, progress(silent=quiet)
     cards = [audit(data, progress=shown, command=commands[0])]
     cards.append(probe(data, dict(models), progress=shown, command=commands[1]))
@@ -115,35 +117,33 @@ def _compare(generated: Demo, card: Card) -> None:
     from cuecard.wording import percent
 
     if generated.clean:
-        typer.echo(
-            "\nNothing was planted: only the relation of the two texts says something about the label."
-        )
+        typer.echo("\nNothing was planted: only the two texts together predict the label.")
         return
     typer.echo(
-        "\nPlanted in the data: the cues below. Planted in the model “follower”: where a cue is, it answers as the\n"
-        f"cue says {percent(FOLLOWS['follower'])} of the time; “fair” never does. Both are else right "
-        f"{percent(ACCURACY)} of the time.\n\nPlanted, and what was found:"
+        "\nThe data contains the cues below. On examples with a cue, the model “follower” follows it "
+        f"{percent(FOLLOWS['follower'])} of the time;\n“fair” never does. Otherwise both have an accuracy of "
+        f"{percent(ACCURACY)}.\n\nPlanted cues and what each step reports:"
     )
     for cue in generated.truth:
         if cue.kind == "pair_graph":
             typer.echo(f"  {cue.sentence}\n    → audit: {_graph_leak(card)}")
             continue
-        found, feature = _found(card, cue.family, cue.feature, cue.label)
-        typer.echo(f"  {cue.sentence}\n    → audit: {found}")
+        reported, feature = _audited(card, cue.family, cue.feature, cue.label)
+        typer.echo(f"  {cue.sentence}\n    → audit: {reported}")
         if feature:
             typer.echo(f"    → probe: {_relied(card, cue.family, feature)}")
             typer.echo(f"    → debias: {_weighted(card, cue.family, feature, cue.label)}")
 
 
-def _found(card: Card, family: str, feature: str, label: str) -> tuple[str, str]:
+def _audited(card: Card, family: str, feature: str, label: str) -> tuple[str, str]:
     """Return the sentence of the audit about a planted cue and the name of the feature that stands for it."""
     import polars as pl
 
     from cuecard.wording import percent
 
-    asked = card["cues"].table.filter((pl.col("family") == family) & (pl.col("label") == label))
-    named = asked.filter(pl.col("feature") == feature)
-    rows = (named if named.height else asked).filter("significant").head(1).to_dicts()
+    candidates = card["cues"].table.filter((pl.col("family") == family) & (pl.col("label") == label))
+    named = candidates.filter(pl.col("feature") == feature)
+    rows = (named if named.height else candidates).filter("significant").head(1).to_dicts()
     if not rows:
         return "not found", ""
     return f"{rows[0]['feature']}, {percent(rows[0]['share'])} {label}", str(rows[0]["feature"])
@@ -155,11 +155,11 @@ def _relied(card: Card, family: str, feature: str) -> str:
 
     words = {
         "relies": "relies on it",
-        "signs": "signs of use",
+        "signs": "shows signs of use",
         "avoids": "avoids it",
-        "length": "as length explains",
-        "none": "no sign",
-        "unknown": "too few to tell",
+        "length": "no more than length explains",
+        "none": "shows no sign of use",
+        "unknown": "undecided: too few examples",
     }
     section = card["reliance"]
     if section.status != "done":
@@ -167,8 +167,8 @@ def _relied(card: Card, family: str, feature: str) -> str:
     rows = section.table.filter((pl.col("family") == family) & (pl.col("feature") == feature))
     if rows.is_empty():
         return "not among the cues probed"
-    said = rows.select("model", "verdict").rows()
-    return ", ".join(f"{model} {words[verdict]}" for model, verdict in said)
+    verdicts = rows.select("model", "verdict").rows()
+    return ", ".join(f"{model} {words[verdict]}" for model, verdict in verdicts)
 
 
 def _weighted(card: Card, family: str, feature: str, label: str) -> str:
@@ -183,7 +183,7 @@ def _weighted(card: Card, family: str, feature: str, label: str) -> str:
     if rows.is_empty():
         return "not balanced"
     before, after = rows.select(f"before_{label}", f"after_{label}").row(0)
-    return f"{percent(before)} {label} before, {percent(after)} with the weights"
+    return f"{percent(before)} {label} before, {percent(after)} after reweighting"
 
 
 def _graph_leak(card: Card) -> str:
@@ -193,7 +193,7 @@ def _graph_leak(card: Card) -> str:
     if section.status != "done":
         return section.reason
     leak = card.measure("pair_graph.leakage.accuracy")
-    return f"the pair graph alone predicts {percent(leak.value)}, where {percent(leak.chance)} is chance"
+    return f"pair-graph accuracy {percent(leak.value)} (chance {percent(leak.chance)})"
 
 
 def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:

@@ -34,12 +34,12 @@ def explain(
     texts: Texts,
     output: Output,
     examples: Annotated[
-        int | None, option("--examples", "N", "Examples to show per label.", default="3", min=0)
+        int | None, option("--examples", "N", "Number of examples to show per label.", default="3", min=0)
     ] = None,
     stop_words: StopWordsOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Show one cue in depth: counts, interval, examples, the words it travels with."""
+    """Show one cue in depth: counts, interval, examples, the words it occurs with."""
     from cuecard.audits import Cues
     from cuecard.audits import explain as explain_cue
     from cuecard.report import explanation_json, render_explanation

@@ -14,7 +14,7 @@ StopWordsOption = Annotated[
     bool | None,
     option(
         "--stop-words/--no-stop-words",
-        "Whether function words count as words.",
+        "Whether stop words count as words.",
         panel=FEATURES,
         default="--stop-words",
     ),
@@ -30,8 +30,8 @@ class Texts:
         option(
             "--tokens",
             "NAME",
-            "Tokenisation: default, stubborn, treebank, treebank-lemma, chars, words-zh, …; what suits the "
-            "language by default.",
+            "Tokenisation: default, stubborn, treebank, treebank-lemma, chars, words-zh, …. Default: what suits "
+            "the language.",
             panel=FEATURES,
         ),
     ] = None
@@ -40,20 +40,18 @@ class Texts:
         option(
             "--scope",
             "TEXT",
-            "hypothesis, premise or both: the text in which a feature is looked for.",
+            "Text in which features are counted: hypothesis, premise or both.",
             panel=FEATURES,
             default="hypothesis; both in debias",
         ),
     ] = None
     language: Annotated[
         str | None,
-        option(
-            "--language", "CODE", "Language of the texts, such as en; guessed by default.", panel=FEATURES
-        ),
+        option("--language", "CODE", "Language of the texts, such as en. Default: detected.", panel=FEATURES),
     ] = None
     regex: Annotated[
         list[str] | None,
-        option("--regex", "NAME=PATTERN", "A feature of your own. Repeatable.", panel=FEATURES),
+        option("--regex", "NAME=PATTERN", "Add a feature by regular expression. Repeatable.", panel=FEATURES),
     ] = None
 
     @property
@@ -73,7 +71,7 @@ class Features(Texts):
         option(
             "--features",
             "A,B",
-            "Feature families, such as word,bigram,negation; all by default.",
+            "Feature families, such as word,bigram,negation. Default: all.",
             panel=FEATURES,
         ),
     ] = None
@@ -82,7 +80,7 @@ class Features(Texts):
         option(
             "--min-count",
             "N",
-            "Test features that at least N training instances have.",
+            "Test features that occur in at least N training instances.",
             panel=FEATURES,
             default="5",
             min=1,
@@ -107,7 +105,7 @@ class ClusterOptions:
         option(
             "--embed",
             "NAME|DIR",
-            "How texts become vectors: tfidf, minilm, or the folder of a trained model or checkpoint.",
+            "Embedding of the texts: tfidf, minilm, or the folder of a trained model or checkpoint.",
             panel=CLUSTERS,
             default="tfidf",
         ),
@@ -117,7 +115,7 @@ class ClusterOptions:
         option(
             "--map",
             "NAME",
-            "tsne, opentsne, umap, pca or none: the map of clusters in two dimensions.",
+            "Two-dimensional map of the clusters: tsne, opentsne, umap, pca or none.",
             panel=CLUSTERS,
             default="tsne",
         ),
@@ -127,7 +125,7 @@ class ClusterOptions:
         option(
             "--map-size",
             "N",
-            "Sentences on the map; more are sampled.",
+            "Number of sentences on the map; larger datasets are sampled.",
             panel=CLUSTERS,
             default="2000",
             min=10,
@@ -147,7 +145,7 @@ class ClusterOptions:
         option(
             "--dynamics",
             "FILE",
-            "Training dynamics (example_id, confidence), compared inside and outside biased clusters.",
+            "File of training dynamics (example_id, confidence) to compare inside and outside biased clusters.",
             panel=CLUSTERS,
         ),
     ] = None

@@ -1,6 +1,6 @@
 """Groups of options that several verbs share: declared once as a dataclass, written into every signature that has one.
 
-typer reads the options of a verb from its signature. A parameter whose type is a group stands for the group's fields::
+typer reads the options of a verb from its signature. A parameter whose type is a group means the group's fields::
 
     @dataclass(frozen=True)
     class Output:
@@ -28,7 +28,7 @@ def option(*texts: str, panel: str | None = None, default: str | bool = True, **
 
     Args:
         texts: such as "--out", "-o", "DIR", "Write the card here.".
-        panel: the panel of the help that it stands in.
+        panel: the panel of the help that lists it.
         default: what the help says of the default, where it is not declared here; or whether it says so.
         more: what else `typer.Option` takes, such as ``min=1``.
     """

@@ -64,7 +64,7 @@ class Verb(TyperCommand):
         return {title: rows for title, rows in panels.items() if rows}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; an option that was renamed is an error that says what it is called now."""
+        """Read the arguments; a renamed option raises an error with its new name."""
         from cuecard.cli.renamed import check_renamed
 
         check_renamed(_path(ctx), args)

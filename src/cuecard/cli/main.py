@@ -61,21 +61,21 @@ def _options(
 
 
 for _verb, _module, _panel in (
-    ("demo", demo, "Look at data"),
-    ("audit", audit, "Look at data"),
-    ("explain", explain, "Look at data"),
-    ("peco", peco, "Look at data"),
-    ("datasets", datasets, "Look at data"),
-    ("probe", probe, "Look at models"),
-    ("ask", ask, "Look at models"),
-    ("debias", debias, "Do something about it"),
-    ("stress", stress, "Do something about it"),
-    ("train", train, "Do something about it"),
+    ("demo", demo, "Examine data"),
+    ("audit", audit, "Examine data"),
+    ("explain", explain, "Examine data"),
+    ("peco", peco, "Examine data"),
+    ("datasets", datasets, "Examine data"),
+    ("probe", probe, "Examine models"),
+    ("ask", ask, "Examine models"),
+    ("debias", debias, "Remedies and training"),
+    ("stress", stress, "Remedies and training"),
+    ("train", train, "Remedies and training"),
     ("report", report, "Read cards"),
     ("compare", compare, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
-app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Do something about it")
+app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ OutOption = Annotated[
     Path | None,
     option("--out", "-o", "DIR", "Write card.json, report.html and tables/ here."),
 ]
-OnlyOption = Annotated[str | None, option("--only", "A,B", "Run these sections of the card only.")]
-SkipOption = Annotated[str | None, option("--skip", "A,B", "Leave these sections out.")]
-SeedOption = Annotated[int, option("--seed", "N", "Seed of everything that is drawn at random.")]
+OnlyOption = Annotated[str | None, option("--only", "A,B", "Run only these sections of the card.")]
+SkipOption = Annotated[str | None, option("--skip", "A,B", "Run all sections except these.")]
+SeedOption = Annotated[int, option("--seed", "N", "Random seed.")]
 SubsetOption = Annotated[
     int | None,
     option("--subset", "N", "Train on N random training examples.", panel=MODELS),
@@ -32,7 +32,7 @@ WeightsOption = Annotated[
     option(
         "--weights",
         "COLUMN",
-        "Column with each example's weight, such as `cuecard debias` writes.",
+        "Column with the weight of each example, such as `cuecard debias` writes.",
         panel=WEIGHTS,
     ),
 ]
@@ -42,22 +42,22 @@ MaxWeightOption = Annotated[
 ]
 MatchOption = Annotated[
     str | None,
-    option("--match", "LABEL", "The label of two sentences that mean the same."),
+    option("--match", "LABEL", "Label of two sentences with the same meaning."),
 ]
 ChartOption = Annotated[
     Path | None,
-    option("--chart", "FILE", "Draw it: .html, .png or .svg."),
+    option("--chart", "FILE", "Write a chart to this file (.html, .png or .svg)."),
 ]
 NoCacheOption = Annotated[
     bool,
-    option("--no-cache", "Retrain models; ignore the cache and keep nothing in it.", panel=MODELS),
+    option("--no-cache", "Retrain models: neither read nor write the cache.", panel=MODELS),
 ]
 SettingsOption = Annotated[
     list[str] | None,
     option(
         "--set",
         "[SECTION.]NAME=VALUE",
-        "A parameter of one section, such as pair_graph.forest=paper, or of a model that is trained, such as "
+        "Set a parameter of a section, such as pair_graph.forest=paper, or of a trained model, such as "
         "epochs=3. Repeatable.",
     ),
 ]
@@ -77,7 +77,7 @@ class Output:
 
     @property
     def progress(self) -> Progress:
-        """What shows that something is under way."""
+        """The progress display."""
         from cuecard.cli.progress import progress
 
         return progress(silent=self.silent)

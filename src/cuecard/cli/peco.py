@@ -32,32 +32,34 @@ def peco(
         ),
     ],
     columns: Annotated[
-        str | None, option("--columns", "ROLE=COLUMN,…", f"Which column is what: {', '.join(ROLES)}.")
+        str | None, option("--columns", "ROLE=COLUMN,…", f"Columns by role: {', '.join(ROLES)}.")
     ] = None,
     labels: Annotated[
         str | None,
         option("--labels", "VALUE=NAME,…", "Names for label values, such as 0=entailment,1=neutral."),
     ] = None,
     chart: ChartOption = None,
-    permutations: Annotated[int, option("--permutations", "N", "Shuffles of the labels.", min=1)] = 200,
+    permutations: Annotated[
+        int, option("--permutations", "N", "Number of shuffles of the labels.", min=1)
+    ] = 200,
     seed: SeedOption = 0,
 ) -> None:
-    """Score clusters of your own: how far do their labels diverge from the whole, and from chance?"""
+    """Score clusters of your own: how far do their labels diverge from those of the whole dataset, beyond chance?"""
     from cuecard.audits.clusters.files import read_table
     from cuecard.audits.clusters.given import given_clusters
     from cuecard.data import parse_labels
 
-    said = _roles(columns)
+    chosen = _roles(columns)
     frame = read_table(
         table,
-        [said.get(role, role) for role in ("label", "cluster")],
+        [chosen.get(role, role) for role in ("label", "cluster")],
         "clusters",
-        hint=" Say which they are: --columns label=COLUMN,cluster=COLUMN.",
+        hint=" Name them with --columns label=COLUMN,cluster=COLUMN.",
     )
     named = frame.select(
-        frame[said.get(role, role)].alias(role) for role in ROLES if said.get(role, role) in frame.columns
+        frame[chosen.get(role, role)].alias(role) for role in ROLES if chosen.get(role, role) in frame.columns
     )
-    found = given_clusters(
+    scored = given_clusters(
         named,
         label_names=parse_labels(labels) if labels else None,
         permutations=permutations,
@@ -67,11 +69,11 @@ def peco(
     if chart is not None:
         from cuecard.report.given_clusters import write_cluster_map
 
-        drawn = f"Map: {write_cluster_map(found, chart, title=table.stem)}"
+        drawn = f"Map: {write_cluster_map(scored, chart, title=table.stem)}"
     if output.json:
         from json import dumps
 
-        shown = {"scores": found.scores.to_dicts(), "clusters": found.clusters.to_dicts()}
+        shown = {"scores": scored.scores.to_dicts(), "clusters": scored.clusters.to_dicts()}
         typer.echo(dumps(shown, indent=2, ensure_ascii=False))
         if drawn:
             typer.echo(drawn, err=True)
@@ -82,18 +84,18 @@ def peco(
 
     if output.quiet:
         return
-    render_given_clusters(found, Console())
+    render_given_clusters(scored, Console())
     if drawn:
         typer.echo(drawn)
 
 
 def _roles(columns: str | None) -> dict[str, str]:
-    """Return role → column, checked."""
+    """Return the column of every role that the user named."""
     from cuecard.data import parse_columns
     from cuecard.registry import unknown_name
 
-    said = parse_columns(columns) if columns else {}
-    for role in said:
+    chosen = parse_columns(columns) if columns else {}
+    for role in chosen:
         if role not in ROLES:
             raise unknown_name("role", role, list(ROLES))
-    return said
+    return chosen

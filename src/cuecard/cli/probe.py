@@ -59,15 +59,15 @@ def probe(
             "--model",
             "-m",
             "NAME|DIR",
-            "Train and probe linear, fasttext, bilstm, …, or with less to read fasttext-hypothesis, …; or the "
-            "folder of a model that `cuecard train` wrote. Repeatable.",
+            "Train and probe linear, fasttext, bilstm, … (with partial input: fasttext-hypothesis, …), or probe "
+            "the model in a folder that `cuecard train` wrote. Repeatable.",
         ),
     ] = None,
     cues: Annotated[
-        str | None, option("--cues", "A,B", "Cues to probe; the strongest of the data by default.")
+        str | None, option("--cues", "A,B", "Cues to probe. Default: the strongest in the data.")
     ] = None,
     top: Annotated[
-        int | None, option("--top", "N", "How many of the strongest cues to probe.", default="20", min=1)
+        int | None, option("--top", "N", "Number of strongest cues to probe.", default="20", min=1)
     ] = None,
     out: OutOption = None,
     only: OnlyOption = None,
@@ -79,15 +79,13 @@ def probe(
         option(
             "--prediction-columns",
             "ROLE=COLUMN,…",
-            "Which column of the predictions is what: id, prediction, gold, model, prompt.",
+            "Columns of the predictions by role: id, prediction, gold, model, prompt.",
             panel=TESTS,
         ),
     ] = None,
     stratify: Annotated[
         Literal["label"] | None,
-        option(
-            "--stratify", "label", "Shuffle within each right answer in the permutation test.", panel=TESTS
-        ),
+        option("--stratify", "label", "Stratify the permutation test by the correct answer.", panel=TESTS),
     ] = None,
     reading: Annotated[
         Literal["union", "twice", "difference"] | None,
@@ -104,7 +102,7 @@ def probe(
         option(
             "--test-weights",
             "COLUMN",
-            "Column of TEST with weights for the debiased evaluation; leakage-neutral ones by default.",
+            "Column of TEST with weights for the debiased evaluation. Default: leakage-neutral weights.",
             panel=TESTS,
         ),
     ] = None,
@@ -114,7 +112,7 @@ def probe(
             "--identical-pairs",
             "[NAME=]FILE",
             "Scores of the pairs that `cuecard stress --kind identical-pairs` wrote (score, p_LABEL or prediction "
-            "beside example_id), or linear to train it. Repeatable.",
+            "by example_id), or linear to train that model. Repeatable.",
             panel=TESTS,
         ),
     ] = None,

@@ -59,7 +59,7 @@ def progress(*, silent: bool) -> Progress:
 def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
     """Give what a model calls while it trains: a bar with epoch, loss, held-out accuracy and time left.
 
-    Nothing is shown if silent or where nobody is looking.
+    Nothing is shown if silent or not in a terminal.
     """
     from rich.console import Console
 
@@ -73,20 +73,20 @@ def training_bar(title: str, *, silent: bool) -> Iterator[Watch]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
-        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.fields[status]}"),
         TextColumn("·"),
         TimeRemainingColumn(compact=True),
         TextColumn("left"),
     )
     with _stages_paused(), Bars(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(title, total=None, said="")
+        task = bars.add_task(title, total=None, status="")
 
         def show(step: Step) -> None:
-            said = f"{step.epoch}/{step.epochs} · loss {step.loss:.3f}"
+            status = f"{step.epoch}/{step.epochs} · loss {step.loss:.3f}"
             if step.validation_accuracy is not None:
-                said += f" · {100 * step.validation_accuracy:.1f} % right"
+                status += f" · validation accuracy {100 * step.validation_accuracy:.1f} %"
             # A run that stops early never fills the bar: the time left is the most it can be.
-            bars.update(task, completed=step.done, total=step.total, said=said)
+            bars.update(task, completed=step.done, total=step.total, status=status)
 
         yield show
 

@@ -1,4 +1,4 @@
-"""Options that were called otherwise, or lived in another verb, in earlier versions; and what to type now."""
+"""Options that earlier versions had under another name or in another verb, and what to type instead."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from cuecard.errors import UsageError
 
-_ASK = "language models are asked by `cuecard ask`, which writes a file for --predictions; there it is {}"
+_ASK = "type it as cuecard ask … {}, and give the file that `cuecard ask` writes to --predictions"
 
 #: Verb → old option → what to type now.
 RENAMED: dict[str, dict[str, str]] = {
     "probe": {
-        "--weights": "it is called --test-weights COLUMN now",
+        "--weights": "type --test-weights COLUMN",
         **{
             name: _ASK.format(name)
             for name in ("--endpoint", "--prompt", "--stress", "--sample", "--max-requests", "--concurrency")
@@ -21,12 +21,12 @@ RENAMED: dict[str, dict[str, str]] = {
         "--key-variable": _ASK.format("--key-variable"),
     },
     "train": {
-        "--dynamics": "it is called --record-dynamics now",
-        "--weight-column": "--weights COLUMN names it now",
+        "--dynamics": "type --record-dynamics",
+        "--weight-column": "type --weights COLUMN",
     },
-    "stress": {"--identical-pairs": "it is called --kind identical-pairs now"},
-    "compare": {"--top": "it is called --show N now"},
-    "reproduce stubborn": {"--weights": "it is called --schemes A,B now"},
+    "stress": {"--identical-pairs": "type --kind identical-pairs"},
+    "compare": {"--top": "type --show N"},
+    "reproduce stubborn": {"--weights": "type --schemes A,B"},
 }
 
 

@@ -21,7 +21,7 @@ Examples:
 def report(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
     out: Annotated[
-        Path | None, option("--out", "-o", "FILE", "Where to write it; CARD/report.html by default.")
+        Path | None, option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.")
     ] = None,
     quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
 ) -> None:

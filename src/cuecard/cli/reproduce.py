@@ -49,7 +49,7 @@ class Experiment(Dataset):
         option(
             "--seeds",
             "N",
-            "How often to train each: with --seed, --seed + 1, …",
+            "Number of seeds to train with: --seed, --seed + 1, …",
             default="3 for stubborn, 1 for selection",
             min=1,
         ),
@@ -96,32 +96,36 @@ def stubborn(
         option(
             "--schemes",
             "A,B",
-            "Weights to train with. uniform; paper: its own objective; words, bigrams, trigrams: entropy "
-            "balancing of n-grams.",
+            "Weights to train with. uniform: equal weights; paper: the paper's objective; words, bigrams, "
+            "trigrams: entropy balancing of n-grams.",
             default="uniform,paper,words,bigrams",
         ),
     ] = None,
     min_count: Annotated[
         int | None,
         option(
-            "--min-count", "N", "Balance words that at least N training instances have.", default="100", min=1
+            "--min-count",
+            "N",
+            "Balance words that occur in at least N training instances.",
+            default="100",
+            min=1,
         ),
     ] = None,
     per_label: Annotated[
         int | None,
-        option(
-            "--per-label", "N", "Words of highest z per label that the test looks at.", default="50", min=1
-        ),
+        option("--per-label", "N", "Number of words of highest z per label to test.", default="50", min=1),
     ] = None,
 ) -> None:
-    """Train on equal and on balanced weights; test every model for its use of words.
+    """Train with equal and with balanced weights, and test whether each model uses words.
 
-    Finished runs are kept, unless --no-cache is given: an experiment that was stopped resumes.
+    Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
     """
     from cuecard.reproduce import StubbornExperiment
 
-    given = typed(weights=names_of(schemes), min_count=min_count, per_label=per_label)
-    options.conduct(StubbornExperiment(models=tuple(comma_list(model)), **options.training, **given), output)
+    explicit = typed(weights=names_of(schemes), min_count=min_count, per_label=per_label)
+    options.conduct(
+        StubbornExperiment(models=tuple(comma_list(model)), **options.training, **explicit), output
+    )
 
 
 @app.command("selection", epilog=SELECTION_EXAMPLES, cls=Verb)
@@ -131,15 +135,17 @@ def selection(
     output: Output,
     also: Annotated[
         list[str] | None,
-        option("--also", "OTHER", "Another set with the same labels to score both models on. Repeatable."),
+        option(
+            "--also", "OTHER", "Another dataset with the same labels to evaluate both models on. Repeatable."
+        ),
     ] = None,
     model: Annotated[str, option("--model", "-m", "NAME", "The model to train.")] = "siamese-lstm",
     match: MatchOption = None,
     max_weight: MaxWeightOption = None,
 ) -> None:
-    """Train with equal and with leakage-neutral weights; evaluate both as they stand, under weights and elsewhere.
+    """Train with equal and with leakage-neutral weights; evaluate both with and without weights.
 
-    Finished runs are kept, unless --no-cache is given: an experiment that was stopped resumes.
+    Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
     """
     from cuecard.reproduce import SelectionExperiment
 

@@ -28,8 +28,8 @@ def split_settings(
             raise unknown_name("section or model in --set", owner, [*sections, *MODELS.names()])
         elif not trained:
             raise UsageError(
-                f"--set {text}: no model is trained here; a parameter of a section is set as SECTION.PARAMETER=VALUE, "
-                "such as pair_graph.forest=paper."
+                f"--set {text} names no section, and this command trains no model: type SECTION.PARAMETER=VALUE, such "
+                "as pair_graph.forest=paper."
             )
         else:
             of_models.append(text)

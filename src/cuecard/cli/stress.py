@@ -44,12 +44,12 @@ def stress(
         option(
             "--kind",
             "NAME",
-            "hard: the examples that no partial input solves; identical-pairs: every training sentence paired "
-            "with itself, for models to score.",
+            "hard: the examples that no partial input gives away; identical-pairs: every training sentence paired "
+            "with itself, to be scored by a model.",
         ),
     ] = "hard",
     balanced: Annotated[
-        bool, option("--balanced", "Drop hard examples until every label has equally many.")
+        bool, option("--balanced", "Drop hard examples until every label has the same number.")
     ] = False,
     sample: Annotated[
         int | None,
@@ -58,14 +58,16 @@ def stress(
     match: MatchOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Write the examples that no partial input solves, and the rest, as two sets; or identical pairs."""
+    """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs."""
     from json import dumps
 
     from cuecard.errors import UsageError
     from cuecard.run import hard_examples, identical_pairs_file
 
     if kind == "hard" and (sample is not None or match is not None):
-        raise UsageError("--sample and --match are for --kind identical-pairs.")
+        raise UsageError(
+            "--sample and --match only apply to identical pairs: add --kind identical-pairs, or leave them out."
+        )
 
     def load() -> Instances:
         return dataset.load(seed, output.progress)
@@ -76,9 +78,10 @@ def stress(
             typer.echo(dumps({"pairs": pairs, "file": str(out)}))
         elif not output.quiet:
             typer.echo(f"{pairs:,} sentences paired with themselves: {out}")
-            told = f" --match {match}" if match else ""
+            matching = f" --match {match}" if match else ""
             typer.echo(
-                f"Let a model score them, then: cuecard probe {dataset.train} --identical-pairs NAME=SCORES.csv{told}"
+                f"Score them with a model, then: cuecard probe {dataset.train} "
+                f"--identical-pairs NAME=SCORES.csv{matching}"
             )
         return
     written = hard_examples(load, out, balanced=balanced, seed=seed, progress=output.progress)
@@ -88,6 +91,7 @@ def stress(
         for split, part, answer, count, share in written.set.balance.rows():
             typer.echo(f"{split:5}  {part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %")
         typer.echo(
-            f"Hard: no partial input ({', '.join(written.set.solvers)}) solves them. Read them beside the whole set."
+            f"No partial input ({', '.join(written.set.solvers)}) gives the hard examples away. Report them together "
+            "with the whole test set."
         )
         typer.echo(f"Hard:   {written.files['hard']}\nEasy:   {written.files['easy']}")

@@ -36,7 +36,7 @@ def train(
             "--out",
             "-o",
             "DIR",
-            "Write the model, predictions, metrics and training dynamics here; a stopped run resumes.",
+            "Write the model, predictions, metrics and training dynamics here; an interrupted run resumes.",
             default=False,
         ),
     ],
@@ -50,29 +50,25 @@ def train(
         ),
     ] = "linear",
     dev: Annotated[
-        str | None, option("--dev", "DEV", "Validation split to stop early on, in any form TRAIN can have.")
+        str | None, option("--dev", "DEV", "Validation split for early stopping, in any form TRAIN can have.")
     ] = None,
     condition: Annotated[
         Literal["full", "hypothesis", "premise", "choices"],
-        option("--condition", "NAME", "full, hypothesis, premise or choices: what the model may read."),
+        option("--condition", "NAME", "Input of the model: full, hypothesis, premise or choices."),
     ] = "full",
     settings: SettingsOption = None,
     seed: SeedOption = 0,
-    epochs: Annotated[
-        int | None, option("--epochs", "N", "Passes over the data.", panel=MODELS, min=1)
-    ] = None,
+    epochs: Annotated[int | None, option("--epochs", "N", "Number of epochs.", panel=MODELS, min=1)] = None,
     batch_size: Annotated[
-        int | None, option("--batch-size", "N", "Examples per step.", panel=MODELS, min=1)
+        int | None, option("--batch-size", "N", "Examples per batch.", panel=MODELS, min=1)
     ] = None,
     learning_rate: Annotated[
-        float | None, option("--learning-rate", "R", "Size of a step.", panel=MODELS)
+        float | None, option("--learning-rate", "R", "Learning rate of the optimiser.", panel=MODELS)
     ] = None,
     subset: SubsetOption = None,
     record_dynamics: Annotated[
         bool,
-        option(
-            "--record-dynamics", "Record how every example is learned, and draw the data map.", panel=MODELS
-        ),
+        option("--record-dynamics", "Record training dynamics and draw the data map.", panel=MODELS),
     ] = False,
     weights: WeightsOption = None,
     weights_from: Annotated[
@@ -80,7 +76,7 @@ def train(
         option(
             "--weights-from",
             "FILE",
-            "The same rows with weights, as `cuecard debias` writes them; --weights names the column.",
+            "File with the same rows and their weights, as `cuecard debias` writes it; --weights names the column.",
             panel=WEIGHTS,
             default=False,
         ),
@@ -90,7 +86,7 @@ def train(
         option(
             "--weighting",
             "NAME",
-            "loss or sampler: weights are factors of the loss, or chances to be drawn.",
+            "loss: weight the loss; sampler: draw examples in proportion to their weights.",
             panel=WEIGHTS,
         ),
     ] = None,
@@ -135,17 +131,17 @@ def train(
         from cuecard.report import render_training
 
         render_training(done.metrics, Console())
-        already = "This run was finished before; nothing was trained.\n" if done.resumed else ""
+        already = "This run is already complete; nothing was trained.\n" if done.resumed else ""
         typer.echo(f"{already}Model and predictions: {out}")
         if done.dynamics is not None:
             typer.echo(f"Data map: {out / 'data_map.html'}")
 
 
 def _check_weights(weights: str | None, weights_from: Path | None) -> None:
-    """Raise if a file is given where a column is expected, as earlier versions took it."""
+    """Raise if `--weights` is a file: earlier versions took one where a column is expected."""
     from cuecard.errors import UsageError
 
     if weights and not weights_from and (Path(weights).suffix or Path(weights).is_file()):
         raise UsageError(
-            f"--weights names a column of TRAIN, and {weights!r} is a file: give it with --weights-from {weights}."
+            f"--weights takes the name of a column of TRAIN, but {weights!r} is a file: type --weights-from {weights}."
         )

@@ -17,14 +17,14 @@ _TOLERANCE = 0.01
 
 
 def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
-    """Return the instances with about `share` of the train examples moved to a test split.
+    """Return the instances with about `share` of the training examples moved to a test split.
 
     Examples that share a sentence, directly or through others, stay together: the graph of examples and their
     sentences falls into components, and whole components are drawn. Sentences are the same up to case and
     punctuation; empty texts connect nothing.
     """
     if not 0 < share < 1:
-        raise UsageError(f"holdout is a share between 0 and 1 such as 0.2, not {share}.")
+        raise UsageError(f"--holdout takes a share between 0 and 1, such as 0.2, not {share}.")
     train = data.train
     component = sentence_components(train)
     sizes = np.bincount(component)
@@ -35,13 +35,13 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     if not moved.any() or moved.all():
         raise UsageError(
             f"No held-out split of {share:.0%} can be drawn from {train.n_examples:,} examples: "
-            f"{largest:.0%} of them are connected by shared sentences, so give a test file, or no holdout."
+            f"{largest:.0%} of them are connected by shared sentences. Give a test file, or leave --holdout out."
         )
     notes = list(data.report.notes)
     if abs(reached - share) > _TOLERANCE:
         notes.append(
             f"The held-out test split has {reached:.1%} of the examples, not {share:.1%}: "
-            f"{largest:.1%} of all are connected by shared sentences and cannot be divided."
+            f"{largest:.1%} of them are connected by shared sentences and cannot be split."
         )
     mask = pl.Series(moved)
     rest = data.table.filter(pl.col("split") != "train")
@@ -51,7 +51,7 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
 
 
 def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
-    """Return a number for every example that all examples connected to it by shared sentences have too."""
+    """Return a component number for every example; examples connected by shared sentences have the same one."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -46,7 +46,7 @@ class Instances:
     """A labelled dataset as a table of (premise, hypothesis, label), whatever the task was.
 
     The rows of an example (the choices of a question, the two answers of a preference) stand together, in the
-    order of their `position`; train rows stand before test rows. `label` is a polars Enum over `labels`.
+    order of their `position`; training rows come before test rows. `label` is a polars Enum over `labels`.
     """
 
     table: pl.DataFrame

@@ -79,13 +79,13 @@ def load(
     preference's answers says which one was chosen, so it is no feature there.
     """
     if limit is not None and limit < 1:
-        raise UsageError(f"limit is a number of rows of at least 1, not {limit}.")
+        raise UsageError(f"limit must be at least 1 row, not {limit}.")
     preset, train_source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit, header)
     raws = {split: wishes.cut(raw) for split, raw in _with_label_files(raws, label_file).items()}
     if holdout is not None and "test" in raws:
-        raise UsageError("holdout draws a test split from train, but a test split is given already.")
+        raise UsageError("holdout splits off a test set, but there already is one: leave one of them out.")
     named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
     data = _instances(raws, wishes, name or dataset_name(train, preset), given=named, max_skipped=max_skipped)
     data = data.clustered_by(cluster) if cluster is not None else data
@@ -98,7 +98,7 @@ def load(
 
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
-    """A dataset with its train rows as they stand in their source; `numbers` has the row of every train instance."""
+    """A dataset with the training rows of its source; `numbers` has the row of every training instance."""
 
     data: Instances
     rows: pl.DataFrame
@@ -161,13 +161,13 @@ def _read(
     header: str | None,
 ) -> dict[str, RawTable]:
     """Return the raw table of every split, train first."""
-    found = read_source(train, on_error=on_error, limit=limit, header=header)
+    tables = read_source(train, on_error=on_error, limit=limit, header=header)
     for split, source in others.items():
         if source is not None:
             _, plain = without_preset(source)
             parts = read_source(plain, on_error=on_error, limit=limit, header=header)
-            found[split] = parts.get(split, parts["train"])
-    checked = _checked(found)
+            tables[split] = parts.get(split, parts["train"])
+    checked = _checked(tables)
     return checked if limit is None else {split: raw.head(limit) for split, raw in checked.items()}
 
 
@@ -176,7 +176,7 @@ def _checked(raws: Mapping[str, RawTable]) -> dict[str, RawTable]:
     refuse_shared_files({split: raw.files for split, raw in raws.items()})
     for split, raw in raws.items():
         if raw.frame.height == 0:
-            lost = f" (all {raw.n_read:,} are bad and were skipped)" if raw.dropped else ""
+            lost = f" (all {raw.n_read:,} rows are bad and were skipped)" if raw.dropped else ""
             raise InputError(f"{raw.where} has no rows{lost}: give a file with at least one row for {split}.")
     return {s: raws[s] for s in SPLITS if s in raws}
 
@@ -190,7 +190,9 @@ def _with_label_files(
     files = [label_file] if isinstance(label_file, str | Path) else list(label_file)
     splits = ["train", *(s for s in ("test", "dev") if s in raws)]
     if len(files) > len(splits):
-        raise UsageError(f"{len(files)} files of labels are given, and there are {len(splits)} splits.")
+        raise UsageError(
+            f"There are {len(files)} label files, but {len(splits)} splits: give one --label-file per split."
+        )
     labelled = {split: with_labels(raws[split], file) for split, file in zip(splits, files, strict=False)}
     return {split: labelled.get(split, raw) for split, raw in raws.items()}
 
@@ -211,11 +213,11 @@ def _with_rows(
             )
     kept = {split: part for split, part in shaped.items() if split not in empty}
     if "test" in empty:
-        note = "The test split has no labels and is left out"
+        note = "The test split has no labels and is not used"
         if "dev" in kept:
             part = kept.pop("dev")
             kept["test"] = replace(part, table=part.table.with_columns(split=pl.lit("test", dtype=pl.String)))
-            note += "; the development split takes its place"
+            note += "; the development split replaces it"
         kept["train"] = replace(kept["train"], notes=(*kept["train"].notes, note + "."))
     return kept
 

@@ -59,9 +59,9 @@ def train_overlap(data: Instances) -> TrainOverlap:
     n = int(example.max(initial=-1)) + 1
 
     def any_row(rows: Bools) -> Bools:
-        found = np.zeros(n, dtype=np.bool_)
-        found[example[rows]] = True
-        return found
+        hit = np.zeros(n, dtype=np.bool_)
+        hit[example[rows]] = True
+        return hit
 
     known_premise = has_premise & np.isin(premise, seen_premises)
     known_hypothesis = has_hypothesis & np.isin(hypothesis, seen_hypotheses)

@@ -61,7 +61,7 @@ def split_preset(source: str) -> tuple[Preset, str | None]:
     if slash and config:
         preset = replace(preset, config=config)
     if at and not path:
-        raise UsageError(f"{source!r} names no path after the @; write preset:{preset.name}@PATH.")
+        raise UsageError(f"{source!r} has no path after the @: write preset:{preset.name}@PATH.")
     return preset, path or None
 
 

@@ -23,8 +23,8 @@ def refuse_shared_files(files: Mapping[str, Sequence[str]]) -> None:
             first = owner.setdefault(path.resolve(), split)
             if first != split:
                 raise UsageError(
-                    f"{name} is given as {first} and as {split}: name another file for one of them, or draw a test "
-                    "split with --holdout 0.2."
+                    f"{name} is both the {first} and the {split} file: give another file for one of them, or split "
+                    "off a test set with --holdout 0.2."
                 )
 
 
@@ -37,6 +37,6 @@ def check_skipped(dropped: Mapping[str, int], n_read: int, most: float, where: s
         reasons = ", ".join(f"{reason}: {n:,}" for reason, n in bad.items())
         limit = f"{100 * most:g} %" if most < 1 else f"{most:,.0f} rows"
         raise InputError(
-            f"{skipped:,} of {n_read:,} rows of {where} cannot be used ({reasons}), where at most {limit} may be "
-            f"skipped: correct them, or allow as many with --max-skipped {skipped}."
+            f"{skipped:,} of {n_read:,} rows of {where} cannot be used ({reasons}), but at most {limit} may be "
+            f"skipped: correct them, or allow more with --max-skipped {skipped}."
         )

@@ -86,7 +86,7 @@ def scan(
     part only, what an answer means is learned from the first part, and extra columns of csv files stay text.
     """
     if rows < 1:
-        raise UsageError(f"rows is a number of at least 1, not {rows}.")
+        raise UsageError(f"rows must be at least 1, not {rows}.")
     preset, source = without_preset(train)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     paths = _paths(source, {"dev": dev, "test": test})
@@ -123,12 +123,12 @@ def _paths(train: Source, others: Mapping[str, Source | None]) -> dict[str, list
             raise UsageError(
                 "scan reads files and folders; read tables in memory and Hub datasets with load."
             )
-    found = paths_by_split(train)
+    paths = paths_by_split(train)
     for split, source in others.items():
         if source is not None:
             parts = paths_by_split(without_preset(source)[1])
-            found[split] = parts.get(split, parts["train"])
-    return {s: found[s] for s in SPLITS if s in found}
+            paths[split] = parts.get(split, parts["train"])
+    return {s: paths[s] for s in SPLITS if s in paths}
 
 
 def _head(paths: list[Path], rows: int, on_error: OnError, header: str | None) -> RawTable:

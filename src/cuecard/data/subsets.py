@@ -1,4 +1,4 @@
-"""Fewer train examples of a dataset, for what takes long on all of them."""
+"""Fewer training examples of a dataset, for what takes long on all of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cuecard.errors import UsageError
 
 
 def train_subset(data: Instances, size: int | None, seed: int) -> tuple[Instances, npt.NDArray[np.bool_]]:
-    """Return the data with `size` train examples drawn by the seed, and which train rows were kept.
+    """Return the data with `size` training examples drawn by the seed, and which training rows were kept.
 
     Other splits stay as they are; without a size, or with one that is no smaller, so does train.
     """
     train = data.train
     if size is not None and size < 2:
-        raise UsageError(f"subset is a number of train examples of at least 2, not {size}.")
+        raise UsageError(f"--subset needs at least 2 training examples, not {size}.")
     if size is None or size >= train.n_examples:
         return data, np.ones(len(train), dtype=np.bool_)
     drawn = np.zeros(train.n_examples, dtype=np.bool_)

@@ -66,7 +66,7 @@ def text_problems(name: str, values: pl.Series) -> Iterator[Problem]:
         )
         yield Problem(
             "text too long",
-            f"has a {name} of {longest:,} bytes, where {MAX_BYTES:,} are allowed (is a quote missing?)",
+            f"has a {name} of {longest:,} bytes; at most {MAX_BYTES:,} are allowed (is a quote missing?)",
             (lengths > MAX_BYTES).fill_null(False),
         )
     if flat.str.contains("\x00", literal=True).any():

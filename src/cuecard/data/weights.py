@@ -39,18 +39,20 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
             f"Column {column!r} holds {values[row]!r} for the example {data.table['example_id'][row]!r}: a weight "
             "is a number that is not negative."
         )
-    given = values.is_not_null().to_numpy()
+    weighted = values.is_not_null().to_numpy()
     for name in data.splits:
-        rows = (data.table["split"].cast(pl.String) == name).to_numpy() & given
+        rows = (data.table["split"].cast(pl.String) == name).to_numpy() & weighted
         total = weights[rows].sum()
         if rows.any() and not total > 0:
-            raise InputError(f"Column {column!r} gives no {name} instance a weight above zero.")
+            raise InputError(
+                f"Column {column!r} has no weight above 0 in the {name} split: name another column."
+            )
         weights[rows] *= rows.sum() / max(total, 1e-300)
     return weights
 
 
 def unequal_weights(data: Instances, column: str | None) -> npt.NDArray[np.float64] | None:
-    """Return every instance's weight, or None where no column is named or all instances of a split weigh the same.
+    """Return every instance's weight, or None if no column is named or all weights of a split are equal.
 
     Equal weights change nothing, so an audit under them is the audit without them, to the last digit.
     """
@@ -73,33 +75,31 @@ def weight_total(column: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def weights_note(data: Instances, column: str | None) -> str | None:
-    """Return the sentence that says which weights an audit used, or that a column `weight` was left unused."""
+    """Return the sentence that says which weights an audit uses, or that it does not use a column `weight`."""
     if column is None:
         present = data.table.schema.get("weight")
         if present is None or not present.is_numeric():
             return None
-        return (
-            "The column 'weight' was not used as weights: every example counts the same (--weights weight)."
-        )
+        return "All examples have equal weight: the column 'weight' is not used. To use it, type --weights weight."
     weights = unequal_weights(data, column)
     if weights is None:
-        return f"The weights in column {column!r} are all the same, so every example counts the same."
+        return f"The weights in column {column!r} are all equal, so they change nothing."
     train = np.flatnonzero((data.table["split"].cast(pl.String) == "train").to_numpy())
     first = train[np.flatnonzero(np.diff(data.example_codes[train], prepend=-1))]
     share = effective_sample_size(weights[first]) / len(first)
     return (
-        f"Every example counts by its weight in the column {column!r}: {len(first):,} train examples are worth "
-        f"{100 * share:.1f} % of as many equal ones."
+        f"Examples are weighted by the column {column!r}: effective sample size {100 * share:.1f} % of {len(first):,} "
+        "training examples."
     )
 
 
 def rows_with_weights(
     loaded: LoadedRows, weights: npt.NDArray[np.float64], *, column: str = "weight"
 ) -> pl.DataFrame:
-    """Return the train rows as they stand in their source, in their order, with a column of weights.
+    """Return the training rows of the source, unchanged and in their order, with a column of weights.
 
-    `weights` are those of the train examples. A row that gave no example, because it has no label or was skipped, has
-    the weight 0: it takes no part in a weighted loss and is never drawn by a weighted sampler.
+    `weights` are those of the training examples. A row without an example, because it has no label or was skipped, has
+    weight 0: a weighted loss ignores it and a weighted sampler never draws it.
     """
     check_new_column(loaded.rows, column)
     first = np.flatnonzero(np.diff(loaded.data.train.example_codes, prepend=-1))
@@ -112,7 +112,7 @@ def check_new_column(rows: pl.DataFrame, column: str) -> None:
     """Raise if the rows have a column of that name already."""
     if column in rows.columns:
         raise InputError(
-            f"The rows already have a column {column!r}: name another for the weights with --weight-column."
+            f"The rows already have a column {column!r}: choose another name with --weight-column."
         )
 
 
@@ -120,25 +120,23 @@ def check_writable(path: Path, source: Source) -> Format:
     """Return the format that a file of rows is written in, or raise if it cannot be written there."""
     named = format_of(path)
     if named is None or named[0] not in WRITTEN or named[1] != "none":
-        raise UsageError(f"{path}: rows are written as .parquet, .csv, .tsv or .jsonl; name such a file.")
+        raise UsageError(f"{path} has no extension that can be written: use .parquet, .csv, .tsv or .jsonl.")
     if isinstance(source, str | Path) and path.exists() and path.resolve() == Path(source).resolve():
-        raise UsageError(f"{path} is the file that is read: write to another one.")
+        raise UsageError(f"{path} is an input file: choose another --out.")
     if path.is_dir():
-        raise UsageError(f"{path} is a folder: name a file in it.")
+        raise UsageError(f"{path} is a folder: choose a file as --out.")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise InputError(
-            f"{path}: there is no folder {folder} to write it in; create it, or choose another --out."
-        )
+        raise InputError(f"The folder {folder} does not exist: create it, or choose another --out.")
     if not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: the folder {folder} cannot be written to; choose another --out.")
+        raise InputError(f"The folder {folder} is not writable: choose another --out.")
     return named[0]
 
 
 def check_not_read(path: Path, data: Instances) -> None:
     """Raise if a file to be written is one that the data was read from."""
     if path.exists() and path.resolve() in {Path(file).resolve() for file in data.report.files}:
-        raise UsageError(f"{path} is the file that is read: write to another one.")
+        raise UsageError(f"{path} is an input file: choose another --out.")
 
 
 def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
@@ -146,7 +144,7 @@ def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
     nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
     if nested and kind in ("csv", "tsv"):
         raise UsageError(
-            f"Column {nested[0]!r} holds lists, which {path.name} cannot: write a .parquet or .jsonl."
+            f"Column {nested[0]!r} holds lists, which {path.name} cannot store: write a .parquet or .jsonl file."
         )
 
     def write(staged: Path) -> None:

@@ -21,7 +21,7 @@ Flagged = dict[str, npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Annotated:
-    """A family whose features an annotator of the texts' language tells."""
+    """A family whose features come from an annotator of the texts' language."""
 
     languages: ClassVar[frozenset[str] | None] = None
     phrase: ClassVar[str] = "{}"

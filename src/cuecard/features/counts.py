@@ -41,11 +41,12 @@ NOTHING_WITHIN = pl.DataFrame(
 class CueCounts:
     """Counts of features by split and label, and for grouped tasks within examples.
 
-    `features` has the columns family, feature, train_<label>…, test_<label>…, and `TEXTS` and `SQUARES`, which say how
-    many distinct texts the train instances with the feature are and what they are worth; `within` (grouped tasks only)
-    has family, feature, k, m, examples, right, squared_weights: among train examples with k instances of which m have
-    the feature, how many there are, in how many the right instance has it, and their squared weights. For these
-    tasks `SQUARES` is about the examples in which some but not all instances have the feature.
+    `features` has the columns family, feature, train_<label>…, test_<label>…, and `TEXTS` and `SQUARES`: the
+    number of distinct texts among the training instances with the feature, and their sum of squared sizes, from which
+    the effective sample size follows; `within` (grouped tasks only) has family, feature, k, m, examples, right,
+    squared_weights: among training examples with k instances of which m have the feature, how many there are, in how
+    many the right instance has it, and their squared weights. For these tasks `SQUARES` is about the examples in which
+    some but not all instances have the feature.
 
     Where instances have weights, counts and totals are sums of weights. `shuffled` (tasks that are not grouped, under
     weights) has family, feature and for each label l z_l, log_p_l and least_l: the test of (label, weight) pairs.
@@ -115,7 +116,7 @@ def count_cues(
             skipped[family.name] = str(error)
             continue
         except Exception as error:  # a bug in a family of the user's own must not cost the other families
-            skipped[family.name] = f"it failed with {type(error).__name__}: {error}"
+            skipped[family.name] = f"the family failed with {type(error).__name__}: {error}"
             continue
         frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
@@ -143,14 +144,14 @@ def count_cues(
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
             single = [np.arange(n_train)]
-            found = most_repeated(
+            repeated = most_repeated(
                 counted, units or single, None if weights is None else weights[:n_train], in_train
             )
-            texts, squares = found.units[kept], found.squares[kept]
+            texts, squares = repeated.units[kept], repeated.squares[kept]
             if weights is not None and (weights[:n_train] != weights[0]).any():
                 shuffled.append(
                     _shuffled_table(
-                        table, instances.labels, found, kept, classes[:n_train], weights[:n_train], units
+                        table, instances.labels, repeated, kept, classes[:n_train], weights[:n_train], units
                     )
                 )
         else:
@@ -192,9 +193,9 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
 def check_language(family: Family, language: str) -> None:
     """Raise if a family does not work for texts of that language."""
     if family.languages is not None and language not in family.languages:
-        known = ", ".join(sorted(family.languages))
+        languages = ", ".join(sorted(family.languages))
         raise CueCardError(
-            f"the family {family.name!r} works for {known}, and these texts look like {language!r}"
+            f"the family {family.name!r} only applies to {languages}; these texts are in {language!r}"
         )
 
 
@@ -209,7 +210,7 @@ def _count_table(
 def _within_table(
     family: str, presence: Presence, kept: npt.NDArray[np.int64], instances: Instances
 ) -> pl.DataFrame:
-    """Return how often the right row of a train example has a kept feature, by how many of its rows have it."""
+    """Return how often the right row of a training example has a kept feature, by how many of its rows have it."""
     n_train = len(instances.train)  # train rows stand before test rows
     chosen = presence.columns(kept)
     counted = within_example_counts(
@@ -233,7 +234,7 @@ def _within_table(
 
 
 def _informative(within: pl.DataFrame, table: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Return in how many train examples some but not all instances have each feature of the table."""
+    """Return in how many training examples some but not all instances have each feature of the table."""
     sums = within.filter(pl.col("m") < pl.col("k")).group_by("feature").agg(pl.col("examples").sum())
     joined = table.select("feature").join(sums, on="feature", how="left", maintain_order="left")
     return joined["examples"].fill_null(0).cast(pl.Float64).to_numpy()

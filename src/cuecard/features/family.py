@@ -22,7 +22,7 @@ class FeatureCounts:
 
     `names` returns the names of the features of given numbers, so that only those that matter are written out. `ids`
     and `offsets` are the features of every instance in compressed rows, where the family has them at hand: those of
-    instance i are `ids[offsets[i]:offsets[i + 1]]`, and one may stand there twice.
+    instance i are `ids[offsets[i]:offsets[i + 1]]`, and one may occur there twice.
     """
 
     names: Callable[[npt.NDArray[np.int64]], pl.Series]

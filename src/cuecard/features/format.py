@@ -59,11 +59,11 @@ def matching(data: Encoded, patterns: dict[str, str]) -> Presence:
     fields = {"hypothesis": ["hypothesis"], "premise": ["premise"], "both": ["premise", "hypothesis"]}[
         data.scope
     ]
-    found = data.instances.table.lazy().select(
+    matches = data.instances.table.lazy().select(
         pl.any_horizontal([pl.col(field).str.contains(pattern) for field in fields])
         .fill_null(False)
         .alias(name)
         for name, pattern in patterns.items()
     )
-    columns = found.collect()
+    columns = matches.collect()
     return Presence.from_columns({name: columns[name].to_numpy() for name in patterns}, columns.height)

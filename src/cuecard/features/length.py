@@ -18,7 +18,7 @@ from cuecard.wording import plural
 
 @dataclass(frozen=True, eq=False)
 class LengthCounts:
-    """How many train instances have each number of tokens; merges with the counts of other parts."""
+    """How many training instances have each number of tokens; merges with the counts of other parts."""
 
     counts: npt.NDArray[np.int64]
 
@@ -30,9 +30,9 @@ class LengthCounts:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Bins that each hold about the same share of the train instances, named by their range of tokens.
+    """Bins that each hold about the same share of the training instances, named by their range of tokens.
 
-    `edges` are the last lengths of all bins but the open one; they are learned from the train instances.
+    `edges` are the last lengths of all bins but the open one; they are learned from the training instances.
     """
 
     name: ClassVar[str] = "length"

@@ -28,7 +28,7 @@ class Bigrams:
         return Presence(runs.names(), *presence(runs))
 
     def counts(self, data: Encoded, classes: npt.NDArray[np.int32], n_classes: int) -> FeatureCounts:
-        """Return how many instances of every class contain each n-gram; names are written when asked for."""
+        """Return how many instances of every class contain each n-gram; names are written at first use."""
         runs = data.ngrams(self.n)
         return FeatureCounts(runs.names, presence_counts(runs, classes, n_classes), runs.ids, runs.offsets)
 

@@ -17,7 +17,7 @@ from cuecard.text import Encoded, stop_words
 
 @dataclass(frozen=True)
 class Overlap:
-    """Whether some, all or none of the hypothesis' words that are not stop words stand in the premise."""
+    """Whether some, all or none of the hypothesis' words that are not stop words occur in the premise."""
 
     name: ClassVar[str] = "overlap"
     description: ClassVar[str] = "premise and hypothesis share words that are not stop words"
@@ -27,9 +27,11 @@ class Overlap:
     languages: ClassVar[frozenset[str] | None] = None
 
     def presence(self, data: Encoded) -> Presence:
-        """Return three features: some, none or all of the hypothesis' words stand in the premise."""
+        """Return three features: some, none or all of the hypothesis' words occur in the premise."""
         if data.instances.task == "text":
-            raise UsageError("overlap compares premise and hypothesis, and single texts have no premise")
+            raise UsageError(
+                "overlap only applies to datasets with two texts; this dataset holds single texts"
+            )
         shared, content = shared_words(data)
         columns = {
             "some words of the premise": shared > 0,
@@ -53,6 +55,6 @@ def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
     """Return for every word of the vocabulary whether it is not a stop word of the language."""
-    known = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
-    stop = pl.Series(sorted(known), dtype=pl.String)
+    function_words = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
+    stop = pl.Series(sorted(function_words), dtype=pl.String)
     return (~data.vocabulary.is_in(stop.implode())).to_numpy()

@@ -1,4 +1,4 @@
-"""Position: where among its example's choices an instance stands."""
+"""Position: the place of an instance among the choices of its example."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 from cuecard.errors import UsageError
 from cuecard.features.family import Presence
 from cuecard.text import Encoded
+from cuecard.wording import only_applies_to
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Positions:
     def presence(self, data: Encoded) -> Presence:
         """Return the position of every choice."""
         if data.instances.task != "choice":
-            raise UsageError(f"position is a feature of choice data, and this is {data.instances.task} data")
+            raise UsageError(f"position {only_applies_to(['choice'], data.instances.task)}")
         positions = data.instances.table["position"].to_numpy()
         names = {f"choice {p + 1}": positions == p for p in range(int(positions.max(initial=-1)) + 1)}
         return Presence.from_columns(names, len(positions))

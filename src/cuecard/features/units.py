@@ -31,7 +31,7 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Codes]:
     """Return codes of the units of every train row, for each kind of text that counts; only those with repeats.
 
     A feature of both texts, or of their relation, has two kinds of units: of the two, the one that leaves fewer
-    observations counts. The premise of a question is the same for all its choices and tells them not apart.
+    observations counts. The premise of a question is the same for all its choices and does not distinguish them.
     """
     instances = data.instances
     scopes = unit_scopes(family, instances, data.scope)
@@ -57,7 +57,7 @@ def text_prior(
 ) -> npt.NDArray[np.float64]:
     """Return the mean label shares of distinct texts: what the prior is if a text that occurs often counts once.
 
-    `units` and `labels` are of all train rows, or at least of all whose text occurs more than once; `totals` are the
+    `units` and `labels` are of all training rows, or at least of all whose text occurs more than once; `totals` are the
     instances of every label.
     """
     codes = np.unique(units, return_inverse=True)[1].ravel()
@@ -86,7 +86,7 @@ def most_repeated(
 ) -> UnitCounts:
     """Return units and squares of every feature; of several kinds of units, for each feature the most repeated.
 
-    `totals` are the train instances with each feature. Units by size are only filled in under weights.
+    `totals` are the training instances with each feature. Units by size are only filled in under weights.
     """
     if counted.ids is None or counted.offsets is None:
         raise ValueError("units are counted from the features of every row")
@@ -116,7 +116,7 @@ def most_repeated(
 def within_units(
     family: str, presence: Presence, data: Encoded, units: list[Codes], weights: FloatArray | None
 ) -> tuple[pl.DataFrame, FloatArray]:
-    """Return the counts within train examples, in weight where there are weights, and the squares of every feature.
+    """Return the counts within training examples, in weight where there are weights, and the squares of every feature.
 
     An example is one observation of a feature that some but not all of its choices have. Where choices are copies, all
     examples in which the same text has the feature are one; of several such texts, the one that repeats most counts.

@@ -46,7 +46,7 @@ def example_features(
         (digits, np.arange(len(instances)), starts), shape=(len(sizes), len(instances))
     )
     ones = np.ones(len(presence.indices), dtype=np.int64)
-    found = gathered @ sparse.csr_matrix((ones, presence.indices, presence.indptr), shape=presence.shape)
-    right = found.data >= base
-    found.data = found.data % base
-    return found, sizes, right
+    counted = gathered @ sparse.csr_matrix((ones, presence.indices, presence.indptr), shape=presence.shape)
+    right = counted.data >= base
+    counted.data = counted.data % base
+    return counted, sizes, right

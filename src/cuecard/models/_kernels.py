@@ -87,7 +87,7 @@ def hash_shared(
     starts: Longs,
     used: Longs,
 ) -> None:
-    """Write for every distinct word of a hypothesis a hash that tells whether the premise has it too.
+    """Write for every distinct word of a hypothesis a hash that says whether the premise has it too.
 
     A word is known by its number in `keys`; `stamp` has a place for each, filled with -1. Row i of `out`
     begins at `starts[i]` and holds `used[i]` entries afterwards.

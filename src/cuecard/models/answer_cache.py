@@ -28,7 +28,9 @@ class AnswerCache:
             if self.path.exists():
                 self._read(self.path)
         except OSError as error:
-            raise InputError(f"{self.path}: answers cannot be kept there ({error.strerror}).") from None
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}): choose another --keep-answers."
+            ) from None
 
     def _read(self, path: Path) -> None:
         data = path.read_bytes()
@@ -65,6 +67,6 @@ class AnswerCache:
         except OSError as error:
             self._cut = True
             raise InputError(
-                f"{path}: an answer cannot be kept there ({error.strerror}); what was kept before is still there."
+                f"{path} cannot be written ({error.strerror}); earlier answers are still in it."
             ) from None
         self._cut = False

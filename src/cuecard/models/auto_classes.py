@@ -22,8 +22,8 @@ def loading(checkpoint: object) -> Iterator[None]:
         if "trust_remote_code" not in str(error):
             raise
         raise InputError(
-            f"{checkpoint}: the checkpoint can only be loaded with code that it brings, which is never run here; "
-            "use one of a kind that transformers itself knows."
+            f"{checkpoint}: the checkpoint needs its own code, which is never run: use a model type that "
+            "transformers supports."
         ) from None
 
 

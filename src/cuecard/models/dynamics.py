@@ -28,7 +28,7 @@ class Dynamics:
 
     Attributes:
         probability: epochs × examples, of the gold label.
-        correct: epochs × examples, whether the gold label was the likeliest.
+        correct: epochs × examples, whether the gold label was the most likely.
         held_out: of every example whether it was kept apart to stop early on, so that nothing was learned from it.
     """
 

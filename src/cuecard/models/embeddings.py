@@ -99,9 +99,8 @@ def check_embedding(method: str) -> None:
     if method in EMBEDDERS.names() or Path(method).is_dir():
         return
     if "/" in method or "\\" in method or Path(method).exists():
-        known = ", ".join(EMBEDDERS.names())
+        names = ", ".join(EMBEDDERS.names())
         raise UsageError(
-            f"{method} is no folder: name one that `cuecard train` wrote or that holds a transformer checkpoint, or "
-            f"one of {known}."
+            f"{method} is not a folder: give one with a trained model or a transformer checkpoint, or one of {names}."
         )
     raise unknown_name("embedding", method, [*EMBEDDERS.names(), "PATH"])

@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered: its text, the first token's likeliest forms with log-probabilities, whether it was cut."""
+    """An answer of a model: its text, log-probabilities of the most likely first tokens, whether it was cut."""
 
     text: str
     first_tokens: tuple[tuple[str, float], ...] = ()
@@ -74,7 +74,7 @@ class Endpoint:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse an address with a secret in it: addresses stand on cards and in errors."""
+        """Refuse an address with a secret in it: addresses are printed on cards and in errors."""
         check_endpoint(self.url)
 
     def ask(
@@ -87,7 +87,7 @@ class Endpoint:
         """Return the replies to all questions, asking only what the cache does not hold, equal ones once.
 
         Raises `EndpointError` if a question cannot be answered; what was answered until then is in the cache,
-        so the next call goes on from there.
+        so the next call resumes there.
         """
         cache = cache if cache is not None else AnswerCache()
         keys = [content_key({"url": self.url, **self._body(question)}) for question in questions]
@@ -144,8 +144,8 @@ class _Run:
             answered = sum(self.cache.get(k) is not None for k in questions)
             if isinstance(first, EndpointError):
                 raise EndpointError(
-                    f"{first} {answered:,} of {len(questions):,} questions are answered and kept; "
-                    "run the same command again to go on."
+                    f"{first} {answered:,} of {len(questions):,} requests are answered and saved; "
+                    "repeat the command to resume."
                 )
             raise first
 
@@ -181,31 +181,31 @@ class _Run:
                     return
                 reason = f"status {response.status_code}"
                 if response.status_code == 200:
-                    reason = "the answer was not the JSON of a chat completion"
+                    reason = "the response is not a chat completion in JSON"
                 elif response.status_code not in TRY_AGAIN:
                     raise EndpointError(self.refusal(response))
                 wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
             if attempt + 1 < self.endpoint.attempts:
                 self.stop.wait(wait)
         raise EndpointError(
-            f"{self.endpoint.url}: a question was not answered after {self.endpoint.attempts} attempts; last: {reason}."
+            f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {reason}."
         )
 
     def take_one(self) -> None:
-        """Count a request, or raise if the budget is spent."""
+        """Count a request, or raise if the limit is reached."""
         with self.lock:
             if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
-                raise EndpointError(f"The budget of {self.endpoint.max_requests:,} requests is spent.")
+                raise EndpointError(f"The limit of {self.endpoint.max_requests:,} requests is reached.")
             self.sent += 1
 
     def refusal(self, response: Any) -> str:
         # Masked before it is cut: a key that the cut runs through would not be found any more.
-        said = response.text.replace(self.hidden, "…") if self.hidden else response.text
-        said = " ".join(said.split())[:200]
+        message = response.text.replace(self.hidden, "…") if self.hidden else response.text
+        message = " ".join(message.split())[:200]
         hint = ""
         if response.status_code in (401, 403):
-            hint = f" Set the key in the environment variable {self.endpoint.key_variable}."
-        return f"{self.endpoint.url} refused the request with status {response.status_code}: {said}{hint}"
+            hint = f" Set the API key in the environment variable {self.endpoint.key_variable}."
+        return f"{self.endpoint.url} refused the request with status {response.status_code}: {message}{hint}"
 
 
 def _kept(response: Any) -> dict[str, Any] | None:
@@ -258,13 +258,11 @@ def check_endpoint(url: str) -> None:
     except ValueError:  # brackets that do not close, or a port that is no number
         usable = False
     if not usable:
-        raise UsageError(
-            "--endpoint takes an address such as http://127.0.0.1:8080/v1; the one given is not of that form."
-        )
+        raise UsageError("--endpoint is not a valid address: expected one such as http://127.0.0.1:8080/v1.")
     if "@" in parts.netloc or "?" in url or "#" in url:
         raise UsageError(
-            "The address of the endpoint has a user, a password, a query or a fragment in it; "
-            "give the plain address, and the key in an environment variable (--key-variable)."
+            "The address of the endpoint contains a user, a password, a query or a fragment: "
+            "give the plain address, and the API key in an environment variable (--key-variable)."
         )
 
 

@@ -16,12 +16,12 @@ from cuecard.errors import InputError, UsageError
 def training_examples(data: Instances, weights: npt.ArrayLike | None = None) -> Examples:
     """Return the examples to learn from, or raise if there is nothing to learn in them."""
     if len(data) == 0:
-        raise InputError("There are no rows to train on: give a file that has some with a label.")
+        raise InputError("The training set has no labelled rows: give a file with labelled rows.")
     present = set(data.table["label"].cast(pl.String).unique().to_list())
     labels = tuple(label for label in data.labels if label in present)
     if len(labels) < 2:
         raise InputError(
-            f"Every training row has the label {labels[0]!r}: a model needs examples of at least two labels."
+            f"Every training example has the label {labels[0]!r}: give examples of at least two labels."
         )
     return examples_of(data, labels, checked_weights(data, weights))
 
@@ -36,25 +36,25 @@ def checked_weights(data: Instances, weights: npt.ArrayLike | None) -> Floats | 
     """Return weights of rows as numbers, or raise if they cannot be weights of these rows."""
     if weights is None:
         return None
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (len(data),):
-        raise UsageError(f"There are {given.size:,} weights for {len(data):,} rows; give one per row.")
-    if not np.isfinite(given).all() or (given < 0).any():
-        raise UsageError("Weights must be numbers of at least 0; some are negative, infinite or missing.")
-    if not (given > 0).any():
-        raise UsageError("All weights are 0, so that no row counts: give at least one that is positive.")
-    return given
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (len(data),):
+        raise UsageError(f"There are {values.size:,} weights for {len(data):,} rows: give one per row.")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise UsageError("Weights must be finite and at least 0: some are negative, infinite or missing.")
+    if not (values > 0).any():
+        raise UsageError("All weights are 0: give at least one positive weight.")
+    return values
 
 
 def _mean_one(weights: Floats) -> Floats:
     total = weights.sum()
     if len(weights) and total == 0:
-        raise UsageError("The weights of all right rows are 0, so that no example counts.")
+        raise UsageError("The weights of all right choices are 0: give at least one positive weight.")
     return np.asarray(weights * (len(weights) / total)) if len(weights) else weights
 
 
 def accuracy(probabilities: Floats, examples: Examples) -> float:
-    """Return the weighted share of examples whose likeliest answer is right; of equal ones the first is given."""
+    """Return the weighted share of examples whose most likely answer is right; of equal ones the first is given."""
     if not len(examples):
         return float("nan")
     return float(
@@ -63,7 +63,7 @@ def accuracy(probabilities: Floats, examples: Examples) -> float:
 
 
 def answers(probabilities: Floats, examples: Examples) -> Ints:
-    """Return the likeliest column of every example, or the place of its likeliest row."""
+    """Return the most likely column of every example, or the place of its most likely row."""
     if not examples.grouped:
         return np.asarray(probabilities.argmax(axis=1))
     best = np.repeat(

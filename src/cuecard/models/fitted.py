@@ -52,7 +52,7 @@ def fitted_probabilities(
     """Return for every part of `scored` a row per example and a column per answer, as `answer_probabilities`.
 
     The same model, parameters, examples and weights are trained once: what came out is kept in the cache folder
-    (see `cache_folder`), and a run that was stopped goes on from its last checkpoint.
+    (see `cache_folder`), and an interrupted run resumes from its last checkpoint.
 
     Args:
         recipe: what to train.
@@ -89,15 +89,15 @@ def fitted(
         model = recipe.new().fit(
             train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
         )
-        found = [answer_probabilities(model, part) for part in scored]
+        arrays = [answer_probabilities(model, part) for part in scored]
         if mapped is not None:
             maps = saliency(model, mapped)
             lengths = (maps.premise_lengths, maps.hypothesis_lengths)
-            found += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
-            found += [_as_numbers(texts) for texts in token_texts(model, mapped)]
+            arrays += [maps.premise, maps.hypothesis, *(length.astype(np.float64) for length in lengths)]
+            arrays += [_as_numbers(texts) for texts in token_texts(model, mapped)]
         if checkpoint is not None:
             shutil.rmtree(checkpoint, ignore_errors=True)
-        return found
+        return arrays
 
     sizes = [part.n_examples for part in scored] + ([] if mapped is None else [len(mapped)] * 6)
     arrays = cached_arrays("fitted", key, sizes, make) if cache else make()
@@ -135,7 +135,7 @@ def weights_digest(weights: npt.ArrayLike | None) -> str:
 
 
 def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
-    """Raise if examples to be scored have a label that no train example has: no model could ever name it."""
+    """Raise if examples to be scored have a label that no training example has: no model could ever name it."""
     if train.grouped:
         return
     seen = train.table["label"].cast(pl.String).unique()
@@ -148,13 +148,13 @@ def check_labels_seen(train: Instances, scored: Sequence[Instances]) -> None:
             alike = [other for other in seen if other.casefold() == name.casefold()]
             if alike:
                 raise InputError(
-                    f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which train writes "
-                    f"{alike[0]!r}: name them alike with --labels {name}={alike[0]} "
-                    "(all others too, divided by commas)."
+                    f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which the training set spells "
+                    f"{alike[0]!r}: rename it with --labels {name}={alike[0]} (and name all other labels, "
+                    "separated by commas)."
                 )
             raise InputError(
-                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no train example has, so it "
-                f"cannot be learned; leave it out by naming the others with --labels, or give train rows that have it."
+                f"{n:,} of {len(part):,} {split} examples have the label {name!r}, which no training example has: drop "
+                f"it with --labels {name}= (and name all other labels), or give training examples with this label."
             )
 
 
@@ -163,26 +163,26 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
 
     A label that the model was not trained on has probability 0, as has a choice that a question does not have.
     """
-    given = np.asarray(model.predict_proba(part), dtype=np.float64)
+    probabilities = np.asarray(model.predict_proba(part), dtype=np.float64)
     if part.grouped:
-        if given.shape != (len(part),):
-            raise InputError(_shape_error(model, given, f"{len(part):,} numbers, one per choice"))
+        if probabilities.shape != (len(part),):
+            raise InputError(_shape_error(model, probabilities, f"{len(part):,} numbers, one per choice"))
         sizes = np.bincount(part.example_codes, minlength=part.n_examples)
         matrix = np.zeros((len(sizes), int(sizes.max(initial=0))))
-        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = given
+        matrix[np.arange(matrix.shape[1])[None, :] < sizes[:, None]] = probabilities
         return matrix
-    if given.shape != (len(part), len(model.labels_)):
-        raise InputError(_shape_error(model, given, f"{len(part):,} × {len(model.labels_)}"))
+    if probabilities.shape != (len(part), len(model.labels_)):
+        raise InputError(_shape_error(model, probabilities, f"{len(part):,} × {len(model.labels_)}"))
     columns = {label: i for i, label in enumerate(model.labels_)}
     matrix = np.zeros((len(part), len(part.labels)))
     for i, label in enumerate(part.labels):
         if label in columns:
-            matrix[:, i] = given[:, columns[label]]
+            matrix[:, i] = probabilities[:, columns[label]]
     return matrix
 
 
 def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
-    return f"predict_proba of the model {model.name!r} gave an array of shape {given.shape}; expected {expected}."
+    return f"predict_proba of the model {model.name!r} returned an array of shape {given.shape}; expected {expected}."
 
 
 def _as_numbers(texts: list[list[str]]) -> Floats:
@@ -201,7 +201,7 @@ def _as_texts(table: Floats) -> list[list[str]]:
 
 
 def _usable(folder: Path) -> Path | None:
-    """Return the folder if it can be written to: a cache that cannot be used is no error."""
+    """Return the folder if it can be written to: a cache that cannot be used is not an error."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -1,4 +1,4 @@
-"""The features of the linear learner: what is learned of train rows, and made of any rows afterwards."""
+"""The features of the linear learner: what is learned of training rows, and made of any rows afterwards."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class InputRows:
-    """The texts of all rows as tokens, and the figures about them; examples' rows stand together.
+    """The texts of all rows as tokens, and the figures about them; rows of an example are adjacent.
 
     `stable` features are those of the words themselves, the same in every dataset; others are of the words'
     places in this vocabulary.

@@ -58,7 +58,7 @@ class LinearModel:
             features: one sparse row per instance.
             y: a class number 0, 1, 2, … per row; with `groups`, 1 for the one right row of each and 0 for others.
             sample_weight: how often each row counts; with `groups`, the weight of the right row is the example's.
-            groups: the example of each row; rows of an example stand together.
+            groups: the example of each row; rows of an example are adjacent.
             each_epoch: called after every pass over the data, when the model can predict already.
         """
         codes = np.asarray(y, dtype=np.int64)

@@ -69,7 +69,7 @@ def hash_rows(
     Args:
         texts: texts of every row; the same word in two of them is two features.
         ngrams: longest n-gram, in words.
-        shared: premise and hypothesis; every word of the hypothesis becomes a feature that also tells whether
+        shared: premise and hypothesis; every word of the hypothesis becomes a feature that also says whether
             the premise has it.
         keys: the number each word of the vocabulary is known by; its place there by default.
     """
@@ -131,7 +131,7 @@ def ngram_features(
 ) -> sparse.csr_matrix:
     """Return presence of word n-grams, weighted by inverse document frequency, each row of length 1.
 
-    `counted` are the rows that document frequencies are counted on (the train rows); all by default. The other
+    `counted` are the rows that document frequencies are counted on (the training rows); all by default. The other
     arguments are those of `hash_rows` and `hash_columns`.
     """
     hashed = hash_rows(texts, ngrams=ngrams, shared=shared)

@@ -24,7 +24,7 @@ class Recipe:
     def __post_init__(self) -> None:
         """Check names and values at once, so that a typo costs no time."""
         if self.condition not in CONDITIONS:
-            raise UsageError(f"Unknown condition {self.condition!r}; known: {', '.join(CONDITIONS)}.")
+            raise UsageError(f"Unknown condition {self.condition!r}: choose one of {', '.join(CONDITIONS)}.")
         checked = checked_options(self.model, self.options)
         object.__setattr__(self, "options", dict(sorted(checked.items())))
 
@@ -51,7 +51,7 @@ class Recipe:
 
     @property
     def lasting_contents(self) -> dict[str, Any]:
-        """The same without what may change when a stopped run goes on, such as a smaller batch.
+        """The same without what may change when an interrupted run resumes, such as a smaller batch.
 
         A model declares those parameters as its `free_parameters`.
         """
@@ -66,9 +66,9 @@ class Recipe:
 
     def with_options(self, **options: Any) -> Recipe:
         """Return the same recipe with other parameters; those that the model does not have are left out."""
-        known = parameter_names(self.model)
-        given = {name: value for name, value in options.items() if name in known and value is not None}
-        return replace(self, options={**self.options, **given})
+        names = parameter_names(self.model)
+        accepted = {name: value for name, value in options.items() if name in names and value is not None}
+        return replace(self, options={**self.options, **accepted})
 
     def with_defaults(self, **options: Any) -> Recipe:
         """Return the same as `with_options`, but what the recipe itself says of a parameter stays."""
@@ -92,19 +92,19 @@ def all_parameters(model: TextModel) -> dict[str, Any]:
 def checked_options(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters in the types that the model declares, or raise an error that names the right ones."""
     kind = MODELS.get(model)
-    known = parameter_names(model)
+    names = parameter_names(model)
     hints = get_type_hints(kind)
     checked = {}
     for name, value in options.items():
-        if name not in known:
-            raise unknown_name(f"parameter of the model {model!r}", name, known)
-        given = None if isinstance(value, str) and value.lower() == "none" else value
+        if name not in names:
+            raise unknown_name(f"parameter of the model {model!r}", name, names)
+        typed = None if isinstance(value, str) and value.lower() == "none" else value
         try:
-            checked[name] = TypeAdapter(hints[name]).validate_python(given)
+            checked[name] = TypeAdapter(hints[name]).validate_python(typed)
         except ValidationError as error:
-            said = error.errors()[0]["msg"]
+            reason = error.errors()[0]["msg"]
             raise UsageError(
-                f"The parameter {name!r} of the model {model!r} cannot be {value!r}: {said}."
+                f"The parameter {name!r} of the model {model!r} cannot be {value!r}: {reason}."
             ) from None
     return checked
 

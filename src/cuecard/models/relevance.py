@@ -64,7 +64,7 @@ def relevance_agreement(
     """
     if full.name != partial.name:
         raise UsageError(
-            f"The maps of {full.name!r} and {partial.name!r} are of different tokens: compare two models of one kind."
+            f"The maps of {full.name!r} and {partial.name!r} have different tokens: compare models of the same kind."
         )
     tokens = token_texts(full, data), token_texts(partial, data)
     maps = saliency(full, data), saliency(partial, data)
@@ -84,13 +84,13 @@ def agreement_of_maps(
     check_same_tokens(*tokens)
     rows = relevance_cosines(*aligned(full, partial))
     cosines = _by_example(rows, data) if data.grouped else rows
-    known = cosines[~np.isnan(cosines)]
+    defined = cosines[~np.isnan(cosines)]
     tra, low, high = float("nan"), float("nan"), float("nan")
-    if len(known):
-        ends: Any = percentile_bootstrap(known, lambda drawn: drawn.mean(axis=1), draws=draws, seed=seed)
-        tra, low, high = float(known.mean()), float(ends[0]), float(ends[1])
+    if len(defined):
+        ends: Any = percentile_bootstrap(defined, lambda drawn: drawn.mean(axis=1), draws=draws, seed=seed)
+        tra, low, high = float(defined.mean()), float(ends[0]), float(ends[1])
     even = _even(full, partial)
-    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(known), even, full, partial)
+    return RelevanceAgreement(tra, low, high, cosines, len(cosines) - len(defined), even, full, partial)
 
 
 def saliency_table(
@@ -132,8 +132,8 @@ def _as_long(values: Floats, n: int) -> list[float]:
 
 
 def _chosen(cosines: Floats, show: int, which: Shown) -> npt.NDArray[np.int64]:
-    known = np.flatnonzero(~np.isnan(cosines))
-    order = known[np.argsort(cosines[known], kind="stable")]
+    defined = np.flatnonzero(~np.isnan(cosines))
+    order = defined[np.argsort(cosines[defined], kind="stable")]
     if which == "most":
         return order[::-1][:show]
     if which == "least" or len(order) <= show:
@@ -155,9 +155,9 @@ def _even(full: SaliencyMaps, partial: SaliencyMaps) -> float:
 
 def _by_example(rows: Floats, data: Instances) -> Floats:
     """Return the mean of each example's rows that have an angle; NaN where none has."""
-    known = ~np.isnan(rows)
+    defined = ~np.isnan(rows)
     n, codes = data.n_examples, data.example_codes
-    counts = np.bincount(codes[known], minlength=n)
-    sums = np.bincount(codes[known], rows[known], minlength=n)
+    counts = np.bincount(codes[defined], minlength=n)
+    sums = np.bincount(codes[defined], rows[defined], minlength=n)
     means: Floats = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
     return means

@@ -58,14 +58,14 @@ def token_texts(model: Any, data: Instances) -> TokenTexts:
 
 
 def check_same_tokens(first: TokenTexts, second: TokenTexts) -> None:
-    """Raise if two models' maps are of different tokens, other than that one reads less of a text's end, or none."""
+    """Raise if two models' maps have different tokens; one may read less of the end of a text, or nothing."""
     for ones, others in zip(first, second, strict=True):
         for number, (one, other) in enumerate(zip(ones, others, strict=True), start=1):
             both = min(len(one), len(other))
             if one[:both] != other[:both]:
                 mine, theirs = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
                 raise UsageError(
-                    f"The maps are of different tokens (in row {number:,} {mine!r} and {theirs!r}): "
+                    f"The maps have different tokens (in row {number:,} {mine!r} and {theirs!r}): "
                     "train both models with the same parameters and tokeniser."
                 )
 
@@ -77,7 +77,7 @@ def aligned(first: SaliencyMaps, second: SaliencyMaps) -> tuple[Floats, Floats]:
     """
     if len(first) != len(second):
         raise UsageError(
-            f"The maps are of {len(first):,} and of {len(second):,} rows: give those of the same data."
+            f"The maps have {len(first):,} and {len(second):,} rows: give maps of the same data."
         )
     widths = [
         max(one.shape[1], other.shape[1])

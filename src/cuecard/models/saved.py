@@ -21,7 +21,9 @@ def load_model(folder: Path | str) -> TextModel:
     folder = Path(folder)
     name = read_description(folder).get("model")
     if not isinstance(name, str):
-        raise InputError(f"{folder / DESCRIPTION} does not say which model it is: it lacks the key 'model'.")
+        raise InputError(
+            f"{folder / DESCRIPTION} has no key 'model': give a folder that `cuecard train` wrote."
+        )
     model: TextModel = MODELS.get(name).load(folder)
     return model
 
@@ -30,19 +32,21 @@ def read_description(folder: Path) -> dict[str, Any]:
     """Return what `model.json` says, or raise if the folder has none that can be read."""
     file = folder / DESCRIPTION
     if not file.is_file():
-        raise InputError(f"{folder} holds no saved model ({DESCRIPTION}): name a folder that `save` wrote.")
+        raise InputError(
+            f"{folder} holds no saved model ({DESCRIPTION}): give a folder that `cuecard train` wrote."
+        )
     return read_json(file)
 
 
 def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file, or raise if it is cut short or something else."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read as JSON ({error}).") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{file} holds no JSON object.")
-    return found
+    return content
 
 
 def safe_weights(folder: Path, name: str = WEIGHTS) -> Path:

@@ -95,10 +95,10 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
             batch = tokenizer.pad(
                 {name: [values[i] for i in rows] for name, values in encoded.items()}, return_tensors="pt"
             )
-            found = read(batch).float().numpy()
+            embedded = read(batch).float().numpy()
             if vectors is None:
-                vectors = np.zeros((len(texts), found.shape[1]), dtype=np.float32)
-            vectors[rows] = found
+                vectors = np.zeros((len(texts), embedded.shape[1]), dtype=np.float32)
+            vectors[rows] = embedded
     return vectors if vectors is not None else np.zeros((0, 1), dtype=np.float32)
 
 

@@ -30,7 +30,7 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     except OSError as error:
         raise InputError(f"{path}: the model's numbers cannot be read ({error.strerror or error}).") from None
     except (SafetensorError, KeyError, ValueError, TypeError):
-        raise InputError(f"{path} is not a whole safetensors file: train the model again.") from None
+        raise InputError(f"{path} is damaged or not a safetensors file: retrain the model.") from None
     return arrays
 
 

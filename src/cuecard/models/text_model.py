@@ -78,7 +78,7 @@ class TextModel(Protocol):
             condition: what the model may read.
             validation: examples to stop early on; a seeded part of `data` is held out where there are none.
             dynamics: also record after every epoch the probability of each example's gold label.
-            checkpoint: folder to write the state to after every epoch, and to go on from if it holds one.
+            checkpoint: folder to write the state to after every epoch, and to resume from if it holds one.
             watch: called with the progress.
         """
         ...
@@ -117,7 +117,7 @@ def visible(data: Instances, condition: Condition) -> tuple[pl.Series | None, pl
 def check_condition(data: Instances, condition: str) -> None:
     """Raise if the task has no such part of the input."""
     if condition not in CONDITIONS:
-        raise UsageError(f"Unknown condition {condition!r}; known: {', '.join(CONDITIONS)}.")
+        raise UsageError(f"Unknown condition {condition!r}: choose one of {', '.join(CONDITIONS)}.")
     fits = {
         "full": True,
         "hypothesis": data.task == "pair",
@@ -126,11 +126,15 @@ def check_condition(data: Instances, condition: str) -> None:
     }
     if not fits[condition]:
         possible = ", ".join(name for name, fit in fits.items() if fit)
-        raise UsageError(f"{data.task} data has no condition {condition!r}; it has: {possible}.")
+        raise UsageError(
+            f"The condition {condition!r} does not apply to {data.task} data: choose one of {possible}."
+        )
 
 
 def partial_condition(data: Instances) -> Condition:
     """Return the condition under which a model should not be able to answer: the task's SSC."""
     if data.task == "text":
-        raise UsageError("text data has one text per example, so there is no part of the input to hide.")
+        raise UsageError(
+            "Single texts have no partial input; it only applies to pairs, choices and preferences."
+        )
     return "choices" if data.grouped else "hypothesis"

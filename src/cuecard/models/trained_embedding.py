@@ -43,7 +43,7 @@ def _vectors(data: Instances, folder: Path) -> FloatMatrix:
     vectors = np.asarray(load_model(folder).embed(data), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
         raise InputError(
-            f"{folder}: the model gave vectors of shape {vectors.shape} for {len(data)} rows, or values that "
-            "are no numbers."
+            f"{folder}: the model returned vectors of shape {vectors.shape} for {len(data)} rows, or missing "
+            "values."
         )
     return vectors

@@ -45,7 +45,7 @@ def divided(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
 def level_of(level: float) -> float:
     """Return the confidence level after checking that it lies strictly between 0 and 1."""
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, for example 0.95, and is {level}")
+        raise ValueError(f"level must be between 0 and 1, for example 0.95, not {level}")
     return level
 
 

@@ -16,7 +16,7 @@ __all__ = ["DebiasedAccuracy", "doubly_robust_accuracy", "expected_correctness"]
 
 @dataclass(frozen=True)
 class DebiasedAccuracy:
-    """An accuracy without the leak, and how it differs from the accuracy as it stands."""
+    """An accuracy without the leak, and how it differs from the unweighted accuracy."""
 
     accuracy: float
     low: float
@@ -117,10 +117,10 @@ def expected_correctness(
         mine = truth == label
         if not _occurs_outside_every_fold(mine, fold):
             continue
-        found = cross_fitted(
+        probabilities = cross_fitted(
             rows, hit, n_labels=2, folds=fold, trees=trees, depth=depth, seed=seed + label, weights=mine.astype(float)
         )  # fmt: skip
-        expected[:, label] = found[:, 1]
+        expected[:, label] = probabilities[:, 1]
     return expected
 
 

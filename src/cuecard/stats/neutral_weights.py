@@ -24,7 +24,7 @@ class LeakageNeutralWeights:
         probabilities: cross-fitted `P(Y = y | l)` in the data, a column per label.
         labels: the labels, in the order of the columns.
         prior: `P(Y = y)` of the leakage-neutral world that keeps the classes' shares.
-        infinite: rows whose label no tree thought possible; their weight would be infinite.
+        infinite: rows whose label has no probability in any tree; their weight would be infinite.
         clipped: rows whose weight was cut to `max_weight`.
     """
 
@@ -37,7 +37,7 @@ class LeakageNeutralWeights:
 
     @property
     def effective_sample_size(self) -> float:
-        """How many equally weighted rows these are worth."""
+        """Effective sample size of the weights."""
         return effective_sample_size(self.weights)
 
 
@@ -82,7 +82,7 @@ def leakage_neutral_weights(
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     rows = _checked(leakage, len(codes))
     if len(classes) < 2:
-        raise ValueError("Leakage-neutral weights need at least two labels, and all rows have the same one.")
+        raise ValueError("Leakage-neutral weights need at least two labels; all rows have the same one.")
     if not 2 <= folds <= len(codes):
         raise ValueError(f"folds must lie between 2 and the number of rows ({len(codes)}), and is {folds}.")
     if trees < 1 or depth < 1:
@@ -103,8 +103,8 @@ def leakage_neutral_weights(
     infinite = int((own == 0).sum())
     if infinite:
         warnings.warn(
-            f"{infinite:,} of {len(codes):,} weights would be infinite: no tree gave the row's label any chance at its "
-            f"leakage features. Their probability is taken as 1/{trees + 1}; max_weight limits them further.",
+            f"{infinite:,} of {len(codes):,} weights would be infinite, because no tree gives the label of the row any "
+            f"probability. They use the probability 1/{trees + 1} instead; max_weight limits them further.",
             stacklevel=2,
         )
     weights, prior = weights_from_probabilities(
@@ -146,7 +146,7 @@ def _checked(leakage: npt.ArrayLike, n: int) -> FloatArray:
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or len(rows) != n:
         raise ValueError(
-            f"There are {n:,} labels and {len(rows):,} rows of leakage features; they must be as many."
+            f"There are {n:,} labels, but {len(rows):,} rows of leakage features: give one row per label."
         )
     if not np.isfinite(rows).all():
         raise ValueError(

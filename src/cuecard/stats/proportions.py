@@ -30,7 +30,7 @@ def accuracy_log_p(
 ) -> FloatArray:
     """Natural log of the exact p-value of `correct` answers out of n where guessing is right with `chance`.
 
-    Two-sided by default: a score clearly below chance is a leak as well, only turned round.
+    Two-sided by default: a score clearly below chance is an inverted leak.
 
     >>> np.exp(accuracy_log_p([250, 300], 1000, 0.25)).round(4)
     array([1.e+00, 4.e-04])
@@ -46,8 +46,8 @@ def mixed_chance_log_p(
 ) -> float:
     """Natural log of the exact p-value of `correct` right answers where the chance differs between examples.
 
-    n[g] examples are guessed right with chance[g]: 1/4 with four options, 1/2 with two; t/k for a rule that
-    names t tied options of k, counted as correct if the answer is one of them. The number of right answers
+    At chance, n[g] examples are correct with probability chance[g]: 1/4 with four options, 1/2 with two; t/k for a rule
+    that picks t tied options of k, counted as correct if the answer is one of them. The number of right answers
     is then Poisson-binomial. An average chance in a plain binomial test would overstate the spread.
 
     >>> float(np.exp(mixed_chance_log_p(12, [10, 10], [0.25, 0.5])).round(4))

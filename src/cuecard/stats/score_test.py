@@ -1,6 +1,6 @@
-"""Do predictions know anything about the labels? A test of their log score, which sees what hits cannot.
+"""Do predictions carry information about the labels? A test of their log score, which detects what hits cannot.
 
-Where one label is common, the likeliest label is the same for every example, and accuracy equals the majority however
+Where one label is common, the most likely label is the same for every example, and accuracy equals the majority however
 much the probabilities vary with the label. The log score counts them.
 """
 
@@ -245,12 +245,12 @@ def _by_units(
         min(max((float((sums**2).sum()) - float(alone.sum())) / room, 0.0), 1.0) if room > 0 else 0.0
     )
     estimated = alone * (1 + correlation * more)
-    found = variance - float(alone.sum()) + float(estimated.sum())
-    degrees = max(found**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
-    z = (score - expected) / found**0.5
+    total_variance = variance - float(alone.sum()) + float(estimated.sum())
+    degrees = max(total_variance**2 / float((estimated**2).sum()), 1.0) if room > 0 else np.inf
+    z = (score - expected) / total_variance**0.5
     with np.errstate(divide="ignore"):  # a tail too small for a double
         above, below = float(np.log(stdtr(degrees, -z))), float(np.log(stdtr(degrees, z)))
-    return ScoreTest(score, expected, found**0.5, 0.0, above, below, "units")
+    return ScoreTest(score, expected, total_variance**0.5, 0.0, above, below, "units")
 
 
 def _gamma_tails(z: float, skewness: float) -> tuple[float, float]:

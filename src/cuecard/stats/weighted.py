@@ -46,7 +46,7 @@ def effective_sample_share(weights: npt.ArrayLike) -> float:
 
 
 def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: float = 0.95) -> WeightedShare:
-    """Weighted mean Σ w x / Σ w of values from 0 to 1, with an interval that knows the weights.
+    """Weighted mean Σ w x / Σ w of values from 0 to 1, with an interval that accounts for the weights.
 
     The error is that of a ratio, sqrt(Σ w² (x − mean)²) / Σ w; it is turned into the number of equally weighted
     answers with the same error, and Wilson's interval is taken for those.
@@ -115,7 +115,7 @@ def effective_counts(sums: npt.ArrayLike, squares: npt.ArrayLike) -> IntArray:
 def weighted_change(
     successes: npt.ArrayLike, weights: npt.ArrayLike, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Weighted minus unweighted share of the same values, with an interval that knows they are the same.
+    """Weighted minus unweighted share of the same values, with an interval that accounts for it.
 
     The two shares move together, so their intervals must not be compared; the error is that of the difference, from
     what every value adds to it: w (x − weighted share) / Σ w − (x − share) / n. Weights are taken as known.

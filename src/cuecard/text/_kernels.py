@@ -336,7 +336,7 @@ def features_of_examples(
 ) -> tuple[Array, Array, Array, Array]:
     """Return for every (example, feature) that occurs: feature, rows, rows with it, whether the right has it.
 
-    The rows of an example stand together.
+    The rows of an example are adjacent.
     """
     features = np.empty(len(indices), dtype=np.int64)
     sizes = np.empty(len(indices), dtype=np.int64)

@@ -75,7 +75,7 @@ def within_example_counts(
 ) -> WithinExampleCounts:
     """Return how often the right row of an example has a feature, by how many of its rows have it.
 
-    `indptr` and `indices` are the distinct features of every row; the rows of an example stand together and
+    `indptr` and `indices` are the distinct features of every row; the rows of an example are adjacent and
     share their code. Examples in which no row has the feature say nothing about it and are not counted.
     """
     features, sizes, having, right_has = _kernels.features_of_examples(

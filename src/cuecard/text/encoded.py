@@ -92,7 +92,7 @@ def encode(
 ) -> Encoded:
     """Return the instances with integer tokens, premise and hypothesis over one vocabulary.
 
-    A language that is not given is guessed from the hypotheses; a tokeniser that is not given is the one that
+    A language that is not given is detected from the hypotheses; a tokeniser that is not given is the one that
     suits the language.
     """
     language = language or language_of(instances)
@@ -102,7 +102,7 @@ def encode(
 
 
 def language_of(instances: Instances) -> str:
-    """Return the language of a dataset's hypotheses, guessed once for the dataset and all its parts."""
+    """Return the language of a dataset's hypotheses, detected once for the dataset and all its parts."""
     whole = instances.whole
     return whole.derived("language", lambda: guess_language(whole.table["hypothesis"]))
 
@@ -132,7 +132,7 @@ class EncodedTexts:
 def encoded_texts(instances: Instances, tokens: str, *, threads: int | None = None) -> EncodedTexts:
     """Return the texts in one tokenisation: texts are read once, and parts of a dataset take their rows from it.
 
-    A small part of a dataset that nobody has tokenised is tokenised alone.
+    A small part of a dataset that has not been tokenised is tokenised alone.
     """
     whole, numbers, key = instances.whole, instances.row_numbers, ("tokens", tokens)
 

@@ -64,7 +64,7 @@ def guess_language(texts: pl.Series, *, sample: int = 1000) -> str:
 
 
 def suggested_tokeniser(language: str) -> str:
-    """Return the tokeniser that suits a language: words where they can be told, else characters."""
+    """Return the tokeniser that suits a language: words if there is a segmenter, otherwise characters."""
     if language in {"zh", "ja", "th"}:
         return f"words-{language}" if has_segmenter(language) else "chars"
     return "default"

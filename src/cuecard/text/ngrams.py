@@ -53,7 +53,7 @@ class NGrams:
 def ngrams(tokens: Tokens, n: int, *, threads: int | None = None) -> NGrams:
     """Return the runs of n tokens within each text, as integers."""
     if n < 1:
-        raise UsageError(f"An n-gram has at least one token, not {n}.")
+        raise UsageError(f"n must be at least 1, not {n}.")
     ids, offsets = tokens.ids, tokens.offsets
     members = np.arange(tokens.n_types, dtype=np.int32)[:, None]
     for length in range(2, n + 1):

@@ -1,4 +1,4 @@
-"""Which English words are nouns, told from where they stand in the texts themselves."""
+"""Which English words are nouns, recognised by their context in the texts."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def transformed(texts: pl.Series, name: str, *, language: str = "en", seed: int 
     """Return the texts after a named transformation; equal texts stay equal.
 
     ``shuffled_words`` keeps the words and loses their order; ``masked_nouns`` hides what is talked about;
-    ``masked_function_words`` hides everything but content words. The last two know English.
+    ``masked_function_words`` hides everything but content words. The last two only apply to English.
     """
     check_transformation(name)
     distinct = texts.fill_null("").unique(maintain_order=True)
@@ -65,7 +65,7 @@ def _masked_function_words(texts: pl.Series, language: str, seed: int) -> pl.Ser
 def _english_only(name: str, language: str) -> None:
     if language != "en":
         raise UsageError(
-            f"The transformation {name!r} knows English only, and these texts look like {language!r}."
+            f"The transformation {name!r} only applies to English; these texts are in {language!r}."
         )
 
 

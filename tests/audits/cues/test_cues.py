@@ -185,7 +185,7 @@ def test_a_family_with_a_bug_is_skipped_with_its_error_and_the_others_run():
 
 def test_a_family_that_does_not_fit_is_skipped_with_a_reason():
     summary = Cues().run(pair_instances([("train", "p", f"h{i}", "ab"[i % 2]) for i in range(30)])).summary
-    assert "choice data" in summary["families"]["position"]["skipped"]
+    assert "only applies to multiple choice" in summary["families"]["position"]["skipped"]
     assert summary["families"]["word"]["skipped"] is None
 
 

@@ -137,7 +137,7 @@ def test_text_data_says_why_there_is_no_pair():
     texts = type(texts)(texts.table, "text", texts.labels)
     summary = run(texts).summary
     assert summary["learners"] == []
-    assert "no part of the input to hide" in summary["learner_notes"][0]
+    assert "no partial input" in summary["learner_notes"][0]
 
 
 def test_an_unknown_learner_is_told_before_any_work():

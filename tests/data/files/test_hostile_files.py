@@ -237,7 +237,7 @@ def test_hidden_files_are_not_data(tmp_path):
         written(tmp_path, name, GOOD)
     assert load(tmp_path).n_examples == 2
     (tmp_path / "train.csv").unlink()
-    assert "holds no data file" in refused(tmp_path)
+    assert "contains no data file" in refused(tmp_path)
 
 
 def test_random_bytes_are_refused(tmp_path):

@@ -74,7 +74,7 @@ def test_a_split_of_a_dictionary_can_be_named(tmp_path):
 
 
 def test_a_dictionary_without_train_asks_for_one_split(tmp_path):
-    with pytest.raises(InputError, match="has no train split, only dev, test"):
+    with pytest.raises(InputError, match="has no training split, only dev, test"):
         load(dictionary(tmp_path / "d", ["dev", "test"]))
 
 
@@ -107,5 +107,5 @@ def test_a_dictionary_of_datasets_in_memory_fills_its_splits():
     assert data.splits == ("train", "test")
     assert (data.train.n_examples, data.test.n_examples) == (3, 2)
     assert load({"anything": FakeDataset(["x", "y"])}).splits == ("train",)
-    with pytest.raises(InputError, match="has no train split"):
+    with pytest.raises(InputError, match="has no training split"):
         load({"dev": FakeDataset(["x", "y"]), "test": FakeDataset(["x", "y"])})

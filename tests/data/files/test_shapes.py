@@ -61,8 +61,8 @@ def test_objects_by_id_keep_their_ids(tmp_path):
         ("3", "holds no rows"),
         ("{}", "holds no rows"),
         ([{"a": 1}, 3], "Row 2 of"),
-        ({"a": [1, 2], "b": [1]}, "lists of different length (a 2, b 1)"),
-        ({"train": [{"a": 1}], "test": [{"a": 1}]}, "holds several tables (train, test)"),
+        ({"a": [1, 2], "b": [1]}, "lists of different lengths (a 2, b 1)"),
+        ({"train": [{"a": 1}], "test": [{"a": 1}]}, "contains several tables (train, test)"),
         ('[{"a": ' + "9" * 5000 + "}]", "more than 4,300 digits"),
         ("[" * 100_000, "nested too deeply"),
         ('[{"text": "\\ud800"}]', "Row 1 of"),
@@ -93,7 +93,7 @@ def test_a_file_without_a_header_line(tmp_path, name):
     data = load(path, header="none")
     assert data.n_examples == 8
     assert data.report.recognised == {"premise": "column_1", "hypothesis": "column_2", "label": "column_3"}
-    assert "column_3 as label, told by their values" in data.report.notes[0]
+    assert "by their values, column_1 as premise, column_2 as hypothesis, column_3 as label" in data.report.notes[0]
     named = load(path, header="premise,hypothesis,label")
     assert pairs(named) == pairs(data)
     assert "--header names 2 columns" in refused(path, header="a,b")
@@ -120,9 +120,9 @@ def test_labels_in_a_second_file(tmp_path):
     assert data.table["label"].to_list() == ["0", "1", "1"]
     assert data.report.dropped == {"missing label": 1}
     labels.write_text("0\n1\n")
-    assert "has 2 labels, and" in refused(path, label_file=labels)
+    assert "has 2 labels, but" in refused(path, label_file=labels)
     assert "--label-file" not in refused(path)
-    assert "There is no file of labels" in refused(path, label_file=tmp_path / "absent.lst")
+    assert "The label file" in refused(path, label_file=tmp_path / "absent.lst")
 
 
 def test_labels_of_a_second_file_stay_with_their_rows_when_one_is_skipped(tmp_path):
@@ -145,7 +145,7 @@ def test_a_file_of_labels_for_every_split(tmp_path):
     files = [tmp_path / "train.lst", tmp_path / "test.lst"]
     data = load(tmp_path / "train.txt", test=tmp_path / "test.txt", label_file=files)
     assert data.table["label"].to_list() == ["1", "0", "1", "0"]
-    assert "3 files of labels" in refused(
+    assert "3 label files" in refused(
         tmp_path / "train.txt", test=tmp_path / "test.txt", label_file=files + files[:1]
     )
 
@@ -212,5 +212,5 @@ def test_standard_input(piped, content):
 
 
 def test_standard_input_without_rows(piped):
-    assert "Nothing came in on standard input" in refused(piped(b""))
+    assert "Standard input" in refused(piped(b""))
     assert "Standard input is a gzip file" in refused(piped(b"\x1f\x8b" + bytes(20)))

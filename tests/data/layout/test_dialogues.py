@@ -20,7 +20,7 @@ def test_the_common_beginning_of_chats_is_the_prompt():
     data = load(rows)
     assert data.table["premise"].unique().to_list() == ["user: Hi\nassistant: Hello\nuser: Sum 1 and 2"]
     assert data.table["hypothesis"].to_list()[:2] == ["3 0", "4 0"]
-    assert "what both responses begin with is read as the prompt" in data.report.notes[0]
+    assert "the start that both responses share is read as the prompt" in data.report.notes[0]
 
 
 def test_chats_that_part_early_keep_what_differs():

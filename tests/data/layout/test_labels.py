@@ -67,13 +67,13 @@ def test_labels_that_differ_only_in_case_or_spaces_are_noted_with_what_joins_the
     option = note.rpartition("--labels ")[2].removesuffix(".")
     joined = learn(values, mapping=parse_labels(option))
     assert (joined.names, joined.notes) == (("yes", "no"), ())
-    assert "write them alike in the file" in learn(["a", "a ", "b"]).notes[0]
+    assert "use one spelling in the file" in learn(["a", "a ", "b"]).notes[0]
     assert learn(["a", "b", "ab"]).notes == ()
 
 
 def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renames_it():
     values = ["count", "measure", "name"]
-    with pytest.raises(InputError, match=r"x\.csv has a label called 'count'") as caught:
+    with pytest.raises(InputError, match=r"x\.csv has a label 'count'") as caught:
         learn(values)
     option = str(caught.value).rpartition("--labels ")[2].removesuffix(".").replace("NAME", "number")
     renamed = learn(values, mapping=parse_labels(option))
@@ -83,7 +83,7 @@ def test_a_label_whose_name_the_tables_of_a_card_need_is_refused_with_what_renam
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        (["same"], {}, "one class only, 'same'"),
+        (["same"], {}, "only one class, 'same'"),
         ([None, "-", ""], {}, "missing or unknown: give labelled rows"),
         (["x", "y"], {"mapping": {"0": "a"}}, "'x', 'y', which --labels does not name"),
         ([str(i) + "x" for i in range(2000)], {}, "2,000 different values"),

@@ -1,4 +1,4 @@
-"""A killed run goes on and ends as if nothing had happened; a checkpoint of anything else is refused."""
+"""A killed run resumes and ends as if nothing had happened; a checkpoint of anything else is refused."""
 
 from __future__ import annotations
 

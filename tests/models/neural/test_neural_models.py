@@ -182,8 +182,8 @@ def test_early_stopping_keeps_the_best_epoch() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (cue_pairs(0), "no rows to train on"),
-        (pair_instances([("train", "a", "b", "yes")] * 3), "Every training row has the label 'yes'"),
+        (cue_pairs(0), "no labelled rows"),
+        (pair_instances([("train", "a", "b", "yes")] * 3), "Every training example has the label 'yes'"),
     ],
 )
 def test_nothing_to_learn_is_said_in_one_sentence(data: Instances, said: str) -> None:

@@ -87,7 +87,7 @@ def test_running_out_of_memory_suggests_a_batch_size_that_goes_on_from_the_check
             monkeypatch.setattr(Greedy, "enough", 8)
 
     monkeypatch.setattr(Greedy, "enough", 99)
-    with pytest.raises(UsageError, match="try batch_size=16; it then goes on from the checkpoint in"):
+    with pytest.raises(UsageError, match="try batch_size=16; the run then resumes from the checkpoint in"):
         Greedy(**parameters).fit(data, checkpoint=tmp_path, watch=less_memory_after_an_epoch)
     Greedy(**parameters | {"batch_size": 8}).fit(data, checkpoint=tmp_path, watch=steps.append)
     assert steps[0].epoch == 2

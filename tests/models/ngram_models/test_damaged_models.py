@@ -87,7 +87,7 @@ def test_a_checkpoint_that_lacks_something_is_told(tmp_path: Path, key: str) -> 
     found = json.loads((tmp_path / "checkpoint.json").read_text())
     del found[key]
     (tmp_path / "checkpoint.json").write_text(json.dumps(found))
-    with pytest.raises(InputError, match=r"is damaged .*: delete the folder to train anew"):
+    with pytest.raises(InputError, match=r"is damaged .*: delete the folder to retrain"):
         FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
 
 
@@ -95,5 +95,5 @@ def test_a_checkpoint_whose_arrays_do_not_fit_is_told(tmp_path: Path) -> None:
     FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
     arrays = read_arrays(tmp_path / "state-1.safetensors")
     write_arrays(tmp_path / "state-1.safetensors", {**arrays, "now.0": arrays["now.0"][:-1]})
-    with pytest.raises(InputError, match=r"is damaged \(now.0 is .*: delete the folder to train anew"):
+    with pytest.raises(InputError, match=r"is damaged \(now.0 is .*: delete the folder to retrain"):
         FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)

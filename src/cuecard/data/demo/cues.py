@@ -115,7 +115,7 @@ def complete(
         if not (0 < cue.share < 1 and (cue.strength is None or 0 <= cue.strength <= 1)):
             raise UsageError(f"Share and strength of the {cue.kind} cue must be probabilities.")
         if table[cue.kind].strength is not None:
-            raise UsageError(f"There can be one cue of each kind; {cue.kind} is given twice.")
+            raise UsageError(f"The cue {cue.kind} is given twice: give at most one of each kind.")
         table[cue.kind] = replace(cue, text=cue.text or table[cue.kind].text)
     taken: set[str] = set(GRAMMAR_WORDS)
     counts: dict[CueKind, int] = {"word": 1, "bigram": 2}
@@ -152,11 +152,11 @@ def conditional(cue: Cue, target: Floats, available: Floats) -> Floats:
 
 def truth(cues: Iterable[Cue]) -> tuple[PlantedCue, ...]:
     """Return the ground truth about the cues that say something."""
-    found = []
+    planted = []
     for cue in cues:
         if cue.strength is None:
             continue
         which = _WHICH[cue.kind].format(feature=cue.text)
         sentence = f"Of the instances {which}, {cue.share:.0%} of all, {cue.strength:.0%} are {cue.label}."
-        found.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
-    return tuple(found)
+        planted.append(PlantedCue(cue.kind, cue.kind, cue.text, cue.label, cue.strength, cue.share, sentence))
+    return tuple(planted)

@@ -13,9 +13,9 @@ from cuecard.data.instances import Instances
 def demo_unbalanced(
     n: int = 2000, *, rare: float = 0.1, strength: float = 0.5, test_fraction: float = 0.25, seed: int = 0
 ) -> Instances:
-    """Return pairs of which a share `rare` is "yes", with a word that makes "yes" likelier and never the likeliest.
+    """Return pairs of which a share `rare` is "yes", with a word that makes "yes" likelier and never the most likely.
 
-    The word "indeed" stands in `strength` + 0.05 of the hypotheses labelled "yes" and in 0.05 of the others: the area
+    The word "indeed" occurs in `strength` + 0.05 of the hypotheses labelled "yes" and in 0.05 of the others: the area
     under the ROC curve of the hypothesis is 0.5 + strength / 2, and always saying "no" is still most accurate.
     """
     rng = np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def _advice(demo: Demo, n_answers: int, only: tuple[CueKind, ...] | None, rng: n
 
 
 def _suggested_choice(here: Bools, for_right: bool, rng: np.random.Generator) -> Ints:
-    """Return a random choice that has the cue (lacks it, if it marks wrong ones); -1 if it tells nothing."""
+    """Return a random choice that has the cue (lacks it, if it marks wrong ones); -1 if it carries no information."""
     wanted = here if for_right else ~here
     pick = np.argmax(np.where(wanted, rng.random(here.shape), -1.0), axis=1)
     return np.where(here.any(axis=1) & ~here.all(axis=1), pick, -1)

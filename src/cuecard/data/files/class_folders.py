@@ -52,5 +52,5 @@ def _text(path: Path) -> str:
         ) from None
     except OSError as error:
         raise InputError(
-            f"{shown(path)} cannot be opened ({error.strerror}); check its permissions."
+            f"{shown(path)} cannot be opened ({error.strerror}): check its permissions."
         ) from None

@@ -56,7 +56,7 @@ def checked_format(path: Path) -> tuple[Format, Compression]:
     named = format_of(path)
     if named is None:
         raise InputError(
-            f"{shown(path)} has an extension that is not read; convert it to, or rename it as, {EXTENSIONS}."
+            f"{shown(path)} has an unsupported extension: convert it to, or rename it as, {EXTENSIONS}."
         )
     try:
         with path.open("rb") as file:
@@ -66,11 +66,11 @@ def checked_format(path: Path) -> tuple[Format, Compression]:
             f"{shown(path)} cannot be opened ({error.strerror}); check its path and permissions."
         ) from None
     if not start:
-        raise InputError(f"{shown(path)} is empty (0 bytes); give a file with at least one row.")
+        raise InputError(f"{shown(path)} is empty (0 bytes): give a file with at least one row.")
     expected = {"gz": "gzip", "zst": "zstd"}.get(named[1]) or ("parquet" if named[0] == "parquet" else None)
     actual = magic(start)
     if actual != expected:
-        looks = f"it starts like a {actual} file" if actual else "its first bytes say otherwise"
+        looks = f"it starts like a {actual} file" if actual else "its first bytes do not match"
         wanted = f"not a {expected} file" if expected else f"not a plain {named[0]} file"
         raise InputError(
             f"{shown(path)} is {wanted} ({looks}); give it the right extension or export it again."
@@ -84,7 +84,7 @@ def magic(start: bytes) -> str | None:
 
 
 def text_format(data: bytes) -> Format:
-    """Return the format that text is in, told from the text itself: JSON, tabs, commas or plain lines."""
+    """Return the format that text is in, recognised by its content: JSON, tabs, commas or plain lines."""
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] == b"[":
         return "json"

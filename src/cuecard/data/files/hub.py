@@ -32,9 +32,7 @@ def saved_splits(folder: Path) -> dict[str, Path]:
         raise InputError(f"{shown(listing)} lists no splits: save the dataset again.")
     absent = [name for name in names if not (folder / name).is_dir()]
     if absent:
-        raise InputError(
-            f"{shown(folder)} has no folder for the split {absent[0]!r}: save the dataset again."
-        )
+        raise InputError(f"{shown(folder)} has no folder of the split {absent[0]!r}: save the dataset again.")
     return {name: folder / name for name in names}
 
 
@@ -43,7 +41,7 @@ def saved_files(folder: Path) -> list[Path]:
     state = folder / "state.json"
     if not state.is_file():
         raise InputError(
-            f"{shown(folder)} is no saved dataset (it has no state.json): save the dataset again."
+            f"{shown(folder)} is not a saved dataset (it has no state.json): save the dataset again."
         )
     parts = _json(state).get("_data_files")
     names = [part.get("filename") if isinstance(part, dict) else None for part in parts or ()]
@@ -101,7 +99,7 @@ def arrow_frames(path: Path, columns: list[str] | None = None) -> Iterator[pl.Da
         table = pa.Table.from_batches([batch])
         if len(set(table.column_names)) < table.num_columns:
             raise InputError(
-                f"{where} has two columns of the same name: save the dataset with distinct names."
+                f"{where} has two columns with the same name: save the dataset with distinct names."
             )
         return pl.DataFrame(table.select(columns) if columns else table)
 
@@ -145,7 +143,9 @@ def hub_readings(source: str) -> tuple[list[tuple[str, str | None]], str]:
     path, colon, split = source.removeprefix("hf:").rpartition(":")
     parts = path.split("/")
     if not colon or not split or not all(parts) or len(parts) > 3:
-        raise UsageError(f"{source!r} is no dataset on the Hub: write hf:NAME:SPLIT or hf:NAME/CONFIG:SPLIT.")
+        raise UsageError(
+            f"{source!r} is not a dataset on the Hub: write hf:NAME:SPLIT or hf:NAME/CONFIG:SPLIT."
+        )
     if len(parts) == 3:
         return [("/".join(parts[:2]), parts[2])], split
     if len(parts) == 2:

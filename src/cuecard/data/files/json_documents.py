@@ -68,7 +68,7 @@ def _records(document: Any, where: str) -> list[Record]:
     rows = [name for name in lists if _is_rows(document[name])]
     if len(rows) > 1:
         raise InputError(
-            f"{where} holds several tables ({', '.join(rows)}): write each to a file of its own, and give them as "
+            f"{where} contains several tables ({', '.join(rows)}): save each to its own file, and give them as "
             "TRAIN and --test."
         )
     if rows:
@@ -96,7 +96,7 @@ def _of_columns(columns: Mapping[str, list[Any]], where: str) -> list[Record]:
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size:,}" for name, size in list(sizes.items())[:6])
-        raise InputError(f"{where} has lists of different length ({listed}): {_EXPECTED}.")
+        raise InputError(f"{where} has lists of different lengths ({listed}): {_EXPECTED}.")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Labels that stand in a file of their own, one per row of the data."""
+"""Labels in a file of their own, one per row of the data."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def with_labels(raw: RawTable, source: str | Path) -> RawTable:
     where = shown(path)
     if len(labels) != raw.n_read:
         raise InputError(
-            f"{where} has {len(labels):,} labels, and {raw.where} has {raw.n_read:,} rows: give one label per row, "
-            "in the order of the rows."
+            f"{where} has {len(labels):,} labels, but {raw.where} has {raw.n_read:,} rows: give one label per row, in "
+            "the same order."
         )
     if COLUMN in raw.frame.columns:
         raise InputError(
-            f"{raw.where} has a column {COLUMN!r} already: leave --label-file out, or name the column with "
+            f"{raw.where} already has a column {COLUMN!r}: leave --label-file out, or name the column with "
             "--columns label=…"
         )
     values = labels.gather(raw.numbers_throughout - 1)
@@ -45,18 +45,20 @@ def label_lines(path: Path) -> pl.Series:
     """Return the labels that a file has, one per line, or in its only column."""
     named = format_of(path)
     if path.is_dir() or not path.exists():
-        raise InputError(f"There is no file of labels {shown(path)}: check the path.")
+        raise InputError(f"The label file {shown(path)} does not exist: check the path.")
     if named is not None and named[0] != "txt":
         frame = read_file(path).frame
         if frame.width != 1:
             raise InputError(
-                f"{shown(path)} has {frame.width} columns: a file of labels has one, or one label per line."
+                f"{shown(path)} has {frame.width} columns: a label file needs one column, or one label per line."
             )
         return frame.to_series()
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{shown(path)} is no file of labels in UTF-8, one per line.") from None
+        raise InputError(
+            f"{shown(path)} is not a label file: save it as UTF-8 text with one label per line."
+        ) from None
     lines = [line.strip() for line in text.splitlines()]
     while lines and not lines[-1]:
         lines.pop()

@@ -15,13 +15,13 @@ def typed_path(source: str | Path) -> Path:
     if not str(source).strip():
         raise UsageError("The path is empty: name a file or folder (the current folder is ./).")
     if "\0" in str(source):
-        raise InputError(f"{shown(source)} cannot be a path (it has a NUL character): check what is typed.")
+        raise InputError(f"{shown(source)} is not a valid path (it has a NUL character): check the spelling.")
     try:
         path = Path(source).expanduser()
         path.exists()
     except RuntimeError:
         raise InputError(
-            f"{shown(source)} names a user without a home folder: write the path of the folder in full."
+            f"{shown(source)} names a user without a home folder: write the full path."
         ) from None
     except OSError as error:
         raise InputError(

@@ -13,7 +13,7 @@ import polars as pl
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows of one or more files, with what is needed to say where a row stands.
+    """Rows of one or more files, with what is needed to say where a row is.
 
     `rows` holds each row's number in its file, counted from 1 without header and blank lines; None where none
     was skipped, so that the numbers follow from the files' sizes.
@@ -125,9 +125,7 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     else:
         frame = pl.concat(alike(frames), how="diagonal_relaxed")
         if len({frozenset(f.columns) for f in frames}) > 1:
-            notes += (
-                f"The {len(tables)} files differ in their columns; where one lacks a column it is empty.",
-            )
+            notes += (f"The {len(tables)} files have different columns; a missing column is read as empty.",)
     rows = None
     if any(t.rows is not None for t in tables):
         rows = np.concatenate(

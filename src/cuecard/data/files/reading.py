@@ -52,7 +52,7 @@ def read_file(
         return read_parquet(path, compression, limit=limit)
     data, whole = content(path, compression, allow_cut=on_error == "skip")
     if not data.strip():
-        raise InputError(f"{shown(path)} is empty; give a file with at least one row.")
+        raise InputError(f"{shown(path)} is empty: give a file with at least one row.")
     dropped = {}
     if not whole:
         data = data[: data.rfind(b"\n") + 1]
@@ -154,7 +154,7 @@ def _named(table: RawTable, header: str | None) -> RawTable:
             return table
         first = repeated[0].rpartition("_duplicated_")[0]
         note = (
-            f"The header of {table.where} has the name {first!r} more than once; later ones are called "
+            f"The header of {table.where} repeats the name {first!r}; later columns are called "
             f"{', '.join(repeated[:5])}."
         )
         return replace(table, notes=(*table.notes, note))
@@ -163,8 +163,8 @@ def _named(table: RawTable, header: str | None) -> RawTable:
         names = [f"{UNNAMED}{i}" for i in range(1, len(columns) + 1)]
     if len(names) != len(columns) or len(set(names)) != len(names) or not all(names):
         raise UsageError(
-            f"--header names {len(names)} columns, and {table.where} has {len(columns)}: give every column a name "
-            "of its own, or write --header none."
+            f"--header names {len(names)} columns, but {table.where} has {len(columns)}: give every column a distinct "
+            "name, or type --header none."
         )
     return replace(table, frame=table.frame.rename(dict(zip(columns, names, strict=True))))
 

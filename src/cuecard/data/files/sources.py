@@ -73,7 +73,7 @@ def read_as_is(
     limit: int | None = None,
     header: str | None = None,
 ) -> dict[str, RawTable]:
-    """Return the tables of a source as they stand there; one that does not name splits is all `train`."""
+    """Return the tables of a source as they are; one that does not name splits is all `train`."""
     if isinstance(source, Preset):
         return {split: read_hub(name) for split, name in preset_sources(source).items()}
     if isinstance(source, Mapping) and source and all(_is_dataset(part) for part in source.values()):
@@ -95,7 +95,7 @@ def read_as_is(
 
 
 def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
-    """Return the data files (or folders of saved datasets) a path, folder or glob stands for, by split.
+    """Return the data files (or folders of saved datasets) a path, folder or glob names, by split.
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
@@ -127,7 +127,7 @@ def _folder(path: Path) -> dict[str, list[Path]]:
         files = _data_files(p for p in path.rglob("*") if not _hidden(p.relative_to(path)))
     if not files:
         raise InputError(
-            f"The folder {shown(path)} holds no data file; expected {EXTENSIONS}, or a folder of .txt files "
+            f"The folder {shown(path)} contains no data file: expected {EXTENSIONS}, or a folder of .txt files "
             "for every class."
         )
     splits = [split_in_name(p.name) for p in files]
@@ -150,21 +150,21 @@ def _data_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, list[Path]]:
-    """Return the paths of each split; where there is no test split, the development split takes its place."""
-    found = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
-    found = {s: listed for s, listed in found.items() if listed}
-    if "train" not in found:
+    """Return the paths of each split; without a test split, the development split replaces it."""
+    by_split = {s: [p for p, named in zip(paths, splits, strict=True) if named == s] for s in SPLITS}
+    by_split = {s: listed for s, listed in by_split.items() if listed}
+    if "train" not in by_split:
         names = ", ".join(p.name for p in paths)
         raise InputError(
-            f"{paths[0].parent} has no train split, only {names}: give the folder of one of them."
+            f"{paths[0].parent} has no training split, only {names}: give one of these files as TRAIN."
         )
-    if "test" not in found and "dev" in found:
-        found["test"] = found.pop("dev")
-    return found
+    if "test" not in by_split and "dev" in by_split:
+        by_split["test"] = by_split.pop("dev")
+    return by_split
 
 
 def split_in_name(name: str) -> str | None:
-    """Return the split that a file's name tells: train, dev (also valid, validation, val) or test."""
+    """Return the split that a file's name indicates: train, dev (also valid, validation, val) or test."""
     match = _SPLIT_WORD.search(name.split(".")[0])
     return _SPLIT_NAMES.get(match.group(1).lower(), "dev") if match else None
 
@@ -178,7 +178,7 @@ def read_stdin(*, on_error: OnError = "stop", header: str | None = None) -> RawT
     """Return the rows that are piped in, in the format that the first bytes are in; they are read once and kept."""
     data = _stdin()
     if not data.strip():
-        raise InputError("Nothing came in on standard input (the path -): pipe a file with rows into it.")
+        raise InputError("Standard input (the path -) is empty: pipe a file with rows into it.")
     kind = magic(data)
     if kind == "parquet":
         return parquet_table(io.BytesIO(data), "standard input")

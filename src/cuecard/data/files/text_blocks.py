@@ -32,7 +32,7 @@ def read_blocks(data: bytes, where: str) -> RawTable | None:
         question = _question(block)
         if question is None:
             raise InputError(
-                f"Block {number:,} of {where} is no question, as the blocks before it are: expected a line with the "
+                f"Block {number:,} of {where} is not a question, but earlier blocks are: expected a line with the "
                 "letter of the answer, the context, the question, and one line per option (A. …, B. …)."
             )
         rows.append(question)

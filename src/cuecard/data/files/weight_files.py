@@ -24,8 +24,8 @@ def weights_from_file(
 ) -> npt.NDArray[np.float64]:
     """Return the weight of every train row of `data`, mean one, from a file with the same rows and their weights.
 
-    Rows are matched by id where the data has one, else by their number. Every example must be found with the same
-    texts and the same label: weights of other rows would do harm that nobody sees.
+    Rows are matched by id if the data has one, otherwise by number. The texts and the label of every example must be
+    the same, so that weights of other rows are never used unnoticed.
 
     Args:
         path: the weighted rows.
@@ -41,10 +41,10 @@ def weights_from_file(
     held_out = data.test.n_examples if data.test is not None else 0
     if not named and weighted.n_examples not in (train.n_examples, train.n_examples + held_out):
         raise InputError(
-            f"{path} has {weighted.n_examples:,} weighted examples, and there are {train.n_examples:,} to train on: "
-            f"weigh the rows that are trained on, cuecard debias TRAIN --out {path}."
+            f"{path} has weights for {weighted.n_examples:,} examples, but the training set has {train.n_examples:,}: "
+            f"make weights for the training set with cuecard debias TRAIN --out {path}."
         )
-    found = train.table.select(*_KEYS, *(pl.col(name).cast(pl.String) for name in _CONTENT)).join(
+    matched = train.table.select(*_KEYS, *(pl.col(name).cast(pl.String) for name in _CONTENT)).join(
         weighted.table.select(
             *_KEYS,
             *(pl.col(name).cast(pl.String).alias(f"{name}_there") for name in _CONTENT),
@@ -54,10 +54,12 @@ def weights_from_file(
         how="left",
         maintain_order="left",
     )
-    _check(found, path, train)
-    weights = found["weight"].to_numpy().astype(np.float64)
+    _check(matched, path, train)
+    weights = matched["weight"].to_numpy().astype(np.float64)
     if not weights.sum() > 0:
-        raise InputError(f"{path} gives no example that is trained on a weight above zero.")
+        raise InputError(
+            f"{path} has no weight above 0 for any training example: make others with cuecard debias."
+        )
     return np.asarray(weights / weights.mean())
 
 
@@ -65,14 +67,14 @@ def _check(found: pl.DataFrame, path: str | Path, train: Instances) -> None:
     missing = found.filter(pl.col("weight").is_null())
     if missing.height:
         raise InputError(
-            f"{path} has no weight for {missing['example_id'].n_unique():,} of {train.n_examples:,} train examples, "
-            f"such as {missing['example_id'][0]!r}: weigh the rows that are trained on."
+            f"{path} has no weight for {missing['example_id'].n_unique():,} of {train.n_examples:,} training examples, "
+            f"such as {missing['example_id'][0]!r}: make weights for the training set with cuecard debias."
         )
     differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_there")) for name in _CONTENT)
     wrong = found.filter(differs)
     if wrong.height:
         what = "label" if (wrong["label"] != wrong["label_there"]).all() else "text or label"
         raise InputError(
-            f"{path}: {wrong['example_id'].n_unique():,} of {train.n_examples:,} examples have another {what} than "
-            f"those to train on, the first is {wrong['example_id'][0]!r}: these are weights of other rows."
+            f"{path} has another {what} for {wrong['example_id'].n_unique():,} of {train.n_examples:,} training "
+            f"examples, first for {wrong['example_id'][0]!r}: its weights are for other rows."
         )

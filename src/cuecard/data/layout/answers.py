@@ -36,8 +36,8 @@ class Answered:
     def __post_init__(self) -> None:
         missing = self.answers.str.strip_chars().is_in([*MISSING, "-1"]).fill_null(True)
         if missing.any():
-            given = pl.select(pl.when(~missing).then(self.answers)).to_series()
-            object.__setattr__(self, "answers", given)
+            answers = pl.select(pl.when(~missing).then(self.answers)).to_series()
+            object.__setattr__(self, "answers", answers)
 
     def without_beyond(self, base: int | None) -> Answered:
         """Return the rows without the answers one beside the choices: 0 counted from 1, their number from 0."""
@@ -60,15 +60,15 @@ class Answered:
     def positions(self, rule: AnswerRule) -> ChoicePlaces:
         """Return where in `present` the right choice of every row stands; -1 where the rule finds none."""
         places = _sizes(self.choices)
-        found = _RULES[rule](self)
-        found = np.where((found >= 0) & (found < places), found, -1)
+        places_read = _RULES[rule](self)
+        places_read = np.where((places_read >= 0) & (places_read < places), places_read, -1)
         if (places == self.counts).all():
-            return found
-        frame = pl.DataFrame({"choices": self.choices, "at": found})
+            return places_read
+        frame = pl.DataFrame({"choices": self.choices, "at": places_read})
         before = pl.col("choices").list.head(pl.col("at").clip(0)).list.drop_nulls().list.len()
         chosen = pl.col("choices").list.get(pl.col("at").clip(0), null_on_oob=True)
-        given = (pl.col("at") >= 0) & chosen.is_not_null()
-        return frame.select(pl.when(given).then(before.cast(pl.Int64)).otherwise(-1)).to_series().to_numpy()
+        placed = (pl.col("at") >= 0) & chosen.is_not_null()
+        return frame.select(pl.when(placed).then(before.cast(pl.Int64)).otherwise(-1)).to_series().to_numpy()
 
 
 def _sizes(lists: pl.Series) -> ChoicePlaces:
@@ -76,19 +76,19 @@ def _sizes(lists: pl.Series) -> ChoicePlaces:
 
 
 def choose_rule(tables: Sequence[Answered], base: int | None = None) -> AnswerRule:
-    """Return how answers are to be read: the first rule that places every given answer, else the best one.
+    """Return how answers are to be read: the first rule that places every answer, otherwise the best one.
 
     Rules in their order: the keys that came with the choices, letters, numbers from 0, numbers from 1, the
     choice's own text. So numbers from 1 need evidence: no 0 anywhere and an answer as large as the number of
     choices, and besides ten rows or choices in columns that are numbered from 1. `base` settles it.
     """
-    given = sum(t.answers.len() - t.answers.null_count() for t in tables)
+    n_answers = sum(t.answers.len() - t.answers.null_count() for t in tables)
     best: tuple[int, AnswerRule] = (-1, "from 0")
-    for rule in _allowed(tables, base, given):
+    for rule in _allowed(tables, base, n_answers):
         placed = sum(
             int(((t.positions(rule) >= 0) & t.answers.is_not_null().to_numpy()).sum()) for t in tables
         )
-        if placed == given:
+        if placed == n_answers:
             return rule
         if placed > best[0] and (rule != "from 1" or base == 1):
             best = (placed, rule)

@@ -40,7 +40,7 @@ def choice_texts(raw: RawTable, columns: Columns) -> tuple[pl.Series, pl.Series 
     values = raw.frame[names[0]]
     if values.dtype == pl.String:
         raise InputError(
-            f"Column {names[0]!r} of {raw.where} holds the choices as one text: give a column of lists "
+            f"Column {names[0]!r} of {raw.where} holds the choices as one text: give a column of lists, "
             "or name one column per choice with --columns choices=A+B+C+D."
         )
     if isinstance(values.dtype, pl.Array):
@@ -76,14 +76,14 @@ def _fields(values: pl.Series) -> tuple[pl.Series | None, pl.Series | None]:
     dtype = values.dtype
     if isinstance(dtype, pl.Struct):
         names = [field.name for field in dtype.fields]
-        found = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
-        texts, keys = (values.struct.field(n) if n is not None else None for n in found)
+        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        texts, keys = (values.struct.field(n) if n is not None else None for n in fields)
         return texts, keys
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
         names = [field.name for field in dtype.inner.fields]
-        found = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
+        fields = [next((n for n in wanted if n in names), None) for wanted in (_TEXT_FIELDS, _KEY_FIELDS)]
         texts, keys = (
-            values.list.eval(pl.element().struct.field(n)) if n is not None else None for n in found
+            values.list.eval(pl.element().struct.field(n)) if n is not None else None for n in fields
         )
         return texts, keys
     return values, None

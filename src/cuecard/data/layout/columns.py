@@ -89,7 +89,7 @@ def _parse_pairs(text: str, *, option: str, example: str) -> dict[str, str]:
             raise UsageError(f"{option} names {key.strip()!r} twice.")
         pairs[key.strip()] = value.strip()
     if not pairs:
-        raise UsageError(f"{option} is empty; it expects something like {option} {example}.")
+        raise UsageError(f"{option} is empty: type, for example, {option} {example}.")
     return pairs
 
 
@@ -148,7 +148,7 @@ def _said(
     columns: ColumnsArgument, schema: Schema, where: str
 ) -> tuple[dict[Role, tuple[str, ...]], int | None, bool]:
     """Return the roles the user named, where answers count from if said, and whether ids are refused."""
-    said: dict[Role, tuple[str, ...]] = {}
+    named: dict[Role, tuple[str, ...]] = {}
     base: int | None = None
     no_id = False
     for key, value in columns.items():
@@ -159,7 +159,7 @@ def _said(
             no_id = True
             continue
         if value is None or not value:
-            raise UsageError(f"The role {role!r} is given no column.")
+            raise UsageError(f"The role {role!r} has no column: type --columns {role}=COLUMN.")
         counted = role in ("answer", "winner") and isinstance(value, str) and value not in schema
         if counted and isinstance(value, str) and value[-2:] in (":0", ":1"):
             base = int(value[-1])
@@ -173,8 +173,8 @@ def _said(
                     f"{where} has no column {column!r} for the role {role!r}{hint}; "
                     f"its columns are {name_line(list(schema))}."
                 )
-        said[role] = tuple(chosen)
-    return said, base, no_id
+        named[role] = tuple(chosen)
+    return named, base, no_id
 
 
 def _several(value: str | Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from cuecard.data.files.guard import guarded
 from cuecard.data.files.raw import RawTable
 from cuecard.errors import InputError
 
-_REMEDY = "correct the row, or leave such rows out with --on-error skip"
+_REMEDY = "correct the row, or skip such rows with --on-error skip"
 
 
 def mend_csv(
@@ -80,7 +80,7 @@ def _header(reader: Iterator[list[str]], where: str) -> list[str]:
     except (csv.Error, StopIteration):
         header = ["\udc80"]
     if any(_undecodable(name) for name in header):
-        raise InputError(f"The header of {where} is no line of UTF-8 text: save the file as UTF-8 csv.")
+        raise InputError(f"The header of {where} is not valid UTF-8: save the file as UTF-8 csv.")
     return header
 
 
@@ -100,11 +100,11 @@ def _records(reader: Iterator[list[str]]) -> Iterator[list[str] | csv.Error]:
 
 def _csv_problem(fields: list[str] | csv.Error, width: int) -> tuple[str, str] | None:
     if isinstance(fields, csv.Error):
-        return "broken quoting", f"breaks the rules of csv quoting ({fields})"
+        return "broken quoting", f"has invalid csv quoting ({fields})"
     if len(fields) > width:
         return (
             "too many fields",
-            f"has {len(fields)} fields where the header has {width} (is a quote missing?)",
+            f"has {len(fields)} fields, but the header has {width} (is a quote missing?)",
         )
     if any(_undecodable(field) for field in fields):
         return "invalid UTF-8", "is not valid UTF-8 (save the file as UTF-8)"

@@ -46,7 +46,7 @@ def label_texts(values: pl.Series) -> pl.Series:
         return values
     if values.dtype.is_nested() or values.dtype == pl.Binary:
         raise InputError(
-            f"Column {values.name!r} holds {str(values.dtype)[:80]}, where one value per row is needed: name another "
+            f"Column {values.name!r} holds {str(values.dtype)[:80]}, not one value per row: name another column "
             "with --columns."
         )
     if values.dtype.is_float():
@@ -66,7 +66,7 @@ def learn_labels(
     strict: bool = True,
     keep_unlabelled: bool = False,
 ) -> LabelScheme:
-    """Return the classes among raw label values, ordered by the mapping, else by number, else by name.
+    """Return the classes among raw label values, ordered by the mapping, otherwise by number, otherwise by name.
 
     A mapping names raw values (`{"0": "entailment"}`; None or "" makes a value a missing label); values that
     already are one of its names stay. Any other is an error, or keeps its own name if not `strict`.
@@ -83,23 +83,23 @@ def learn_labels(
     if mapping:
         renamed = {raw: name for raw, name in mapping.items() if name}
         order = list(dict.fromkeys(renamed.values()))
-        known = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
-        unmapped = tuple(sorted(v for v in rest if v not in known and v not in mapping))
+        names_by_value = {raw: renamed.get(raw, raw) for raw in rest if raw in renamed or raw in order}
+        unmapped = tuple(sorted(v for v in rest if v not in names_by_value and v not in mapping))
         if strict and unmapped:
             raise InputError(
                 f"Column {column!r} of {where} has {_some(unmapped)}, which --labels does not name: name every value, "
-                f"or leave rows out by naming nothing, --labels {_renaming(renamed, {})},{unmapped[0]}=."
+                f"or drop its rows with an empty name, --labels {_renaming(renamed, {})},{unmapped[0]}=."
             )
-        known |= {raw: raw for raw in unmapped}
+        names_by_value |= {raw: raw for raw in unmapped}
         order += sorted(unmapped, key=_label_order(set(unmapped)))
-        names = [name for name in order if name in known.values()]
+        names = [name for name in order if name in names_by_value.values()]
     else:
-        known = {raw: raw for raw in rest}
+        names_by_value = {raw: raw for raw in rest}
         names = sorted(rest, key=_label_order(rest))
     if len(names) > MAX_CLASSES:
         raise InputError(
             f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
-            f"name the label column with --columns label=…, or cut numbers in two with --labels '{column}>NUMBER'."
+            f"name the label column with --columns label=…, or set a threshold with --labels '{column}>NUMBER'."
         )
     if not names:
         raise InputError(
@@ -107,23 +107,23 @@ def learn_labels(
         )
     if len(names) == 1:
         raise InputError(
-            f"Column {column!r} of {where} has one class only, {names[0]!r}, so nothing can predict it: "
+            f"Column {column!r} of {where} has only one class, {names[0]!r}: "
             "give rows of at least two classes, or name another column with --columns label=…"
         )
     for name in RESERVED:
         if name in names:
             raise InputError(
-                f"Column {column!r} of {where} has a label called {name!r}, a name that the tables of a card "
-                f"need for themselves: give it another with --labels {_renaming(known, {name: 'NAME'})}."
+                f"Column {column!r} of {where} has a label {name!r}, a name that CueCard reserves: "
+                f"rename it with --labels {_renaming(names_by_value, {name: 'NAME'})}."
             )
-    ordered = {raw: known[raw] for raw in sorted(known)}
-    if keep_unlabelled and UNLABELLED not in names and not values <= set(known):
+    ordered = {raw: names_by_value[raw] for raw in sorted(names_by_value)}
+    if keep_unlabelled and UNLABELLED not in names and not values <= set(names_by_value):
         names.append(UNLABELLED)
-    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, known)))
+    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, names_by_value)))
 
 
 def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for labels that a reader would take for one."""
+    """Yield a note for labels that differ only in case or spaces."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
@@ -133,9 +133,9 @@ def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str
             # On the command line, spaces around a value are lost.
             typed = all(raw == raw.strip() for raw in known)
             yield (
-                f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are classes of "
-                "their own; if they mean the same, "
-                + (f"join them with --labels {renaming}." if typed else "write them alike in the file.")
+                f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are read as "
+                "different classes; if they mean the same, "
+                + (f"merge them with --labels {renaming}." if typed else "use one spelling in the file.")
             )
 
 

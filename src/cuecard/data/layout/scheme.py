@@ -21,6 +21,7 @@ from cuecard.data.layout.winners import WinnerRule, winner_rule
 from cuecard.data.presets import Preset
 from cuecard.data.texts import text
 from cuecard.errors import InputError, UsageError
+from cuecard.wording import only_applies_to
 
 #: Labels of the tasks whose examples are choices: of the one that was picked, of the others.
 CHOICE_LABELS = ("right", "wrong")
@@ -46,8 +47,7 @@ class Wishes:
         if isinstance(self.labels, Threshold):
             if self.columns and "label" in self.columns:
                 raise UsageError(
-                    f"--labels {self.labels.label} makes the labels, and --columns names another column of labels: "
-                    "leave one of them out."
+                    f"--labels {self.labels.label} and --columns label=… both define the labels: leave one of them out."
                 )
             object.__setattr__(self, "columns", {**(self.columns or {}), "label": self.labels.label})
 
@@ -109,10 +109,10 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
         if "id" in first or raw is train:
             return first
         # Predictions name a test example by the id in its own file, whether train has ids or not.
-        found = look(raw, first.task)
-        if "id" not in found or found.one("id") in first.used:
+        own = look(raw, first.task)
+        if "id" not in own or own.one("id") in first.used:
             return first
-        return replace(first, roles={**first.roles, "id": found.roles["id"]})
+        return replace(first, roles={**first.roles, "id": own.roles["id"]})
 
     return {split: of(raw) for split, raw in raws.items()}
 
@@ -129,8 +129,8 @@ def learn(
     winner: WinnerRule | None = None
     if wishes.keep_unlabelled and first.task in GROUPED_TASKS:
         raise UsageError(
-            f"--keep-unlabelled is for pairs and texts: without an answer, none of the choices of a "
-            f"{first.task} is right or wrong. Leave the option out, and such rows are dropped and counted."
+            f"--keep-unlabelled {only_applies_to(['pair', 'text'], first.task)}: leave the option out to drop "
+            "and count rows without an answer."
         )
     if first.task == "preference":
         labels = LabelScheme(PREFERENCE_LABELS, {})
@@ -201,7 +201,7 @@ def _winner_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
 
 
 def _labels(train: RawTable, columns: Columns, wishes: Wishes, values: Iterable[str | None]) -> LabelScheme:
-    """Return the label names: as the user maps them, else as the file's metadata or the preset knows them."""
+    """Return the label names: as the user maps them, otherwise as the file's metadata or the preset knows them."""
     column = columns.one("label")
     mapping = wishes.label_names
     if wishes.threshold is not None:

@@ -29,7 +29,7 @@ NO_FAULT = ("missing label", "missing answer", "missing winner", "tie")
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Rows in the columns of `Instances`, with what was left out and what is worth knowing."""
+    """Rows in the columns of `Instances`, with what was left out and notes for the user."""
 
     table: pl.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -64,8 +64,8 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
     notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns) + _reading_notes(raw, columns)
     if ids.group:
         notes += (
-            f"Column {_id_column(columns)!r} names groups of rows, not single ones: it is kept as an extra "
-            "column, and rows are numbered (name another with --columns id=OTHER).",
+            f"Column {_id_column(columns)!r} repeats values, so it is read as a group id and rows are "
+            "numbered; to use another id column, type --columns id=OTHER.",
         )
     extras = _extras(raw, columns, keep_id=ids.group)
     base = pl.DataFrame(
@@ -118,8 +118,7 @@ def _preference(raw: RawTable, scheme: Scheme) -> _Parts:
         problems.append(
             Problem(
                 "unknown winner",
-                f"has the winner {value!r} in column {flags[0].name!r}, neither of the responses {names[0]!r} and "
-                f"{names[1]!r} nor a tie",
+                f"has the winner {value!r} in column {flags[0].name!r}; expected {names[0]!r}, {names[1]!r} or a tie",
                 rows,
                 "correct the row, name another column with --columns winner=…",
             )
@@ -172,9 +171,9 @@ def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Ser
     }.get(rule, "the key of a choice" if rule == "key" else "the text of a choice")
     return Problem(
         "answer out of range",
-        f"has the answer {value!r} in column {column!r}, none of its {choices} choices (read as {how})",
+        f"has the answer {value!r} in column {column!r}, which is none of its {choices} choices (read as {how})",
         lost,
-        f"correct the row, say where counting starts with --columns answer={column}:1 or {column}:0",
+        f"correct the row, set where counting starts with --columns answer={column}:1 or {column}:0",
     )
 
 
@@ -182,9 +181,9 @@ def _repeated(columns: Columns, values: pl.Series, repeated: pl.Series) -> Probl
     example = values[int(repeated.arg_max() or 0)]
     return Problem(
         "duplicate id",
-        f"has the id {example!r} in column {columns.one('id')!r} that an earlier row has too",
+        f"repeats the id {example!r} in column {columns.one('id')!r}",
         repeated,
-        "name another column with --columns id=OTHER, number the rows with --columns id=none",
+        "name another id column with --columns id=OTHER, number the rows with --columns id=none",
     )
 
 
@@ -194,7 +193,7 @@ def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTa
         first = min(problems, key=lambda p: int(p.rows.arg_max() or 0))
         place = raw.place(int(first.rows.arg_max() or 0))
         raise InputError(
-            f"R{place[1:]} {first.clause}: {first.remedy}, or leave such rows out with --on-error skip."
+            f"R{place[1:]} {first.clause}: {first.remedy}, or skip such rows with --on-error skip."
         )
     bad = problems[0].rows
     dropped = {problems[0].reason: int(bad.sum())}
@@ -288,16 +287,16 @@ def _reading_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
         if role not in columns.explicit and names[0].startswith("column_")
     ]
     if unnamed:
-        notes.append(f"The columns of {raw.where} have no names: {', '.join(unnamed)}, told by their values.")
+        notes.append(f"The columns of {raw.where} have no names; by their values, {', '.join(unnamed)}.")
     if columns.task == "preference" and "prompt" not in columns:
         chats = is_chat(raw.frame[columns.response_columns[0]].dtype)
         if chats or columns.prompt_ends_with:
             notes.append(
-                "There is no column of prompts: what both responses begin with is read as the prompt."
+                "There is no column of prompts: the start that both responses share is read as the prompt."
             )
     if columns.task == "choice" and columns.one("answer") in columns.roles["choices"]:
         notes.append(
-            f"{columns.one('answer')!r} holds the right answer and other columns the wrong ones: choices have no "
-            "order in the file, so their positions mean nothing."
+            f"{columns.one('answer')!r} holds the right answer and other columns the wrong ones: the file has no "
+            "order of choices, so positions are not tested."
         )
     return tuple(notes)

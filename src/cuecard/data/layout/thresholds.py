@@ -51,16 +51,20 @@ class Threshold:
             bad = None if numbers is None else int((numbers.is_null() & values.is_not_null()).arg_max() or 0)
             which = f" ({raw.place(bad)} has {values[bad]!r})" if bad is not None else ""
             raise InputError(
-                f"Column {self.column!r} of {raw.where} does not hold numbers{which}: --labels "
-                f"{self.label} needs a column of numbers."
+                f"Column {self.column!r} of {raw.where} does not hold numbers{which}: name a "
+                "column of numbers in --labels."
             )
         meets = {">": numbers > self.value, ">=": numbers >= self.value, "<": numbers < self.value}.get(
             self.sign, numbers <= self.value
         )
-        known = numbers.is_not_null() & numbers.is_not_nan().fill_null(False)
+        present = numbers.is_not_null() & numbers.is_not_nan().fill_null(False)
         names = self.names
         labels = pl.select(
-            pl.when(known & meets).then(pl.lit(names[0])).when(known).then(pl.lit(names[1])).alias(self.label)
+            pl.when(present & meets)
+            .then(pl.lit(names[0]))
+            .when(present)
+            .then(pl.lit(names[1]))
+            .alias(self.label)
         ).to_series()
         return replace(raw, frame=raw.frame.with_columns(labels))
 

@@ -1,4 +1,4 @@
-"""The answer to a layout nobody knows: roles found, roles missing, what to type, and the first rows."""
+"""The error for an unknown layout: roles recognised, roles missing, what to type, and the first rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def unrecognised(
     rows = f" First rows: {preview(frame)}." if frame.height else ""
     if can_lack_header and looks_headless(frame):
         return InputError(
-            f"{start}; they look like a row, not like names: type --header none if the file has no header line, "
+            f"{start}; they look like a row of data: type --header none if the file has no header line, "
             f"or name its columns with --header NAME,NAME,…{rows}"
         )
     nearest = task or _nearest(fill)
@@ -46,16 +46,16 @@ def unrecognised(
     if nearest is None or (not by_name and task is None):
         guessed = _guess(frame)
         options = f"--columns {_typed(guessed)}" if guessed else " or ".join(_OPTION[t] for t in TASKS)
-        return InputError(f"{start}; say which is which with {options}.{rows}")
+        return InputError(f"{start}; name them with {options}.{rows}")
     beside = labels_beside() if labels_beside is not None and lacking in (["label"], ["answer"]) else None
     if beside is not None:
         option = f"--label-file {shlex.quote(beside)}"
     else:
         option = f"--columns {_typed({**by_name, **_filled(frame, by_name, lacking)})}"
     roles = ", ".join(f"{role} ({' + '.join(names)})" for role, names in by_name.items())
-    found = f"found {roles}; " if roles else ""
+    recognised = f"recognised {roles}; " if roles else ""
     return InputError(
-        f"{start} (the task {nearest!r} needs {', '.join(lacking)}); {found}missing {', '.join(lacking)}: "
+        f"{start} (the task {nearest!r} needs {', '.join(lacking)}); {recognised}missing {', '.join(lacking)}: "
         f"type {option}.{rows}"
     )
 

@@ -61,7 +61,7 @@ def winner_rule(
 def _open_base(column: str, values: list[float], responses: Sequence[str], where: str) -> str:
     shown = ", ".join(f"{v:g}" for v in values[:6]) + (", …" if len(values) > 6 else "")
     first, second = responses
-    start = f"Column {column!r} of {where} has the values {shown} for two responses, so which one each names is open"
+    start = f"Column {column!r} of {where} has the values {shown}, and it is unclear which response each one means"
     if values and (values[0] < 0 or values[-1] > 2):
         return f"{start}: name a column that says which one was preferred with --columns winner=…"
     tie = ", 2 a tie" if values and values[-1] > 1 else ""
@@ -95,6 +95,6 @@ def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[st
 
 
 def one_hot_positions(flags: Sequence[pl.Series]) -> ChoicePlaces:
-    """Return 0 or 1 for the response whose own column is 1, `TIE` where the third is, else `NONE`."""
+    """Return 0 or 1 for the response whose own column is 1, `TIE` if the third is 1, otherwise `NONE`."""
     marks = [(flag.cast(pl.Float64, strict=False).fill_null(0) > 0.5).to_numpy() for flag in flags]
     return np.select(marks, [0, 1, TIE][: len(marks)], NONE).astype(np.int64)

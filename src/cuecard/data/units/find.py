@@ -47,7 +47,7 @@ def column_units(table: pl.DataFrame, column: str) -> Codes:
         raise unknown_name("column of clusters", column, table.columns)
     values = table[column]
     if values.dtype.is_nested():
-        raise InputError(f"Column {column!r} holds {values.dtype}: clusters need one value for each row.")
+        raise InputError(f"Column {column!r} holds {values.dtype}: units need one value per row.")
     dense = values.cast(pl.String).rank("dense").cast(pl.Int64).to_numpy(allow_copy=True).astype(np.float64)
     missing = np.isnan(dense)
     dense[missing] = -1.0 - np.arange(missing.sum())

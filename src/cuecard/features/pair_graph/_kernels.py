@@ -182,7 +182,7 @@ def _learn(
 
 @njit(cache=True, nogil=True)
 def bleu_counts(ids: Ids, offsets: Integers, reference_ids: Ids, reference_offsets: Integers) -> Floats:
-    """Return per text how many of its 1- to 4-grams stand in its reference, each at most as often as there."""
+    """Return per text how many of its 1- to 4-grams occur in its reference, each at most as often as there."""
     n = len(offsets) - 1
     matches = np.zeros((n, 4))
     for row in range(n):

@@ -78,7 +78,7 @@ def _loop_free_degrees(graph: PairGraph) -> IntArray:
 
 def _two_step(graph: PairGraph) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     degrees = _loop_free_degrees(graph)
-    found: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = _kernels.two_step(
+    walks: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = _kernels.two_step(
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )
-    return found
+    return walks

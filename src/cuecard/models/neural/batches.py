@@ -58,10 +58,10 @@ class ExamplePart:
 
     def lengths(self) -> Ints:
         """Examples × sequences: the longest of each example's rows."""
-        found = self.rows.lengths[self.numbers]
-        if not self.examples.grouped or not len(found):
-            return found
-        return np.asarray(np.maximum.reduceat(found, self.examples.first_rows[:-1], axis=0))
+        lengths = self.rows.lengths[self.numbers]
+        if not self.examples.grouped or not len(lengths):
+            return lengths
+        return np.asarray(np.maximum.reduceat(lengths, self.examples.first_rows[:-1], axis=0))
 
 
 def held_out_examples(n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""The state of a training run on disk, so that a killed run goes on where it was."""
+"""The state of a training run on disk, so that a killed run resumes where it was."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Checkpoint:
         return self.folder / "checkpoint.json"
 
     def begun(self) -> bool:
-        """Return whether there is a state to go on from; raise if it is of another run."""
+        """Return whether there is a state to resume from; raise if it is of another run."""
         if not self._index.is_file():
             return False
         self._compare(read_json(self._index))
@@ -48,13 +48,13 @@ class Checkpoint:
         """Return the tensors and the progress of the run so far, or None if it has not begun."""
         if not self.begun():
             return None
-        found = read_json(self._index)
-        file = self.folder / str(found.get("state"))
+        saved = read_json(self._index)
+        file = self.folder / str(saved.get("state"))
         try:
-            return load_file(file), found["progress"]
+            return load_file(file), saved["progress"]
         except (OSError, SafetensorError, KeyError) as error:
             raise InputError(
-                f"The checkpoint in {self.folder} is damaged ({error}): delete the folder to train anew."
+                f"The checkpoint in {self.folder} is damaged ({error}): delete the folder to retrain."
             ) from None
 
     def _compare(self, found: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ class Checkpoint:
         theirs = found.get("identity") if found.get("format") == FORMAT else None
         if not isinstance(theirs, dict):
             raise InputError(
-                f"{self._index} is not a checkpoint of this version: delete {self.folder} or name another folder."
+                f"{self._index} is not a checkpoint of this version: delete {self.folder} or choose another folder."
             )
         differing = sorted(
             key for key in theirs.keys() | self.identity.keys() if theirs.get(key) != self.identity.get(key)
@@ -70,8 +70,8 @@ class Checkpoint:
         if differing:
             key = differing[0]
             raise UsageError(
-                f"The checkpoint in {self.folder} is of another run ({key} was {_short(theirs.get(key))}, "
-                f"now {_short(self.identity.get(key))}): name another folder, or delete it to train anew."
+                f"The checkpoint in {self.folder} belongs to another run ({key} was {_short(theirs.get(key))}, "
+                f"now {_short(self.identity.get(key))}): choose another folder, or delete it to retrain."
             )
 
     def write(self, tensors: Tensors, progress: dict[str, Any]) -> None:

@@ -26,9 +26,7 @@ def device_for(name: str) -> Any:
         try:
             return torch.empty(0, device=name).device
         except (RuntimeError, AssertionError, ValueError):
-            raise UsageError(
-                f"The device {name!r} cannot be used here; device='auto' takes what there is."
-            ) from None
+            raise UsageError(f"The device {name!r} is not available: use device='auto'.") from None
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -59,16 +57,16 @@ def outputs_of(
     read = read or module
     device = next(module.parameters()).device
     order = length_order(rows.lengths[numbers])
-    found: npt.NDArray[np.float32] | None = None
+    outputs: npt.NDArray[np.float32] | None = None
     module.eval()
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
             vectors = read(on_device(rows.collate(numbers[chosen]), device)).float().cpu().numpy()
-            if found is None:
-                found = np.empty((len(order), vectors.shape[1]), dtype=np.float32)
-            found[chosen] = vectors
-    return np.empty((0, 0), dtype=np.float32) if found is None else found
+            if outputs is None:
+                outputs = np.empty((len(order), vectors.shape[1]), dtype=np.float32)
+            outputs[chosen] = vectors
+    return np.empty((0, 0), dtype=np.float32) if outputs is None else outputs
 
 
 def probabilities(outputs: npt.NDArray[np.float32], starts: Ints | None = None) -> Floats:
@@ -85,12 +83,12 @@ def memory_for(batch_size: int, checkpoint: Path | None = None) -> Iterator[None
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        said = str(error).lower()
+        message = str(error).lower()
         signs = ("out of memory", "not enough memory", "can't allocate memory")
-        if not isinstance(error, MemoryError) and not any(sign in said for sign in signs):
+        if not isinstance(error, MemoryError) and not any(sign in message for sign in signs):
             raise
         advice = (
             f"try batch_size={batch_size // 2}" if batch_size > 1 else "use a smaller model or shorter texts"
         )
-        kept = f"; it then goes on from the checkpoint in {checkpoint}" if checkpoint else ""
+        kept = f"; the run then resumes from the checkpoint in {checkpoint}" if checkpoint else ""
         raise UsageError(f"Out of memory with batches of {batch_size:,} examples: {advice}{kept}.") from error

@@ -104,7 +104,7 @@ class NeuralModel:
         raise NotImplementedError
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
-        """Set first weights other than random ones; not called for a run that goes on from a checkpoint."""
+        """Set first weights other than random ones; not called for a run that resumes from a checkpoint."""
 
     def optimiser(self, module: Any) -> Any:
         """Return the optimiser: Adam by default."""
@@ -196,7 +196,7 @@ class NeuralModel:
         """Yield row numbers and the batch of them, all rows of the data once, on the module's device.
 
         For work that needs gradients: `module_.embedded(batch)` are the word vectors that
-        `module_.forward_from(embedded, batch)` goes on from, and `batch["segments"]` says which text each is of.
+        `module_.forward_from(embedded, batch)` continues from, and `batch["segments"]` says which text each is of.
         """
         from cuecard.models.neural.inference import on_device
 
@@ -216,7 +216,7 @@ class NeuralModel:
     def save(self, folder: Path) -> None:
         """Write the model to a folder: parameters as JSON, weights as safetensors, nothing pickled."""
         if self.module_ is None:
-            raise UsageError(f"The model {self.name!r} is not fitted, so there is nothing to save.")
+            raise UsageError(f"The model {self.name!r} is not fitted: call fit before save.")
         from safetensors.torch import save_file
 
         from cuecard.models.neural.checkpoints import kept
@@ -248,18 +248,18 @@ class NeuralModel:
         from cuecard.models.neural.inference import device_for
 
         folder = Path(folder)
-        found = read_description(folder)
+        description = read_description(folder)
         weights = safe_weights(folder)
-        if found.get("model") != cls.name:
-            raise InputError(f"{folder} holds a model {found.get('model')!r}, not {cls.name!r}.")
+        if description.get("model") != cls.name:
+            raise InputError(f"{folder} holds a model {description.get('model')!r}, not {cls.name!r}.")
         try:
             parameters: dict[str, Any] = {
-                k: tuple(v) if isinstance(v, list) else v for k, v in found["parameters"].items()
+                k: tuple(v) if isinstance(v, list) else v for k, v in description["parameters"].items()
             }
             model = cls(**parameters)
-            model.labels_ = tuple(found["labels"])
-            model.task_, model.condition_ = found["task"], found["condition"]
-            model.history_ = tuple(Epoch(seconds=float("nan"), **epoch) for epoch in found["history"])
+            model.labels_ = tuple(description["labels"])
+            model.task_, model.condition_ = description["task"], description["condition"]
+            model.history_ = tuple(Epoch(seconds=float("nan"), **epoch) for epoch in description["history"])
             model.load_reading(folder)
             module = model.build(1 if model._grouped else len(model.labels_))
             module.load_state_dict(load_file(weights))
@@ -298,9 +298,11 @@ class NeuralModel:
         """Return what to learn from, what to stop early on, and which training examples the latter are."""
         if validation is not None:
             if len(validation) == 0:
-                raise InputError("The validation set has no rows: leave it out, or give one that has some.")
+                raise InputError("The validation split has no rows: give one with rows, or leave it out.")
             if validation.grouped != whole.examples.grouped:
-                raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
+                raise UsageError(
+                    f"The validation split holds {validation.task} data, the training set does not: give the same task."
+                )
             judged = ExamplePart(self.rows(validation), examples_of(validation, self.labels_))
             return whole, judged, None
         held = held_out_examples(len(whole.examples), self.held_out, self.seed)
@@ -311,7 +313,7 @@ class NeuralModel:
     def _identity(
         self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
     ) -> dict[str, Any]:
-        """Return what a checkpoint must agree with, so that a run never goes on with another's state."""
+        """Return what a checkpoint must agree with, so that a run never resumes from the state of another."""
         parameters = {k: v for k, v in self._parameters().items() if k not in self.free_parameters}
         weights = blake2b(examples.example_weights.tobytes(), digest_size=16).hexdigest()
         return {

@@ -30,10 +30,10 @@ def checkpoint_folder(name: str) -> Path:
         raise InputError(f"{folder} holds no checkpoint: it has no config.json.")
     if not list(folder.glob("*.safetensors")):
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
-        found = f"{pickled[0]} but no safetensors; pickled weights are not loaded because that can run code"
+        problem = f"{pickled[0]} but no safetensors; pickled weights are not loaded because that can run code"
         raise InputError(
-            f"{folder} holds {found if pickled else 'no weights as safetensors'}. Convert a checkpoint that you trust: "
-            "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER, safe_serialization=True), and save "
+            f"{folder} holds {problem if pickled else 'no weights as safetensors'}. Convert a checkpoint that you "
+            "trust: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER, safe_serialization=True), and save "
             "its tokenizer there too."
         )
     return folder
@@ -55,7 +55,7 @@ def _fetched(name: str) -> Path:
     except (OSError, ValueError, HFValidationError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"{name!r} is neither a folder nor a checkpoint that can be fetched from Hugging Face ({reason})."
+            f"{name!r} is neither a folder nor a checkpoint on Hugging Face ({reason})."
         ) from None
 
 
@@ -78,12 +78,10 @@ def read_tokenizer(folder: Path) -> Any:
             f"{folder}: the tokenizer cannot be read ({type(error).__name__}: {error})."
         ) from None
     if not tokenizer.is_fast:
-        raise InputError(f"{folder}: the tokenizer has no fast form (tokenizer.json), which is needed here.")
+        raise InputError(f"{folder}: the tokenizer has no tokenizer.json: save its fast version.")
     if tokenizer.pad_token is None:
         if tokenizer.eos_token is None:
-            raise InputError(
-                f"{folder}: the tokenizer has no token to pad with; set its pad_token and save it."
-            )
+            raise InputError(f"{folder}: the tokenizer has no padding token: set its pad_token and save it.")
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
@@ -101,8 +99,8 @@ def read_config(folder: Path, tokenizer: Any) -> Any:
     highest = max(tokenizer.get_vocab().values(), default=-1)
     if rows is not None and highest >= rows:
         raise InputError(
-            f"{folder}: the tokenizer is not the model's, it has token number {highest:,} and the model vectors for "
-            f"{rows:,} tokens only; copy the tokenizer files that belong to the model."
+            f"{folder}: the tokenizer has token number {highest:,}, but the model has vectors for only "
+            f"{rows:,} tokens: copy the tokenizer files that belong to the model."
         )
     config.pad_token_id = tokenizer.pad_token_id
     return config

@@ -189,9 +189,9 @@ class Training:
         """Return accuracy and loss; an example whose label the model does not know is wrong and has no loss."""
         examples = part.examples
         chances = self._chances(part)
-        known = examples.gold >= 0
-        gold = np.maximum(gold_probabilities(chances, examples)[known], 1e-30)
-        weights = examples.example_weights[known]
+        has_label = examples.gold >= 0
+        gold = np.maximum(gold_probabilities(chances, examples)[has_label], 1e-30)
+        weights = examples.example_weights[has_label]
         loss = float(-(np.log(gold) * weights).sum() / weights.sum()) if weights.any() else 0.0
         return accuracy(chances, examples), loss
 
@@ -214,10 +214,10 @@ class Training:
 
     def resume(self) -> None:
         """Go to where the checkpoint is, if there is one."""
-        found = self.checkpoint.read() if self.checkpoint else None
-        if found is None:
+        saved = self.checkpoint.read() if self.checkpoint else None
+        if saved is None:
             return
-        tensors, progress = found
+        tensors, progress = saved
         self.progress = RunPosition(**progress)
         self._change_batch_size()
         self.module.load_state_dict(under("model.", tensors))

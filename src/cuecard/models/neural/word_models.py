@@ -63,7 +63,7 @@ class WordModel(NeuralModel):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words the model knows."""
+        """The vocabulary of the model."""
         if self.vocabulary_ is None:
             raise UsageError(f"The model {self.name!r} is not fitted: call fit or load first.")
         return self.vocabulary_

@@ -91,10 +91,10 @@ class Descent:
         self.history: list[Epoch] = []
         self._gold: list[Singles] = []
         self._correct: list[npt.NDArray[np.bool_]] = []
-        given = self.examples.example_weights
+        weights = self.examples.example_weights
         # Where the whole weight fell to examples that are held out, the others count alike.
-        self._weights = given / given[learned].mean() if given[learned].any() else np.ones(len(given))
-        loads = np.ones(len(given)) if sampled else self._weights
+        self._weights = weights / weights[learned].mean() if weights[learned].any() else np.ones(len(weights))
+        loads = np.ones(len(weights)) if sampled else self._weights
         visits = np.ceil(loads / HEAVIEST).astype(np.int64)
         self._factors = (loads / np.maximum(visits, 1)).astype(np.float32)
         self._visited = np.repeat(learned, visits[learned])
@@ -106,8 +106,8 @@ class Descent:
         while len(self.history) < self.epochs and not self._no_longer_better:
             began = time.perf_counter()
             loss = self._epoch(watch)
-            found = (None, None) if judged is None else self._judge(judged)
-            self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *found))
+            validation = (None, None) if judged is None else self._judge(judged)
+            self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *validation))
             if judged is None or self._best_epoch == len(self.history):
                 self.best = tuple(array.copy() for array in self.now)  # type: ignore[assignment]
             if record:
@@ -147,7 +147,7 @@ class Descent:
         return self.learned[drawn]
 
     def _epoch(self, watch: Watch | None) -> float:
-        """Learn from every example as much as it weighs; return the mean loss."""
+        """Learn from every example in proportion to its weight; return the mean loss."""
         order = self._order()
         decay, loss = self.learning_rate / (self.epochs * len(order)), 0.0
         before = done = len(self.history) * len(order)
@@ -208,10 +208,10 @@ class Descent:
         state.write(arrays, [asdict(epoch) for epoch in self.history])
 
     def _restore(self, state: RunState) -> None:
-        found = state.read()
-        if found is None:
+        saved = state.read()
+        if saved is None:
             return
-        arrays, history = found
+        arrays, history = saved
         try:
             self.history = [Epoch(**epoch) for epoch in history]
             self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")

@@ -152,9 +152,11 @@ class FastText(NGramModel):
             held = held_out_examples(len(examples), self.held_out, self.seed)
             return (whole.part(np.flatnonzero(held)) if held.any() else None), held
         if len(validation) == 0:
-            raise InputError("The validation set has no rows: leave it out, or give one that has some.")
+            raise InputError("The validation split has no rows: give one with rows, or leave it out.")
         if validation.grouped != examples.grouped:
-            raise UsageError(f"The validation set is {validation.task} data, the training set is not.")
+            raise UsageError(
+                f"The validation split holds {validation.task} data, the training set does not: give the same task."
+            )
         self.labels_ = examples.labels
         judged = Bags(self.features(self.read(validation)), examples_of(validation, examples.labels))
         return judged, np.zeros(len(examples), np.bool_)

@@ -85,7 +85,7 @@ class NGramModel:
 
         The input of these models is which features are present, so gradients are taken with respect to that: a
         word's relevance is the norm over the features it is part of. (With respect to vectors that are averaged,
-        the gradient is the same for every word and would tell nothing.)
+        the gradient is the same for every word and would carry no information.)
         """
         from cuecard.models.ngram_models.saliency import ngram_saliency
 
@@ -123,14 +123,14 @@ class NGramModel:
     def load(cls, folder: Path) -> Self:
         """Return the model that `save` wrote."""
         folder = Path(folder)
-        found = read_description(folder)
-        if found.get("model") != cls.name:
-            raise InputError(f"{folder} holds a model {found.get('model')!r}, not {cls.name!r}.")
+        description = read_description(folder)
+        if description.get("model") != cls.name:
+            raise InputError(f"{folder} holds a model {description.get('model')!r}, not {cls.name!r}.")
         arrays = read_arrays(safe_weights(folder))
         try:
-            model = cls(**found["parameters"])
-            model.labels_, model.task_ = tuple(found["labels"]), found["task"]
-            model.condition_, model.reading_ = found["condition"], tuple(found["reading"])
+            model = cls(**description["parameters"])
+            model.labels_, model.task_ = tuple(description["labels"]), description["task"]
+            model.condition_, model.reading_ = description["condition"], tuple(description["reading"])
             for key in [key for key in arrays if "/" in key]:
                 name, entry = key.split("/")
                 model.states_.setdefault(name, {})[entry] = arrays.pop(key)
@@ -160,7 +160,7 @@ class NGramModel:
         return 1 if self.grouped else len(self.labels_)
 
     def learn_reading(self, data: Instances, condition: Condition) -> InputRows:
-        """Learn from train texts how texts are read; return the train rows."""
+        """Learn from train texts how texts are read; return the training rows."""
         check_condition(data, condition)
         self.task_, self.condition_ = data.task, condition
         encoded = encode(data, tokens=self.tokens)
@@ -203,8 +203,8 @@ class NGramModel:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
 
     def _check_description(self) -> None:
-        known = self.task_ in TASKS and self.condition_ in CONDITIONS
-        if not known or len(self.labels_) < 2 or len(self.reading_) != 2:
+        valid = self.task_ in TASKS and self.condition_ in CONDITIONS
+        if not valid or len(self.labels_) < 2 or len(self.reading_) != 2:
             raise ValueError("task, condition, labels or reading are not those of a model")
 
     def _check_fitted(self) -> None:

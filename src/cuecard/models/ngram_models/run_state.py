@@ -1,4 +1,4 @@
-"""The state of a fasttext run on disk, so that a killed run goes on where it was."""
+"""The state of a fasttext run on disk, so that a killed run resumes where it was."""
 
 from __future__ import annotations
 
@@ -64,24 +64,24 @@ class RunState:
         index = self.folder / "checkpoint.json"
         if not index.is_file():
             return None
-        found = read_json(index)
-        theirs = found.get("identity")
+        saved = read_json(index)
+        theirs = saved.get("identity")
         for key, ours in self.identity.items():
             if not isinstance(theirs, dict) or theirs.get(key) != ours:
                 was = theirs.get(key) if isinstance(theirs, dict) else None
                 raise UsageError(
-                    f"The checkpoint in {self.folder} is of another run ({key} was {was}, now {ours}): "
-                    "name another folder, or delete it to train anew."
+                    f"The checkpoint in {self.folder} belongs to another run ({key} was {was}, now {ours}): "
+                    "choose another folder, or delete it to retrain."
                 )
-        name, history = found.get("state"), found.get("history")
+        name, history = saved.get("state"), saved.get("history")
         if not isinstance(name, str) or not isinstance(history, list):
-            raise self.damaged(f"{index.name} names no state or no history")
+            raise self.damaged(f"{index.name} has no state or no history")
         return read_arrays(self.folder / name), history
 
     def damaged(self, what: object) -> InputError:
-        """Return the error for a state that nothing can go on from."""
+        """Return the error for a state that a run cannot resume from."""
         return InputError(
-            f"The checkpoint in {self.folder} is damaged ({what}): delete the folder to train anew."
+            f"The checkpoint in {self.folder} is damaged ({what}): delete the folder to retrain."
         )
 
     def write(self, arrays: Arrays, history: History) -> None:

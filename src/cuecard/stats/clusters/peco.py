@@ -262,20 +262,20 @@ def like_weights(weights: npt.ArrayLike | None) -> IntArray:
     ones, and a cluster whose weights are uneven would look as even as any other; with each weight in its place, it
     does not.
     """
-    given = np.asarray(weights, dtype=np.float64)
-    inner = min(20, max(1, len(given) // 10)) - 1
-    edges = np.unique(np.quantile(given, np.arange(1, inner + 1) / (inner + 1), method="higher"))
-    return np.searchsorted(edges, given, side="right").astype(np.int64)
+    values = np.asarray(weights, dtype=np.float64)
+    inner = min(20, max(1, len(values) // 10)) - 1
+    edges = np.unique(np.quantile(values, np.arange(1, inner + 1) / (inner + 1), method="higher"))
+    return np.searchsorted(edges, values, side="right").astype(np.int64)
 
 
 def check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
     """Return the weights as numbers, or raise if there are not as many as labels or some are not positive."""
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (n,):
-        raise ValueError(f"weights must be as long as labels, got {given.shape} and {(n,)}.")
-    if not (np.isfinite(given) & (given > 0)).all():
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n,):
+        raise ValueError(f"weights must be as long as labels, got {values.shape} and {(n,)}.")
+    if not (np.isfinite(values) & (values > 0)).all():
         raise ValueError("weights must be positive and finite; leave out instances of weight 0.")
-    return given
+    return values
 
 
 def _shuffled_tables(counts: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:
@@ -331,8 +331,8 @@ def _shuffled_within(
     """Tables of counts, or of weights, after shuffling labels within each group, or among instances of like weight."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    given = like_weights(weights) if groups is None else np.asarray(groups)
-    group_codes = np.unique(given, return_inverse=True)[1]
+    values = like_weights(weights) if groups is None else np.asarray(groups)
+    group_codes = np.unique(values, return_inverse=True)[1]
     if group_codes.shape != label_codes.shape:
         raise ValueError(
             f"groups must be as long as labels, got {group_codes.shape} and {label_codes.shape}."

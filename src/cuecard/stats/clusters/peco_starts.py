@@ -91,7 +91,7 @@ def peco_starts(
     Args:
         labels: one label per instance.
         clusterings: for each clustering, the cluster of every instance.
-        wanted: pairs of a divergence and a mode, as `peco` knows them.
+        wanted: pairs of a divergence and a mode, as `peco` takes them.
         groups: the group of every instance.
         units: a code for every instance that copies share: of a text, or of a choice of a repeated question.
         weights: how much every instance counts.
@@ -114,14 +114,14 @@ def peco_starts(
     if units is not None and has_repeats(units, codes):
         together = _codes(units) if codes is None else group_units(codes, units)
     drawn = tables.scores(np.stack(list(_redrawn(tables, together, draws, drawing))), wanted)
-    found = []
+    results = []
     for (divergence, mode), scores, by_chance, again in zip(wanted, seen, null, drawn, strict=True):
         mean, means = float(scores.mean()), by_chance.mean(axis=1)
         excesses = scores - by_chance.mean(axis=0)
         chance = float(means.mean())
         low, high = _interval(scores, again.mean(axis=1), tables.fewest, confidence, rooted=mode == "exact")
         null_low, null_high = (float(edge) for edge in np.quantile(means, [0.05, 0.95]))
-        found.append(
+        results.append(
             PecoStarts(
                 divergence=divergence,
                 mode=mode,
@@ -138,7 +138,7 @@ def peco_starts(
                 p_values=_as_high(by_chance, scores),
             )
         )
-    return found
+    return results
 
 
 def peco_means(
@@ -227,13 +227,13 @@ class _Tables:
 
     def scores(self, counts: FloatArray, wanted: Sequence[tuple[Divergence, Mode]]) -> FloatArray:
         """Return the scores by wanted score, repeat and clustering."""
-        found = np.empty((len(wanted), len(counts), len(self.bounds) - 1))
+        scored = np.empty((len(wanted), len(counts), len(self.bounds) - 1))
         for i in range(len(self.bounds) - 1):
             part = counts[:, self.bounds[i] : self.bounds[i + 1]]
-            known = {name: divergences(part, name) for name in dict.fromkeys(d for d, _ in wanted)}
+            by_name = {name: divergences(part, name) for name in dict.fromkeys(d for d, _ in wanted)}
             for j, (divergence, mode) in enumerate(wanted):
-                found[j, :, i] = score_of(known[divergence], divergence, mode)
-        return np.maximum(found, 0.0)  # a mean can round to a hair below the minimum
+                scored[j, :, i] = score_of(by_name[divergence], divergence, mode)
+        return np.maximum(scored, 0.0)  # a mean can round to a hair below the minimum
 
 
 def _codes(values: npt.ArrayLike) -> IntArray:

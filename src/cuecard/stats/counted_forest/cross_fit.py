@@ -68,8 +68,10 @@ def cross_fitted(
         kept = (counts - left_out.reshape(counts.shape))[point, label]
         kept, rests = (kept, np.empty(0)) if mass is None else _whole_and_rest(kept)
         mixed = np.random.SeedSequence([seed, fold]).generate_state(1, np.uint64)[0]
-        found = _kernels.forest(values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed)
-        probabilities[here] = found[place]
+        leaves = _kernels.forest(
+            values, ranks, cells, kept, rests, n_labels, held, trees, depth, tried, mixed
+        )
+        probabilities[here] = leaves[place]
 
     with ThreadPoolExecutor(threads or _cores()) as pool:
         list(pool.map(one_fold, range(len(bounds) - 1)))

@@ -19,11 +19,11 @@ def forest_probabilities(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> FloatArray:
-    """Return P(label) for every test row from a random forest on the train rows.
+    """Return P(label) for every test row from a random forest on the training rows.
 
     The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:
     the bootstrap draws rows as scikit-learn does, and the draws of equal rows with equal labels are then one
-    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the train rows
+    weighted row, which leaves every count in every node, and so every split, as it was. `weights` of the training rows
     multiply how often a row was drawn.
     """
     from sklearn import config_context
@@ -34,18 +34,18 @@ def forest_probabilities(
     cells = distinct_points(np.column_stack([x, y]))
     cell_rows = cells.values[:, :-1].astype(np.float32)
     cell_labels = cells.values[:, -1].astype(np.int64)
-    asked = distinct_points(np.asarray(test, dtype=np.float32))
-    asked_rows = asked.values.astype(np.float32)
-    probabilities = np.zeros((len(asked), n_labels))
+    test_points = distinct_points(np.asarray(test, dtype=np.float32))
+    asked_rows = test_points.values.astype(np.float32)
+    probabilities = np.zeros((len(test_points), n_labels))
     present = np.unique(y)
-    given = np.asarray(weights, dtype=np.float64)
+    row_weights = np.asarray(weights, dtype=np.float64)
     seeds = np.random.RandomState(seed)
     for _ in range(trees):
         tree_seed = seeds.randint(np.iinfo(np.int32).max)
         drawn = np.random.RandomState(tree_seed).randint(0, len(y), len(y), dtype=np.int32)
-        mass = np.bincount(cells.index[drawn], None if weights is None else given[drawn], len(cells))
+        mass = np.bincount(cells.index[drawn], None if weights is None else row_weights[drawn], len(cells))
         tree = DecisionTreeClassifier(max_depth=depth, max_features="sqrt", random_state=tree_seed)
         with config_context(skip_parameter_validation=True, assume_finite=True):  # the same for all trees
             tree.fit(cell_rows, cell_labels, sample_weight=mass.astype(np.float64), check_input=False)
             probabilities[:, present] += tree.predict_proba(asked_rows, check_input=False)
-    return (probabilities / trees)[asked.index]
+    return (probabilities / trees)[test_points.index]

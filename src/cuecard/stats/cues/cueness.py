@@ -22,7 +22,7 @@ def cueness(
 
         cueness = 100 · mean_l (p_l − 1/|L|)² / exp(JSD(train, test))
 
-    p_l is the share of label l among the train instances that have the feature; JSD is the natural-log
+    p_l is the share of label l among the training instances that have the feature; JSD is the natural-log
     Jensen–Shannon divergence of the feature's train and test label distributions. Where nothing is known
     about test (no `test_counts`, or a feature with no test instance) JSD is 0. A feature with no train
     instance has no cueness: nan.

@@ -1,4 +1,4 @@
-"""What a cue still says of a label once all the stronger cues it travels with are known."""
+"""What a cue adds about a label once all the stronger cues it occurs with are known."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def within_example_test(
     """Exact conditional test of each feature from examples of k rows, one of them right, m with the feature.
 
     The arrays are parallel, in any order: `n_examples` examples have k rows of which m have `feature` (an
-    index), and in `n_right` of them the right row is among the m. If the feature tells nothing, each of the
+    index), and in `n_right` of them the right row is among the m. If the feature carries no information, each of the
     k rows is equally likely to be the right one, so
 
         P(the right row has the feature | m, k) = m / k

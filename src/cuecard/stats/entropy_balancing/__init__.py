@@ -1,4 +1,4 @@
-"""Instance weights under which no feature tells the label, as close to uniform as possible."""
+"""Instance weights under which no feature predicts the label, as close to uniform as possible."""
 
 from cuecard.stats.entropy_balancing.balance import BalancedWeights, UnbalancedFeature, entropy_balance
 from cuecard.stats.entropy_balancing.certificates import Certificate

@@ -105,7 +105,7 @@ def checked_features(features: Any) -> Any:
 def checked_labels(
     labels: npt.ArrayLike, rows: int, label_names: Sequence[str] | None
 ) -> tuple[IntArray, int]:
-    """Labels as codes 0 … L−1 and L; a class nobody has is an error that names it."""
+    """Labels as codes 0 … L−1 and L; a class without instances is an error that names it."""
     codes = np.asarray(labels)
     if codes.ndim != 1 or len(codes) != rows:
         raise ValueError(f"labels must be one code per row of features ({rows}), got shape {codes.shape}.")
@@ -115,7 +115,7 @@ def checked_labels(
     if label_names is not None and count > len(label_names):
         raise ValueError(f"label code {count - 1} has no name: {len(label_names)} label names were given.")
     if count < 2:
-        raise ValueError("balancing needs at least two classes, and only class 0 occurs.")
+        raise ValueError("balancing needs at least two classes; only class 0 occurs.")
     present = np.bincount(codes, minlength=count)
     if np.any(present == 0):
         missing = int(np.flatnonzero(present == 0)[0])

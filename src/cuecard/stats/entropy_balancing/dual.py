@@ -38,12 +38,12 @@ class Units:
         codes: npt.NDArray[np.int64] | None = None
         unit_base, heaviest = base, np.ones(rows)
         if groups is not None:
-            given = np.asarray(groups)
-            if given.shape != (rows,):
+            values = np.asarray(groups)
+            if values.shape != (rows,):
                 raise ValueError(
-                    f"groups must hold one value per row of features ({rows}), got {given.shape}."
+                    f"groups must hold one value per row of features ({rows}), got {values.shape}."
                 )
-            codes = np.unique(given, return_inverse=True)[1].astype(np.int64)
+            codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
             unit_base = np.bincount(codes, weights=base).astype(np.float64)
             heaviest = np.zeros(len(unit_base))
             np.maximum.at(heaviest, codes, base / unit_base[codes])
@@ -195,7 +195,7 @@ class DualProblem:
     def is_lost_at(self, point: DualPoint) -> bool:
         """Whether more steps are in vain: the dual is unbounded, or, beside soft features, a hard one has no weight.
 
-        While nothing is soft the dual goes on until its value is a proof.
+        While nothing is soft the dual continues until its value is a proof.
         """
         hard = self.ridge == 0
         return self.is_unbounded_at(point) or bool(not hard.all() and np.any(self._left(point)[hard] < _LOST))

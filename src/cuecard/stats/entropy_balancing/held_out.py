@@ -152,7 +152,7 @@ def _fitted(
     units = Units.build(part.base, part.units if grouped else None, max_weight)
     constraints = Constraints(part.matrix, part.labels, columns, target, None, max_weight)
     stopping = Stopping(_TOLERANCE, None, _MAX_ITER)
-    found = []
+    by_ridge = []
     solution: Solution | None = None
     for ridge in ridges:
         if solution is None:
@@ -161,8 +161,8 @@ def _fitted(
             solution = with_ridge(solution, solution, ridge, stopping, softer=False)
         multipliers = np.zeros((part.matrix.shape[1], part.count))
         multipliers[columns] = solution.problem.multipliers(solution.x)
-        found.append(multipliers)
-    return found
+        by_ridge.append(multipliers)
+    return by_ridge
 
 
 def _err(totals: FloatArray, target: FloatArray) -> float:

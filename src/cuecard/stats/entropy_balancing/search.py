@@ -89,7 +89,7 @@ class Solution:
 
 
 def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stopping) -> Solution:
-    """Minimiser of the dual; where it diverges, features proven to conflict are made soft and it goes on."""
+    """Minimiser of the dual; where it diverges, features proven to conflict are made soft and it continues."""
     count = len(constraints.columns)
     strengths = np.full(count, ridge)
     proofs: dict[int, Certificate] = {}
@@ -102,11 +102,11 @@ def solve(constraints: Constraints, units: Units, ridge: float, stopping: Stoppi
         solution = Solution(x, point, problem, steps, proofs)
         if ridge > 0 or stopping.reached(point) or rounds == _ROUNDS:
             return solution
-        found = _proof(constraints, solution, stopping.tolerance, strengths > 0)
-        if not found:
+        certificates = _proof(constraints, solution, stopping.tolerance, strengths > 0)
+        if not certificates:
             return solution
         strengths = strengths.copy()
-        for proof in found:
+        for proof in certificates:
             local = np.searchsorted(constraints.columns, proof.features)
             strengths[local] = _RELAXED_RIDGE
             proofs = proofs | dict.fromkeys(local.tolist(), proof)
@@ -124,9 +124,11 @@ def _proof(
     suspects = suspects[lag[suspects] > tolerance]
     if constraints.max_weight is None and units.groups is None and len(suspects):
         chosen = constraints.columns[suspects]
-        found = conflict_certificate(constraints.matrix[:, chosen], constraints.labels, target, chosen)
-        if found is not None and is_proof(found.scores(constraints.matrix, constraints.labels, target), None):
-            return [found]
+        conflict = conflict_certificate(constraints.matrix[:, chosen], constraints.labels, target, chosen)
+        if conflict is not None and is_proof(
+            conflict.scores(constraints.matrix, constraints.labels, target), None
+        ):
+            return [conflict]
     if constraints.max_weight is None and units.groups is not None:
         alone = _one_sided(constraints, units, constraints.columns[suspects])
         if alone:
@@ -142,7 +144,7 @@ def _proof(
 
 def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> list[Certificate]:
     """Proofs for those of some features that lean the same way in every group that has them."""
-    found = []
+    one_sided = []
     for column in columns:
         for sign in (1.0, -1.0):
             multipliers = np.zeros((1, len(constraints.target)))
@@ -150,8 +152,8 @@ def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> lis
             proof = Certificate(np.array([column]), multipliers)
             scores = proof.scores(constraints.matrix, constraints.labels, constraints.target)
             if is_proof(units.unit_scores(scores), None):
-                found.append(proof)
-    return found
+                one_sided.append(proof)
+    return one_sided
 
 
 def on_boundary(

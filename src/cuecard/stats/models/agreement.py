@@ -78,14 +78,14 @@ def nbr_released(normal: npt.ArrayLike, biased: npt.ArrayLike, gold: npt.ArrayLi
 
 
 def _aligned(*vectors: npt.ArrayLike) -> tuple[npt.NDArray[Any], ...]:
-    given = tuple(np.asarray(vector) for vector in vectors)
-    if any(vector.ndim != 1 or not len(vector) for vector in given) or len({len(v) for v in given}) != 1:
+    arrays = tuple(np.asarray(vector) for vector in vectors)
+    if any(vector.ndim != 1 or not len(vector) for vector in arrays) or len({len(v) for v in arrays}) != 1:
         raise ValueError(
             "predictions and gold labels must be vectors of one length, got shapes "
-            + ", ".join(str(vector.shape) for vector in given)
+            + ", ".join(str(vector.shape) for vector in arrays)
             + "."
         )
-    return given
+    return arrays
 
 
 def _share(part: int, whole: int) -> float:

@@ -13,12 +13,12 @@ __all__ = ["checked_members", "checked_truths"]
 
 def checked_truths(values: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
     """Truth values, one per instance."""
-    given = np.asarray(values)
-    if given.ndim != 1 or not len(given):
-        raise ValueError(f"{name} must be a vector with one entry per instance, got shape {given.shape}.")
-    if given.dtype != np.bool_ and not np.all((given == 0) | (given == 1)):
+    array = np.asarray(values)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"{name} must be a vector with one entry per instance, got shape {array.shape}.")
+    if array.dtype != np.bool_ and not np.all((array == 0) | (array == 1)):
         raise ValueError(f"{name} must hold only true and false.")
-    return given.astype(np.bool_)
+    return array.astype(np.bool_)
 
 
 def checked_members(has: Any, rows: int, name: str) -> Any:

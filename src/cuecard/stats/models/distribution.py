@@ -149,7 +149,7 @@ def _bits_from_flat(shares: FloatArray) -> FloatArray:
 def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float, FloatArray]:
     """Score statistic of flat predicted shares, the base-10 log of its p-value, and the bits of simulated tables.
 
-    The p-value comes from tables drawn from the likeliest confusion shares whose predictions are flat, because
+    The p-value comes from tables drawn from the most likely confusion shares whose predictions are flat, because
     the χ² tail is far too small where a gold label has few instances. It is never below 1 / (1 + draws).
     """
     counts = table.sum(axis=1)

@@ -43,7 +43,7 @@ def flattened_contrast(
 
     One entry per instance: whether the label is predicted, the gold label, and whether the instance has the cue.
     A model that merely prefers a label does so without the cue, too, so its difference is nil. So is that of a
-    model which is merely better or worse with the cue. Both are in the null: predictions are drawn from the likeliest
+    model which is merely better or worse with the cue. Both are in the null: predictions are drawn from the most likely
     rates per gold label, with and without the cue, whose flattened shares are equal; the differences are compared in
     standard errors. Shuffling who has the cue would test that it does not matter at all, and calls a model that
     is only worse with the cue leaning up to twice as often as it should where a gold label has five instances.

@@ -202,7 +202,7 @@ def _by_shuffling(
 def _layers(strata: npt.ArrayLike | None, rows: int) -> IntArray:
     if strata is None:
         return np.zeros(rows, dtype=np.int64)
-    given = np.asarray(strata)
-    if given.shape != (rows,):
-        raise ValueError(f"strata must hold one value per instance ({rows}), got shape {given.shape}.")
-    return np.unique(given, return_inverse=True)[1].astype(np.int64)
+    values = np.asarray(strata)
+    if values.shape != (rows,):
+        raise ValueError(f"strata must hold one value per instance ({rows}), got shape {values.shape}.")
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -79,7 +79,7 @@ def choices_given(
 
     Args:
         picked: whether each choice is the one picked; one per example.
-        examples: code of every choice's example; the choices of an example stand together.
+        examples: code of every choice's example; the choices of an example are adjacent.
         properties: choices × properties held fixed, such as being right or the longest.
         having: choices × cues, whether the choice has the cue.
 

@@ -28,8 +28,8 @@ def token_relevance_agreement(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     0.908
     """
     cosines = relevance_cosines(a, b)
-    known = cosines[~np.isnan(cosines)]
-    return float(known.mean()) if len(known) else float("nan")
+    defined = cosines[~np.isnan(cosines)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def relevance_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:

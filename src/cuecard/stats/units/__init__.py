@@ -1,4 +1,4 @@
-"""What repeated texts are worth: effective counts, shuffles of whole units, and tests under weights."""
+"""Repeated texts: effective counts, shuffles of whole units, and tests under weights."""
 
 from cuecard.stats.units.effective import UnitCounts, unit_counts
 from cuecard.stats.units.paired_weights import PairShuffleTest, pair_shuffle_test

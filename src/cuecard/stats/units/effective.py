@@ -1,4 +1,4 @@
-"""How many independent instances repeated ones are worth."""
+"""Effective number of independent instances among repeated ones."""
 
 from __future__ import annotations
 

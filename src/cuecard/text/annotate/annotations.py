@@ -1,4 +1,4 @@
-"""What an annotator gives back: properties of every text, each computed when first asked for."""
+"""What an annotator gives back: properties of every text, each computed at first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoAnnotatorError(UsageError):
 
 
 class Annotations:
-    """Properties of every text; what the annotator cannot tell raises `NoAnnotatorError` with the reason."""
+    """Properties of every text; what the annotator does not support raises `NoAnnotatorError` with the reason."""
 
     def __init__(self, language: str, source: str) -> None:
         self.language = language
@@ -55,7 +55,7 @@ class Annotations:
         raise self._lacking("typo")
 
     def _lacking(self, name: str) -> NoAnnotatorError:
-        return NoAnnotatorError(f"{self.source} tells no {name} for language {self.language!r}.")
+        return NoAnnotatorError(f"{self.source} has no {name} for the language {self.language!r}.")
 
 
 class Annotator(Protocol):
@@ -63,7 +63,7 @@ class Annotator(Protocol):
 
     @property
     def properties(self) -> frozenset[str]:
-        """Names of the properties it can tell, out of `PROPERTIES`."""
+        """Names of the properties it supports, out of `PROPERTIES`."""
         ...
 
     def annotate(self, texts: pl.Series, tokens: Tokens | None = None) -> Annotations:

@@ -35,8 +35,8 @@ def token_flags(texts: pl.Series, tokens: Tokens) -> npt.NDArray[np.uint8]:
     flags, counts = k.context(data, offsets, kinds, signs, len(tokens.ids))
     if not np.array_equal(counts, tokens.lengths):
         raise UsageError("Annotating needs the tokens of these very texts under the default tokenisation.")
-    found: npt.NDArray[np.uint8] = flags
-    return found
+    checked: npt.NDArray[np.uint8] = flags
+    return checked
 
 
 @cache

@@ -31,7 +31,7 @@ class EnglishAnnotator:
 
 
 class EnglishAnnotations(Annotations):
-    """Properties of English texts, each computed when first asked for."""
+    """Properties of English texts, each computed at first use."""
 
     def __init__(self, texts: pl.Series, tokens: Tokens | None = None) -> None:
         super().__init__("en", "The built-in annotator")

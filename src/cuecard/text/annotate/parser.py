@@ -59,7 +59,7 @@ class SpacyAnnotator:
 
     @cached_property
     def properties(self) -> frozenset[str]:
-        """What this pipeline's pipes can tell, with what the word lists add."""
+        """What this pipeline's pipes support, with what the word lists add."""
         told = (
             frozenset()
             if self.lexical is None
@@ -77,7 +77,7 @@ class SpacyAnnotator:
 
 
 class SpacyAnnotations(Annotations):
-    """Properties of texts from a parser, each pass made when first asked for."""
+    """Properties of texts from a parser, each pass made at first use."""
 
     def __init__(self, annotator: SpacyAnnotator, texts: pl.Series, lexical: Annotations | None) -> None:
         super().__init__(annotator.language, f"The spaCy pipeline {annotator.pipeline}")

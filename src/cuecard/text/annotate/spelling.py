@@ -47,8 +47,8 @@ def has_typo(tokens: Tokens, flags: npt.NDArray[np.uint8]) -> npt.NDArray[np.boo
     misspelt = np.zeros(len(tokens.vocabulary), dtype=np.bool_)
     # Names are most of a large vocabulary, and looking a word up is what costs: only small ones are.
     misspelt[written_small] = [is_misspelt(word) for word in tokens.vocabulary.filter(written_small)]
-    found: npt.NDArray[np.bool_] = _kernels.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
-    return found
+    has_typo: npt.NDArray[np.bool_] = _kernels.any_small_word(tokens.ids, tokens.offsets, misspelt, flags)
+    return has_typo
 
 
 @lru_cache(maxsize=1 << 19)

@@ -52,11 +52,11 @@ def word_roles(vocabulary: Iterable[str]) -> npt.NDArray[np.uint32]:
 
 
 def _roles(word: str) -> int:
-    known = _function_words().get(word, 0)
+    function = _function_words().get(word, 0)
     finite = k.PRESENT | k.PAST | k.FUTURE | k.MODAL
-    if known & finite:
-        return known
-    return known | _verb_roles(word) | _ending_roles(word)
+    if function & finite:
+        return function
+    return function | _verb_roles(word) | _ending_roles(word)
 
 
 def _verb_roles(word: str) -> int:
