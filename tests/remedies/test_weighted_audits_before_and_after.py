@@ -38,7 +38,7 @@ def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
     assert alone["expected_after"] < alone["chance_after"]
     assert alone["p_after"] > 0.05
     assert result.summary["cues"]["before"]["significant"] > result.summary["cues"]["after"]["significant"]
-    told = [f for f in result.findings if f.title == "Hypothesis-only accuracy under the weights"]
+    told = [f for f in result.findings if f.title == "Hypothesis-only accuracy after reweighting"]
     assert len(told) == 1
     assert told[0].chance == pytest.approx(alone["chance_after"])
 

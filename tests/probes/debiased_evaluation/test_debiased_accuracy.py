@@ -102,7 +102,7 @@ def test_small_test_splits_and_small_effective_sizes_are_called_rough() -> None:
     data = leaky(400, 120)
     notes = " ".join(probe(data, models(data), **ONLY)["debiased_evaluation"].summary["notes"])
     assert "The weights rest on 120 test examples only" in notes
-    assert "Rough: under the weights 120 test examples are worth" in notes
+    assert "The estimate is rough: the effective sample size is" in notes
 
 
 def test_how_many_weights_were_cut_is_named() -> None:
