@@ -125,7 +125,7 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     assert [f.title for f in result.findings] == [
         "Surface features are only weakly associated with the label"
     ]
-    assert "none with a share that surely differs from chance by 10 points" in result.findings[0].text
+    assert "no label share differs from chance by 10 points or more" in result.findings[0].text
 
 
 def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data):
@@ -163,8 +163,8 @@ def test_chance_follows_the_number_of_choices_of_the_questions_that_have_the_fea
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"features": ("word", "word")}, "given twice"),
-        ({"regex": (("x", "a"), ("x", "b"))}, "given twice"),
+        ({"features": ("word", "word")}, "is repeated"),
+        ({"regex": (("x", "a"), ("x", "b"))}, "is repeated"),
         ({"prior": "Train"}, "Did you mean 'train'"),
         ({"scope": "hypotheses"}, "Did you mean 'hypothesis'"),
         ({"min_count": 0}, "at least 1"),

@@ -84,7 +84,7 @@ def test_a_score_that_rises_with_frequency_is_said_with_its_numbers(data: Instan
     assert {finding.id for finding in card.findings} == {"identical_pairs/biased", "identical_pairs/fair"}
     text = next(f.text for f in card.findings if "biased" in f.title)
     frequent = pairs.filter(pl.col("frequency") >= 10)
-    assert f"the {frequent.height} that occur at least 10 times 0.9" in text
+    assert f"0.90 for the {frequent.height} that occur at least 10 times" in text
 
 
 def test_a_trend_too_small_to_matter_is_called_nearly_alike(data: Instances, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_the_matching_label_is_known_by_name_or_asked_for(data: Instances) -> No
     assert matching_label(data) == "duplicate"
     assert matching_label(data, "not_duplicate") == "not_duplicate"
     odd = Instances(data.table.with_columns(label=pl.lit("x").cast(pl.Enum(["x", "y"]))), "pair", ("x", "y"))
-    with pytest.raises(UsageError, match="--match; there are x, y"):
+    with pytest.raises(UsageError, match="--match; the labels are x, y"):
         matching_label(odd)
     with pytest.raises(UsageError, match="duplicat"):
         matching_label(data, "duplicat")

@@ -143,8 +143,7 @@ class DebiasedEvaluation:
         """
         if data.task != "pair":
             raise Skip(
-                f"leakage-neutral weights {only_applies_to({'pair'}, data.task)}; use your own weights with "
-                "--test-weights COLUMN"
+                f"{only_applies_to({'pair'}, data.task)}; use your own weights with --test-weights COLUMN"
             )
         graph = graph_of(data)
         if not (graph.frequency > 1).any():
