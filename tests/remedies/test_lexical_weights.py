@@ -309,7 +309,7 @@ def test_more_rare_features_than_examples_can_carry_leave_half_the_sample_and_sa
     assert result.summary["off_target"]["softened"] > 1
     told = {f.title: f for f in result.findings}["Some features are not exactly balanced"]
     assert told.severity == "low"
-    assert "kept soft" in told.text
+    assert "balanced approximately" in told.text
     assert told.text.endswith("Balance fewer, with a higher --min-count.")
 
 

@@ -102,7 +102,7 @@ def _read(text: str, hint: Any) -> Any:
             raise _Unreadable("expected a whole number" if hint is int else "expected a number") from None
     if hint is str:
         return text
-    raise _Unreadable("this parameter can only be set from Python")
+    raise _Unreadable("expected a value set from Python")
 
 
 def _first_that_reads(text: str, hints: Sequence[Any]) -> Any:

@@ -290,7 +290,7 @@ def test_too_few_texts_or_one_label_are_said_so() -> None:
     with pytest.raises(Skip, match="k = 5000"):
         Clusters(k=5000, **QUICK).run(pairs(100))
     one_label = pair_instances([("train", "p", f"text {i}", "neutral") for i in range(60)])
-    with pytest.raises(Skip, match="same label"):
+    with pytest.raises(Skip, match="at least two labels"):
         Clusters(**QUICK).run(one_label)
 
 

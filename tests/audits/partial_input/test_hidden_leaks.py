@@ -59,7 +59,7 @@ def test_what_train_lacks_is_what_test_has():
     assert found["premise_only"]["turned"] > 0.48 > 0.38 > found["premise_only"]["chance"]
     texts = " ".join(f.text for f in result.findings)
     assert "The least likely label has an accuracy of" in texts
-    assert "Naming the label that the premise has least in the training set" in texts
+    assert "Predicting the least frequent training label of the premise" in texts
     names = {m.name: m for m in result.measures}
     assert names["partial_input.premise_only.turned_accuracy"].gain > 0.15
 
