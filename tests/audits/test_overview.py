@@ -47,7 +47,7 @@ def test_the_same_input_with_two_labels_is_a_finding_with_an_example():
     )
     result = Overview().run(data)
     assert result.summary["conflicting_labels"] == 2
-    finding = next(f for f in result.findings if f.title == "The same input has two labels")
+    finding = next(f for f in result.findings if f.title == "Identical inputs have different labels")
     assert finding.n == 2
     assert finding.evidence[0].label == "no / yes"
 

@@ -48,7 +48,7 @@ def test_a_cue_is_seen_in_copies_and_says_in_how_many_texts() -> None:
         True,
     )
     assert (
-        "160 instances with it are in 80 distinct texts"
+        "160 instances with it have 80 distinct texts"
         in next(f for f in result.findings if f.cue == "planted").text
     )
 

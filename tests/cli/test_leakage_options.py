@@ -45,7 +45,7 @@ def probe(cuecard, files, *more):
 def test_probing_pairs_evaluates_models_without_the_leak(cuecard, files, tmp_path):
     ran = probe(cuecard, files, "--out", tmp_path / "out")
     assert ran.code == 0, ran.err
-    assert "under the weights" in ran.out
+    assert "reweighted" in ran.out
     assert "The weights rest on 600 test examples only" in ran.out.replace("\n", " ")
     table = pl.read_parquet(tmp_path / "out" / "tables" / "debiased_evaluation.parquet")
     assert table["model"].to_list() == ["majority", "pair graph alone", "follower"]
@@ -95,7 +95,7 @@ def test_identical_pairs_are_written_scored_and_read_back(cuecard, files, tmp_pa
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert "biased is surer that a frequent sentence matches itself" in ran.out
+    assert "biased scores identical pairs of frequent sentences higher" in ran.out
     boxes = pl.read_parquet(tmp_path / "out" / "tables" / "identical_pairs.parquet")
     assert boxes["model"].unique(maintain_order=True).to_list() == ["biased", "linear"]
     assert "Score by how often the sentence occurs" in (tmp_path / "out" / "report.html").read_text()

@@ -33,7 +33,7 @@ def test_scores_are_printed_and_the_map_is_written(cuecard, points, tmp_path):
     assert done.code == 0
     assert "as released" in done.out
     assert done.out.rstrip().endswith("map.html")
-    assert "beyond chance" in done.out
+    assert "significantly from the whole set" in done.out
     assert chart.read_text().count("threshold")
 
 

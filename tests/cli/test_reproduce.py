@@ -240,7 +240,7 @@ def test_a_subset_of_train_is_drawn_by_the_seed_and_noted(cuecard, files, monkey
     ran = cuecard(*reproduce(files, paper, *more, "--subset", 300, "--json"))
     assert ran.code == 0, ran.err
     assert set(sizes) == {300}
-    assert "300 of 500 train examples, drawn with seed 0." in json.loads(ran.out)["dataset"]["notes"]
+    assert "300 of 500 training examples, drawn with seed 0." in json.loads(ran.out)["dataset"]["notes"]
 
 
 def test_a_subset_too_small_to_learn_from_is_refused(cuecard, files):

@@ -36,4 +36,4 @@ def test_chinese_pairs_are_probed_without_stop_words_and_the_card_says_so(chines
     ran = {name for name, section in card.sections.items() if section.status == "done"}
     assert {"accuracy_test", "permutation_test", "distribution_test", "reliance"} <= ran
     (note,) = card.sections["permutation_test"].summary["notes"]
-    assert "no list of stop words for the language 'zh'" in note
+    assert "no stop-word list for the language 'zh'" in note

@@ -240,7 +240,7 @@ def test_words_are_tested_without_strata_where_the_usual_label_is_the_stratum(nl
     words = within.tables["permutation_words"]
     assert words["significant"].any()
     assert words.equals(plain.tables["permutation_words"])
-    assert "words one by one are tested without strata" in within.summary["notes"][0]
+    assert "single words are tested without strata" in within.summary["notes"][0]
     assert plain.summary["notes"] == []
 
 
@@ -250,7 +250,7 @@ def test_the_finding_of_the_permutation_test_keeps_the_level_asked_for(nli):
         PermutationTest(per_label=1).run(nli.data, [model], nli.cues).summary["models"]["model"]["log10_p"]
     )
     strict = PermutationTest(per_label=1, alpha=10.0 ** (log10_p - 1)).run(nli.data, [model], nli.cues)
-    assert strict.findings[0].title.startswith("No sign")
+    assert strict.findings[0].title.startswith("No evidence")
     assert PermutationTest(per_label=1).run(nli.data, [model], nli.cues).findings[0].severity != "info"
 
 
@@ -298,7 +298,7 @@ def test_roles_in_agreement_are_given_and_the_paired_comparison_names_the_better
     compared = PairedComparison().run(nli.data, models, nli.cues)
     pair = compared.tables["paired_comparison"].row(0, named=True)
     assert pair["low"] < pair["difference"] < pair["high"] < 0
-    assert "strong is better than weak" in [finding.title for finding in compared.findings]
+    assert "strong is more accurate than weak" in [finding.title for finding in compared.findings]
     assert compared.tables["paired_by_cue"].height == len(nli.cues)
 
 
@@ -311,7 +311,7 @@ def test_two_models_that_did_not_answer_do_not_agree(nli):
     row = found.tables["agreement"].row(0, named=True)
     assert (row["n"], row["left_out"]) == (len(nli.examples) - 500, 500)
     assert row["nba"] == pytest.approx((first.answers[500:] == second.answers[500:]).mean())
-    assert "500 examples that one of them did not answer" in found.findings[0].text
+    assert "500 examples without an answer from both models" in found.findings[0].text
     silent = replace(second, answers=np.full(len(second.answers), UNANSWERED))
     with pytest.raises(Skip, match="no example that both answered"):
         AgreementOfModels().run(nli.data, [first, silent])
@@ -319,7 +319,7 @@ def test_two_models_that_did_not_answer_do_not_agree(nli):
 
 def test_one_model_is_not_compared(nli):
     for probe, inputs in ((AgreementOfModels(), {}), (PairedComparison(), {"cues": nli.cues})):
-        with pytest.raises(Skip, match="one model"):
+        with pytest.raises(Skip, match="at least two models"):
             probe.run(nli.data, [nli.model(0.0)], **inputs)
 
 

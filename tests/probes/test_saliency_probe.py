@@ -100,7 +100,7 @@ def test_the_view_colours_by_relevance_and_escapes_what_the_data_says(tmp_path):
     page = saliency_html(maps, full="reads <all>", partial="reads half")
     assert page.count('<figure class="saliency">') == 4
     assert "reads &lt;all&gt;" in page
-    assert page.count("not read") == 4
+    assert page.count("not seen") == 4
     assert page.count("--r:45%") >= 8  # the strongest token of every map
     assert "<script" not in saliency_page(maps, "<script>alert(1)</script>")
     write_saliency_page(tmp_path / "maps.html", maps, "Two models.")

@@ -41,7 +41,7 @@ def test_a_cue_that_cannot_be_flattened_is_said():
         | (pl.col("label").cast(pl.String) == "neutral")
         | ~pl.col("hypothesis").str.contains(r"\bindeed\b")
     )
-    with pytest.raises(InputError, match="cannot be made flat"):
+    with pytest.raises(InputError, match="labels cannot be balanced"):
         cue_stress_set(cc.Instances(only, data.task, data.labels), "indeed")
 
 

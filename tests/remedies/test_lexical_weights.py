@@ -276,7 +276,7 @@ def test_a_limit_that_leaves_no_balance_is_said_and_the_rest_is_used():
     assert 0 < err["after"] < err["before"]
     assert result.summary["off_target"]["max_weight"] >= 1
     told = {f.title: f.text for f in result.findings}
-    assert "--max-weight" in told["Some features stay off target"]
+    assert "--max-weight" in told["Some features are not exactly balanced"]
     assert any(title.startswith("Weights partly balance") for title in told)
 
 
@@ -307,9 +307,9 @@ def test_more_rare_features_than_examples_can_carry_leave_half_the_sample_and_sa
     assert result.summary["ess"] >= 0.5
     assert result.summary["converged"]
     assert result.summary["off_target"]["softened"] > 1
-    told = {f.title: f for f in result.findings}["Some features stay off target"]
+    told = {f.title: f for f in result.findings}["Some features are not exactly balanced"]
     assert told.severity == "low"
-    assert "kept soft" in told.text
+    assert "balanced approximately" in told.text
     assert told.text.endswith("Balance fewer, with a higher --min-count.")
 
 
@@ -324,5 +324,5 @@ def test_where_the_audit_finds_nothing_it_is_said_in_words():
     rng = np.random.default_rng(1)
     rows = [("train", "", f"w{rng.integers(5)} v{rng.integers(5)}", LABELS[i % 3]) for i in range(300)]
     result = LexicalWeights(min_count=20).run(pair_instances(rows))
-    text = {f.title: f.text for f in result.findings}["The cue audit under the weights"]
+    text = {f.title: f.text for f in result.findings}["The cue audit after reweighting"]
     assert text.startswith("None of ")

@@ -185,8 +185,8 @@ def told_by_frequency() -> Instances:
 @pytest.mark.parametrize(
     ("max_weight", "title", "advice"),
     [
-        (2.0, "Weights that balance the pair graph in part", "a higher --max-weight takes out more"),
-        (None, "Weights that balance the pair graph and rest on few examples", "--max-weight 20 cuts them"),
+        (2.0, "Weights that balance the pair graph only in part", "a higher --max-weight removes more"),
+        (None, "Weights that balance the pair graph, with a small effective sample size", "--max-weight 20 increases"),
     ],
 )
 def test_weights_that_leave_the_leak_or_rest_on_few_examples_are_no_mere_information(

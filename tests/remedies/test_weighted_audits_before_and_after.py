@@ -38,7 +38,7 @@ def test_every_audit_is_repeated_and_what_the_word_told_is_gone():
     assert alone["expected_after"] < alone["chance_after"]
     assert alone["p_after"] > 0.05
     assert result.summary["cues"]["before"]["significant"] > result.summary["cues"]["after"]["significant"]
-    told = [f for f in result.findings if f.title == "Hypothesis-only accuracy under the weights"]
+    told = [f for f in result.findings if f.title == "Hypothesis-only accuracy after reweighting"]
     assert len(told) == 1
     assert told[0].chance == pytest.approx(alone["chance_after"])
 
@@ -54,7 +54,7 @@ def test_an_audit_that_does_not_apply_is_named_with_its_reason():
     data = choice_instances([("train", "same", ["a b", "c d"], i % 2) for i in range(30)])
     audited = audits_before_and_after(data, np.linspace(0.5, 1.5, 30), ["pair_graph"])
     assert audited.table.is_empty()
-    assert "no pairs" in audited.skipped["pair_graph"]
+    assert "two distinct premises" in audited.skipped["pair_graph"]
 
 
 def test_names_are_checked_at_once_and_none_means_none():
@@ -62,7 +62,7 @@ def test_names_are_checked_at_once_and_none_means_none():
     assert "cues" in chosen_audits(["all"])
     with pytest.raises(UsageError, match="partial_input"):
         LexicalWeights(reaudit=("partial",))
-    with pytest.raises(UsageError, match="shuffles is 0 or at least 2, not 1"):
+    with pytest.raises(UsageError, match="shuffles must be 0 or at least 2, not 1"):
         LexicalWeights(shuffles=1)
     with pytest.raises(UsageError, match="cues"):
         NeutralWeights(reaudit=("cue",))

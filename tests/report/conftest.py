@@ -115,7 +115,7 @@ def finding(word: str, label: str, **changes: Any) -> FindingModel:
     values: dict[str, Any] = {
         "section": "cues",
         "severity": "high",
-        "title": f"“{word}” points to {label}",
+        "title": f"Cue for {label}: “{word}”",
         "text": f"Instances with {word} are mostly {label}.",
         "value": 0.814,
         "low": 0.788,

@@ -21,7 +21,7 @@ from cuecard.report.charts.clusters import confidence
 from cuecard.report.charts.comparison import maps_side_by_side
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
-from cuecard.report.sections.cluster_sentences import verdict
+from cuecard.report.sections.cluster_sentences import cluster_verdict
 from cuecard.report.terminal import render_terminal
 from cuecard.run import audit
 from small_sets import pair_instances
@@ -67,13 +67,13 @@ def leaking(tmp_path_factory: pytest.TempPathFactory) -> Card:
 
 def test_a_leaking_set_is_said_to_differ_and_shows_everything(leaking: Card) -> None:
     view = section_view(leaking, "clusters")
-    assert "Here they differ" in view.lead[1]
+    assert "Here the clusters differ" in view.lead[1]
     assert [chart.title for chart in view.charts] == [
         "Map of meaning",
-        "Clusters that lean most",
+        "Clusters that predict a label",
         "PECO curve",
-        "Does it depend on the settings?",
-        "What the score rests on",
+        "Sensitivity to the settings",
+        "Effect of text transformations",
         "Confidence in training",
     ]
     for chart in view.charts:
@@ -87,12 +87,12 @@ def test_the_sweep_is_a_table_too_with_what_became_of_each_setting(leaking: Card
     table = next(table for table in view.tables if table.title == "Other settings")
     assert [column.title for column in table.columns][:4] == ["k", "Clusters", "Components", "Starts"]
     assert len(table.rows) == leaking.tables["cluster_sweep"].height
-    chart = next(chart for chart in view.charts if chart.title == "Does it depend on the settings?")
+    chart = next(chart for chart in view.charts if chart.title == "Sensitivity to the settings")
     assert "framed" in chart.caption
     assert "10 above" in chart.caption
     drawn = json.dumps(chart.draw().to_dict())
     assert '"headline": true' in drawn
-    assert "clusters left" in drawn
+    assert "clusters after merging" in drawn
 
 
 def test_clusterings_that_disagree_and_a_giant_cluster_are_said(leaking: Card) -> None:
@@ -101,20 +101,20 @@ def test_clusterings_that_disagree_and_a_giant_cluster_are_said(leaking: Card) -
     card["clusters"].summary.update(starts_significant=4, largest_cluster=0.52)
     view = section_view(card, "clusters")
     assert "4 of 10 are significant" in view.lead[1]
-    assert "One cluster holds 52" in view.lead[1]
-    assert "4 of 10 starts are significant alone" in view.notes[0]
+    assert "One cluster contains 52" in view.lead[1]
+    assert "4 of 10 starts are significant" in view.notes[0]
 
 
 def test_the_confidence_histogram_says_how_many_examples_it_compares(leaking: Card) -> None:
     counts = leaking.tables["cluster_confidence"]
     chart = next(c for c in section_view(leaking, "clusters").charts if c.title == "Confidence in training")
     assert f"the {counts['biased'].sum()} examples" in chart.caption
-    assert f"the {counts['other'].sum()} others" in chart.caption
+    assert f"the {counts['other'].sum()} other examples" in chart.caption
 
 
 def test_a_clean_set_is_said_to_hold(tmp_path: Path) -> None:
     view = section_view(made_card(tmp_path, leak=False), "clusters")
-    assert "That holds here" in view.lead[1]
+    assert "This is the case here" in view.lead[1]
 
 
 def test_the_map_grows_biased_clusters_by_a_slider_on_a_canvas(leaking: Card) -> None:
@@ -202,7 +202,7 @@ def test_changed_texts_and_training_dynamics_are_told_where_no_chart_can_be_seen
     _, _, changed, training = section_view(leaking, "clusters").lead
     original, shuffled = leaking.tables["cluster_transformations"]["excess"]
     assert f"{shuffled:.2f} with shuffled words" in changed
-    assert changed.endswith(f"as they are, it is {original:.2f}.")
+    assert changed.startswith(f"On the original texts, the excess over shuffled labels is {original:.2f};")
     histogram = leaking.tables["cluster_confidence"]
     sure = histogram.filter(pl.col("low") > 0.49)
     for kind in ("biased", "other"):
@@ -211,8 +211,8 @@ def test_changed_texts_and_training_dynamics_are_told_where_no_chart_can_be_seen
 
 def test_a_verdict_that_rests_on_few_clusterings_and_no_cluster_says_may(leaking: Card) -> None:
     hedged = leaking.sections["clusters"].summary | {"significant_clusters": 0, "starts_significant": 4}
-    said = verdict(leaking, hedged)
-    assert "Here they may differ" in said
+    said = cluster_verdict(leaking, hedged)
+    assert "Here the clusters may differ" in said
     assert "none of the" in said
     assert "0 clusters" not in said
 

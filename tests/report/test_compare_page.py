@@ -19,7 +19,7 @@ def cards() -> list[Card]:
 def test_the_charts_of_several_cards_are_one_file(cards: list[Card], tmp_path, name: str) -> None:
     path = write_comparison_charts(cards, tmp_path / "new" / name)
     text = path.read_text(encoding="utf-8")
-    assert "accuracy with one text only" in text
+    assert "partial-input accuracy" in text
     assert "demo-nli" in text
     assert [p.name for p in path.parent.iterdir()] == [name]
 
@@ -37,6 +37,6 @@ def test_clusters_are_set_against_chance_and_what_is_missing_is_named(tmp_path) 
     data = demo_nli(600, seed=0).instances
     cards = [audit(data, only=["clusters"], map="pca", seed=seed) for seed in (0, 1)]
     page = write_comparison_charts(cards, tmp_path / "sets.html").read_text(encoding="utf-8")
-    assert "PECO beyond chance" in page
+    assert "PECO above chance" in page
     assert "demo-nli, tfidf (2)" in page
-    assert "no card has the audit: accuracy with the full input and with one text (partial_input)" in page
+    assert "no card has the audit: accuracy with full and partial input (partial_input)" in page

@@ -39,13 +39,13 @@ POINTS: dict[str, object] = {
 
 def test_labels_and_texts_are_shown_as_they_are_and_cannot_steer_the_terminal():
     text = shown(explanation(POINTS))
-    assert "It points to [/b]⟨U+001B⟩[31mred" in text
+    assert "It is associated with [/b]⟨U+001B⟩[31mred" in text
     assert "premise [/b]" in text
     assert "\x1b" not in text
 
 
 def test_a_cue_without_train_instances_points_to_no_label():
-    assert "No train instance has it" in shown(explanation(None))
+    assert "It does not occur in the training set" in shown(explanation(None))
 
 
 def test_json_has_null_where_a_number_is_not_finite():

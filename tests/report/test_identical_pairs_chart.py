@@ -30,6 +30,6 @@ def test_every_model_has_a_box_for_every_frequency_and_the_last_one_is_open(tmp_
     assert abs(medians["level", "10+"] - medians["level", "1"]) < 0.05
     themed(chart.properties(width=600)).save(tmp_path / "boxes.svg")
     drawn = (tmp_path / "boxes.svg").read_text()
-    assert "times the sentence occurs" in drawn
+    assert "sentence frequency in the training set" in drawn
     assert drawn.count("<path") > 2 * boxes.height  # a body and a median each, beside axes and legend
     assert "NaN" not in drawn

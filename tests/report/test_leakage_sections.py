@@ -68,11 +68,11 @@ def card(make_card):
 def test_both_accuracies_are_said_with_what_the_weights_cost(card):
     view = section_view(card, "debiased_evaluation")
     words = " ".join(view.lead).replace("\N{NO-BREAK SPACE}", " ")
-    assert "500 test examples, worth 300 equally weighted ones" in words
-    assert "80.0 % as it stands and on 70.0 % (64.0 % to 76.0 %) under the weights" in words
+    assert "the effective sample size is 300 of 500 test examples" in words
+    assert "80.0 %, and 70.0 % (95 % CI 64.0 % to 76.0 %) on the reweighted test set" in words
     assert list(view.notes) == ["A note."]
     (table,) = view.tables
-    assert [column.title for column in table.columns][-1] == "Worth"
+    assert [column.title for column in table.columns][-1] == "Effective n"
     written = [column.write(value) for column, value in zip(table.columns, table.rows[1], strict=True)]
     assert written[7:10] == ["−10.0", "−12.0", "−8.0"]
     assert table.rows[0][8] is None
@@ -89,7 +89,7 @@ def test_a_terminal_of_80_columns_has_room_for_the_whole_interval_of_the_change(
 def test_a_card_of_the_evaluation_alone_is_headed_by_both_accuracies(card):
     card.sections = {"debiased_evaluation": card.sections["debiased_evaluation"]}
     headline = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
-    assert headline.endswith("model</b> has an accuracy of 80.0 %, 70.0 % under the weights.")
+    assert headline.endswith("model</b> has an accuracy of 80.0 %, 70.0 % reweighted.")
     (figure,) = key_figures(card)
     assert "70.0" in figure.detail
     assert figure.value.startswith("80.0")
@@ -107,7 +107,7 @@ def test_what_models_do_says_nothing_against_the_data(card):
 
 def test_the_last_box_says_or_more(card):
     view = section_view(card, "identical_pairs")
-    assert "10 sentences of train" in view.lead[0]
+    assert "10 sentences of the training set" in view.lead[0]
     assert "ρ with frequency is +0.25 (p = 0.010)" in view.lead[1]
     assert [r[1] for r in view.tables[0].rows] == ["1", "10+"]
 
@@ -144,10 +144,11 @@ def test_weights_are_shown_by_split_with_the_leak_before_and_after(make_card):
     view = section_view(made, "neutral_weights")
     words = view.lead[0].replace("\N{NO-BREAK SPACE}", " ")
     assert (
-        "70.0 % (65.0 % to 75.0 %) as it stands and on 50.0 % (40.0 % to 60.0 %) under the weights" in words
+        "70.0 % (95 % CI 65.0 % to 75.0 %) unweighted and 50.0 % (95 % CI 40.0 % to 60.0 %) with these weights"
+        in words
     )
     assert view.tables[0].rows == [("train", 40, 30.0, 0.75, 0.5, 9.0, 1, 2)]
-    assert "Left unweighted, because all examples have one label: test." in view.notes
+    assert "Not reweighted, because all examples have the same label: test." in view.notes
 
 
 def test_audits_repeated_under_leakage_neutral_weights_are_in_the_report():

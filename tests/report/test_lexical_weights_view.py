@@ -32,7 +32,7 @@ def test_the_view_shows_before_and_after_and_what_cannot_be_balanced(weights_car
     assert [chart.title for chart in view.charts] == [
         "Label balance of the strongest words",
         "Weights",
-        "Balance against sample size",
+        "Balance and effective sample size",
     ]
     for chart in view.charts:
         chart.draw().to_dict()  # Altair checks it
@@ -52,7 +52,7 @@ def test_the_view_shows_before_and_after_and_what_cannot_be_balanced(weights_car
 
 def test_the_headline_is_about_weights_and_not_about_flaws(weights_card):
     said = verdict(weights_card)
-    assert said.headline.startswith("Weights for pairs keep")
+    assert said.headline.startswith("Weights for pairs: the effective sample size is")
     assert [figure.label for figure in key_figures(weights_card)] == [
         "effective sample size",
         "largest weight (mean 1)",

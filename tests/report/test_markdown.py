@@ -15,16 +15,16 @@ def plain(text: str) -> str:
 def test_a_finding_stands_alone_in_an_issue(card: Card) -> None:
     text = plain(finding_markdown(card, card.findings[0]))
     for words in (
-        "### “nobody” points to contradiction",
+        "### Cue for contradiction: “nobody”",
         "| Measured | 81.4 % |",
-        "| 95 % interval | 78.8 % to 83.7 % |",
+        "| 95 % CI | 78.8 % to 83.7 % |",
         "| Chance | 33.3 % |",
         "| Instances | 992 |",
         "| Data | tiny, 3,000 train, 300 test |",
         "| Fingerprint | `b2:0123abcd` |",
         "scope = hypothesis; min\\_count = 5; null = binomial",
         "> Hypothesis: Here **nobody** walks.",
-        "To repeat it: `cuecard explain nobody`",
+        "To reproduce: `cuecard explain nobody`",
     ):
         assert words in text
 
@@ -32,7 +32,7 @@ def test_a_finding_stands_alone_in_an_issue(card: Card) -> None:
 def test_a_snippet_for_the_dataset_card_names_findings_cues_and_what_did_not_run(card: Card) -> None:
     text = plain(dataset_card_markdown(card))
     assert text.startswith("## Known cues\n\ntiny contains strong cues")
-    assert "| “nobody” points to contradiction | 81.4 % | 33.3 % | 992 | high |" in text
+    assert "| Cue for contradiction: “nobody” | 81.4 % | 33.3 % | 992 | high |" in text
     assert "| entailment | nobody (95 %)" in text
     assert "- Partial input: skipped, there is no test split" in text
     assert "`b2:0123abcd`" in text
@@ -40,7 +40,7 @@ def test_a_snippet_for_the_dataset_card_names_findings_cues_and_what_did_not_run
 
 def test_a_card_without_findings_claims_no_more_than_was_looked_for(make_card: CardMaker) -> None:
     text = dataset_card_markdown(make_card(findings=[]))
-    assert "No cue was found in tiny. A cue that was not looked for can still be there." in text
+    assert "No cue found in tiny. The data may contain cues that were not tested." in text
 
 
 def test_texts_of_the_dataset_cannot_format_mention_or_link() -> None:

@@ -37,11 +37,11 @@ def printed(card: Card, width: int = 80) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("Cues and reliance", ("Reliance", "label", "usual", "other", "flat", "ΔAcc")),
-        ("Accuracy test", ("ΔAcc", "from", "to", "q", "with", "without")),
-        ("Distribution test", ("Predicted", "Flat", "No cue", "train", "q")),
+        ("Cues and reliance", ("Reliance", "label", "usual", "other", "balanced", "ΔAcc")),
+        ("Accuracy test", ("ΔAcc", "low", "high", "q", "with", "without")),
+        ("Distribution test", ("Share", "Chance", "No cue", "train", "q")),
         ("Permutation test", ("usual", "other", "q", "Usual", "Other")),
-        ("Paired comparison", ("A−B", "from", "to", "q", "Only", "cue")),
+        ("Paired comparison", ("A−B", "low", "high", "q", "Only", "cue")),
     ],
 )
 def test_all_result_columns_are_shown_at_80_columns(probed: Card, title: str, words: tuple[str, ...]) -> None:
@@ -68,7 +68,7 @@ def test_rows_come_by_verdict_and_gaps_by_size(probed: Card) -> None:
 
 def test_what_to_do_next_is_said_once_per_kind_of_advice(probed: Card) -> None:
     said = " ".join(section_view(probed, "reliance").lead)
-    assert "Next: Balance before training (cuecard debias)" in said
+    assert "Next: Balance these cues before training (cuecard debias)" in said
 
 
 def test_the_headline_and_the_figures_are_about_the_models(probed: Card) -> None:
@@ -98,7 +98,7 @@ def test_a_difference_of_accuracies_is_told_in_points_and_not_drawn_as_a_rate(pr
 
 
 @pytest.mark.parametrize(
-    ("corrected", "said"), [(0.123, "12.3 without noise"), (-0.066, "no more than noise gives")]
+    ("corrected", "said"), [(0.123, "12.3 corrected for noise"), (-0.066, "no more than expected from noise")]
 )
 def test_the_weakness_without_noise_has_its_interval(probed: Card, corrected: float, said: str) -> None:
     card = probed.model_copy(deep=True)
@@ -106,7 +106,7 @@ def test_the_weakness_without_noise_has_its_interval(probed: Card, corrected: fl
     card["accuracy_test"].summary["models"]["fair"]["weakness_corrected"] = corrected
     sentences = " ".join(printed(card)["Accuracy test"].split())
     assert re.search(
-        rf"fair is right on .* points, {said} \(95 % interval of the true sum [\d.]+ to [\d.]+\)", sentences
+        rf"fair has an accuracy of .* points, {said} \(95 % CI of the true sum [\d.]+ to [\d.]+\)", sentences
     )
 
 
@@ -115,7 +115,7 @@ def test_leans_count_apart_where_the_cue_is_what_makes_them(probed: Card) -> Non
     for found in models.values():
         assert found["with_cue_only"] <= found["towards_usual"]
     assert models["a-model-with-a-long-name"]["with_cue_only"] > 0
-    assert "more than where the cue is absent" in section_view(probed, "distribution_test").lead[0]
+    assert "more than without the cue" in section_view(probed, "distribution_test").lead[0]
 
 
 def test_both_p_values_of_the_permutation_test_are_said_and_which_is_which() -> None:
@@ -131,8 +131,8 @@ def test_both_p_values_of_the_permutation_test_are_said_and_which_is_which() -> 
             settings=settings,
         )
         leads.append(section_view(card, "permutation_test").lead[0])
-    plain = re.search(r"p = (\S+) \((\S+) within each right answer\)\.$", leads[0])
-    within = re.search(r"p = (\S+) within each right answer \((\S+) over all\)\.$", leads[1])
+    plain = re.search(r"p = (\S+), stratified by correct answer (\S+)\)\.$", leads[0])
+    within = re.search(r"p = (\S+), stratified by correct answer; not stratified (\S+)\)\.$", leads[1])
     assert plain
     assert within
     assert plain.groups() == within.groups()[::-1]

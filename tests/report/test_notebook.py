@@ -7,7 +7,7 @@ from cuecard.report import notebook_html
 def test_a_notebook_shows_headline_figures_and_findings_without_script(card: Card) -> None:
     html = notebook_html(card)
     assert "strong cues" in html
-    assert "“nobody” points to contradiction" in html
+    assert "Cue for contradiction: “nobody”" in html
     assert "<script" not in html
 
 

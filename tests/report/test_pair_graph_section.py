@@ -38,11 +38,11 @@ def leaky_card(request: pytest.FixtureRequest) -> Card:
 def test_the_lead_says_accuracy_majority_and_what_train_alone_gives(leaky_card: Card) -> None:
     summary = leaky_card["pair_graph"].summary
     words = " ".join(section_view(leaky_card, "pair_graph").lead).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"right on {100 * summary['accuracy']['leakage']:.1f} % of 200 examples" in words
-    assert "With the graph of train alone it is" in words
+    assert f"accuracy of {100 * summary['accuracy']['leakage']:.1f} % on 200 examples" in words
+    assert "With a graph of the training set only, the accuracy is" in words
     graph = summary["graph"]
     assert (
-        f"600 pairs join {graph['sentences']} distinct sentences; {graph['sentences_repeated']} occur"
+        f"600 pairs connect {graph['sentences']} distinct sentences; {graph['sentences_repeated']} occur"
         in words
     )
     assert "with itself" not in words
@@ -63,7 +63,8 @@ def test_self_pairs_and_a_graph_without_repeats_are_said(leaky_card: Card) -> No
     graph |= {"sentences": 1200, "sentences_repeated": 0, "self_pairs": 2}
     said = section_view(card, "pair_graph").lead[-1]
     assert said == (
-        "600 pairs join 1,200 distinct sentences; none occurs more than once, and 2 pairs join a sentence with itself."
+        "600 pairs connect 1,200 distinct sentences; none occurs more than once, and 2 pairs connect a sentence with "
+        "itself."
     )
 
 
@@ -79,12 +80,12 @@ def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> Non
 def test_the_table_lists_every_set_of_features(leaky_card: Card) -> None:
     (table,) = section_view(leaky_card, "pair_graph").tables
     assert table.total == 7
-    assert table.rows[0][0] == "all three"
+    assert table.rows[0][0] == "all three features"
     assert [column.title for column in table.columns] == [
         "Features",
         "Accuracy",
-        "From",
-        "To",
+        "CI low",
+        "CI high",
         "p",
         "q",
         "Examples",

@@ -31,4 +31,4 @@ def test_parts_are_named_in_terminal_report_and_markdown(card: Card) -> None:
     out = StringIO()
     render_terminal(card, Console(file=out, width=100))
     for text in (out.getvalue(), render_html(card), finding_markdown(card, finding)):
-        assert "Also seen as: " in text
+        assert "Overlaps with: " in text

@@ -18,7 +18,7 @@ def said(card: Card, name: str) -> str:
 def test_the_overview_says_sizes_majority_and_overlap(card: Card) -> None:
     words = said(card, "overview")
     assert "3,000 train and 300 test pairs with 3 labels" in words
-    assert "right for 33.3 % of train" in words
+    assert "is 33.3 % in the train split" in words
     assert "30 of 300 test examples (10.0 %)" in words
 
 
@@ -40,7 +40,7 @@ def test_texts_are_called_what_they_are_in_the_task(make_card: CardMaker) -> Non
 def test_no_overlap_is_said_plainly(make_card: CardMaker) -> None:
     card = make_card()
     card.sections["overview"].summary["overlap"]["hypothesis"] = 0
-    assert "None of 300 test examples has its hypothesis in train." in said(card, "overview")
+    assert "No hypothesis of the 300 test examples occurs in the training set." in said(card, "overview")
 
 
 def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card: CardMaker) -> None:
@@ -52,7 +52,7 @@ def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card:
 def test_the_cues_say_how_many_and_which_is_strongest(card: Card) -> None:
     words = said(card, "cues")
     assert "4 of 7 features" in words
-    assert "word “nobody”: 95.0 % of the 90 train instances" in words
+    assert "word “nobody”: 95.0 % of the 90 training instances" in words
 
 
 def test_no_significant_cue_is_said_plainly(make_card: CardMaker) -> None:
@@ -61,7 +61,7 @@ def test_no_significant_cue_is_said_plainly(make_card: CardMaker) -> None:
     nothing = pl.col("significant") & False
     card.attach(dict(card.tables) | {"cues": card.tables["cues"].with_columns(significant=nothing)})
     view = section_view(card, "cues")
-    assert said(card, "cues").startswith("None of 7 features is associated with a label beyond chance")
+    assert said(card, "cues").startswith("None of 7 features is significantly associated with a label")
     assert [chart.title for chart in view.charts] == ["Map of cues"]
 
 
@@ -71,7 +71,7 @@ def test_the_table_of_cues_shows_at_most_500_rows_and_says_where_all_are(make_ca
 
 
 def test_families_that_were_skipped_are_named_with_the_reason(card: Card) -> None:
-    assert section_view(card, "cues").notes == ["Not looked at: tense (no parser is installed)."]
+    assert section_view(card, "cues").notes == ["Not tested: tense (no parser is installed)."]
 
 
 def test_an_unknown_section_shows_its_numbers_and_table(make_card: CardMaker) -> None:

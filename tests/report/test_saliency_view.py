@@ -30,7 +30,7 @@ def data():
 def test_a_learner_s_maps_stand_in_its_section():
     card = cc.audit(data(), only=["partial_input"], learner=("linear",))
     view = section_view(card, "partial_input")
-    assert [maps.title for maps in view.maps] == ["Where linear looks"]
+    assert [maps.title for maps in view.maps] == ["Saliency maps of linear"]
     page = cc.render_html(card)
     assert page.count('<figure class="saliency">') == card.tables["saliency_maps"].height == 12
     assert page.count("<dt>hypothesis only</dt>") == 12

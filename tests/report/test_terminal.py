@@ -31,7 +31,8 @@ def printed(card: Card, *, width: int = 120, colour: bool = False, top: int = 10
 def test_headline_findings_and_sections_are_printed_in_this_order(card: Card) -> None:
     text = printed(card)
     order = [
-        text.index(words) for words in ("strong cues", "▲ high", "Overview ─", "Cues ─", "data b2:0123abcd")
+        text.index(words)
+        for words in ("strong cues", "▲ high", "Overview ─", "Cues ─", "Data fingerprint b2:0123abcd")
     ]
     assert order == sorted(order)
     assert "skipped: there is no test split" in text

@@ -81,10 +81,10 @@ def test_the_terminal_has_scores_of_every_split_in_80_columns(weights):
         "seconds": {"training": 3.2}, "weights": weights, "splits": {"train": part, "test": part},
     }  # fmt: skip
     text = shown(metrics)
-    assert "Right when given" in text
+    assert "Precision" in text
     of_preferences = {**metrics, "data": {"name": "mine", "task": "preference"}}
-    assert "Right when given" not in shown(of_preferences)
-    assert "reading the hypothesis only" in text
+    assert "Precision" not in shown(of_preferences)
+    assert "with the hypothesis only" in text
     assert "72.9" in text
     assert "…" not in text
     assert ("71.3" in text) is (weights is not None)
@@ -109,16 +109,16 @@ def epochs(*accuracies: float | None) -> list[dict]:
         (
             (0.5, 0.6, 0.7),
             ("train", "dev"),
-            "on dev after the last of 3 epochs (70.0 % right): more may help",
+            "on the dev split after the last of 3 epochs (accuracy 70.0 %): more may help",
         ),
         (
             (0.5, 0.6, 0.55),
             ("train",),
-            "held-out train examples after epoch 2 of 3 (60.0 % right), which is kept",
+            "the validation split after epoch 2 of 3 (accuracy 60.0 %); this model is kept",
         ),
         ((0.6, 0.6), ("train",), "after the last of 2 epochs"),  # the lower loss decides between equals
-        ((0.9, 1.0), ("train",), "after the last of 2 epochs (100 % right)."),
-        ((None, None), ("train",), "2 epochs, nothing held out"),
+        ((0.9, 1.0), ("train",), "after the last of 2 epochs (accuracy 100 %)."),
+        ((None, None), ("train",), "2 epochs, no validation split"),
     ],
 )
 def test_a_reader_learns_after_which_epoch_a_model_was_best(accuracies, splits, said):
@@ -138,7 +138,7 @@ def test_the_learning_rate_is_told_only_where_it_was_chosen():
 
 def test_a_model_that_gives_one_answer_to_all_is_called_out():
     lines = {"yes": {"examples": 5, "predicted": 0}, "no": {"examples": 7, "predicted": 12}}
-    assert "answers no to every test example" in one_answer("test", {"labels": lines})
+    assert "predicts no for every test example" in one_answer("test", {"labels": lines})
     lines["yes"]["predicted"] = 1
     assert one_answer("test", {"labels": lines}) == ""
     assert one_answer("test", {"labels": {"no": {"examples": 7, "predicted": 7}}}) == ""
@@ -146,7 +146,7 @@ def test_a_model_that_gives_one_answer_to_all_is_called_out():
 
 def test_the_map_says_whose_it_is_and_names_regions_where_they_lie():
     spec = data_map(dynamics(40), of="bilstm on mine, hypothesis only").to_dict()
-    assert spec["title"]["text"] == "bilstm on mine, hypothesis only: data map of 40 train examples"
+    assert spec["title"]["text"] == "bilstm on mine, hypothesis only: data map of 40 training examples"
     place = {name: (v, c) for name, v, c, _ in REGIONS}
     assert place["easy to learn"][0] < 0.5 < place["easy to learn"][1]
     assert max(place["hard to learn"]) < 0.5 < place["ambiguous"][0]

@@ -23,11 +23,11 @@ def finding(severity: str, section: str = "cues", **numbers: float | str) -> Fin
 @pytest.mark.parametrize(
     ("findings", "headline"),
     [
-        ([finding("low"), finding("high")], "tiny contains strong cues that give labels away."),
+        ([finding("low"), finding("high")], "tiny contains strong cues that predict the label."),
         ([finding("high", "overview"), finding("low")], "tiny has flaws that can inflate a score."),
-        ([finding("medium")], "tiny contains cues worth a look before you trust a score."),
+        ([finding("medium")], "tiny contains cues: check them before you trust a score."),
         ([finding("low", "overview")], "tiny has only small flaws."),
-        ([finding("info")], "No cue was found in tiny."),
+        ([finding("info")], "No cue found in tiny."),
     ],
 )
 def test_the_headline_follows_the_worst_finding(
@@ -37,12 +37,12 @@ def test_the_headline_follows_the_worst_finding(
 
 
 def test_what_did_not_run_is_said_below_the_headline(card: Card) -> None:
-    assert verdict(card).detail.endswith("2 analyses of 5 did not run (Partial input, Pair graph).")
+    assert verdict(card).detail.endswith("2 of 5 analyses did not run (Partial input, Pair graph).")
 
 
 def test_a_card_on_which_nothing_ran_claims_nothing(card: Card) -> None:
     empty = card.model_copy(update={"sections": {}, "findings": []})
-    assert verdict(empty).headline == "Nothing is known about tiny yet."
+    assert verdict(empty).headline == "No analysis of tiny has run."
     assert [figure.value for figure in key_figures(empty)] == ["0", "0"]
 
 
@@ -88,7 +88,7 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
     card = make_card(findings=[finding("high")])
     card = with_measures(card, "mine", shortcut("mine.a", 0.5, 0.45, 0.4), shortcut("mine.b", 0.7, 0.65, 0.5))
     said = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
-    assert said == "tiny contains strong cues that give labels away: mine.b accuracy 70.0 % (chance 50.0 %)."
+    assert said == "tiny contains strong cues that predict the label: mine.b accuracy 70.0 % (chance 50.0 %)."
     assert ("mine.b accuracy", "70.0 %", "chance 50.0 %") in [
         tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
         for f in key_figures(card)
@@ -98,13 +98,13 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
 @pytest.mark.parametrize(
     ("low", "headline"),
     [
-        (0.60, "tiny contains strong cues that give labels away: m.x accuracy 70.0 % (chance 50.0 %)."),
+        (0.60, "tiny contains strong cues that predict the label: m.x accuracy 70.0 % (chance 50.0 %)."),
         (
             0.53,
-            "tiny contains cues worth a look before you trust a score: m.x accuracy 70.0 % (chance 50.0 %).",
+            "tiny contains cues: check them before you trust a score: m.x accuracy 70.0 % (chance 50.0 %).",
         ),
         (0.501, "tiny contains only weak cues: m.x accuracy 70.0 % (chance 50.0 %)."),
-        (0.49, "No cue was found in tiny."),
+        (0.49, "No cue found in tiny."),
     ],
 )
 def test_a_section_without_findings_is_judged_by_its_measures(
@@ -117,7 +117,7 @@ def test_a_section_without_findings_is_judged_by_its_measures(
 def test_a_set_too_small_to_test_is_not_called_clean() -> None:
     rows = [("train", "p", f"h{i}", "yes" if i else "no") for i in range(2)]
     headline = verdict(audit(pair_instances(rows), only=["cues"])).headline
-    assert "No cue was found" not in headline
+    assert "No cue found" not in headline
     assert "frequent enough" in headline
 
 

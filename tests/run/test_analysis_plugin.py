@@ -65,7 +65,7 @@ def test_its_audit_is_in_headline_terminal_page_and_comparison(run):
     audited = run("audit", "v1.parquet", "--only", "rhymes,overview", "--out", "a")
     accuracy = json.loads((run.folder / "a" / "card.json").read_text())["sections"]["rhymes"]["measures"][0]
     value = f"{100 * accuracy['value']:.1f} %"
-    assert audited.startswith("v1 contains strong cues that give labels away: rhyme-only accuracy")
+    assert audited.startswith("v1 contains strong cues that predict the label: rhyme-only accuracy")
     assert f"rhyme-only accuracy {value}" in audited
     assert f"The rhyme speaks: {value} of 300." in audited
     page = (run.folder / "a" / "report.html").read_text(encoding="utf-8")

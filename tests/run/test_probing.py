@@ -83,19 +83,20 @@ def test_multiple_choice_is_probed_too():
     card = cc.probe(demo.instances, demo_predictions(demo, follow=0.7, seed=1), features=("word", "length"))
     skipped = ("agreement", "paired_comparison", "debiased_evaluation")
     assert {s.status for name, s in card.sections.items() if name not in skipped} == {"done"}
-    assert "give weights of your own" in card["debiased_evaluation"].reason
+    assert "use your own weights" in card["debiased_evaluation"].reason
     assert card["agreement"].status == "skipped"
     assert card["reliance"].summary["models"]["model"]["relies"] >= 1
     said = {finding.section: f"{finding.title}. {finding.text}" for finding in reversed(card.findings)}
     assert re.search(
-        r"whose right choice (has|lacks) it, as usual, and on .* the other way round", said["reliance"]
+        r"that follow the cue \(the right choice (has|does not have) the cue\) and .* that do not",
+        said["reliance"],
     )
     assert re.search(
-        r"model (picks|passes over) choices with .* would be even-handed", said["distribution_test"]
+        r"model (prefers|rejects) .* of them; an unbiased model would have", said["distribution_test"]
     )
     leaning = section_view(card, "distribution_test")
     assert "No cue" not in [column.title for column in leaning.tables[0].columns]
-    assert "where the cue is absent" not in " ".join(leaning.lead)
+    assert "without the cue" not in " ".join(leaning.lead)
     for name in card.sections:
         for chart in section_view(card, name).charts:
             chart.draw().to_dict()
@@ -105,7 +106,7 @@ def test_data_without_cues_says_so_instead_of_failing():
     demo = demo_nli(1500, seed=2, cues=None)
     card = cc.probe(demo.instances, demo_predictions(demo, follow=0.0), features=("negation",))
     assert card["reliance"].status == "skipped"
-    assert "no significant cue" in card["reliance"].reason
+    assert "needs a significant cue" in card["reliance"].reason
     with pytest.raises(KeyError, match=r"has no table \(skipped: the data has no significant cue"):
         _ = card["reliance"].table
     assert card["accuracy_test"].status == "done"

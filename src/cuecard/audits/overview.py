@@ -16,11 +16,13 @@ from cuecard.data.overlap import train_overlap
 from cuecard.data.sentences import normalised
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
-from cuecard.wording import percent
+from cuecard.wording import percent, plural
 
 #: Tokens beyond this many share the last bin of the length histogram.
 LONGEST_BIN = 200
 
+#: What the judged text is called in each task.
+_TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
 EXAMPLES = MeasureKind("examples.{split}", "{split} examples", "count")
 LABEL_SHARE = MeasureKind("label_share.{label}", "share of {label} in the training set", "share")
 REPEATED = MeasureKind("repeated", "repeated examples", "share", "higher")
@@ -172,8 +174,8 @@ def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]
 
 def _length_summary(lengths: pl.Series, weights: pl.Series) -> dict[str, float]:
     if weights.dtype.is_float() and len(lengths) and weights.sum() > 0:
-        known = lengths.is_not_null().to_numpy()
-        values, mass = lengths.to_numpy()[known], weights.to_numpy()[known]
+        measured = lengths.is_not_null().to_numpy()
+        values, mass = lengths.to_numpy()[measured], weights.to_numpy()[measured]
         median, low, high = weighted_quantiles(values, mass, [0.5, 0.05, 0.95]).tolist()
         mean, most = float(np.average(values, weights=mass)), float(values.max())
         return {"mean": mean, "median": median, "p5": low, "p95": high, "max": most}
@@ -222,10 +224,9 @@ def _findings(
             Finding(
                 section="overview",
                 severity="medium" if conflicting >= 0.01 * examples.height else "low",
-                title="The same input has two labels",
-                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) repeat an input, up to "
-                "case and punctuation, that also carries another label; no model that reads them alike can get "
-                "all of them right.",
+                title="Identical inputs have different labels",
+                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) have the same input as an "
+                "example with another label (ignoring case and punctuation). No model can be correct on all of them.",
                 value=conflicting / examples.height,
                 n=conflicting,
                 key="conflicting-labels",
@@ -249,7 +250,7 @@ def _findings(
                 severity="low",
                 title="Repeated examples",
                 text=f"{duplicates:,} examples ({percent(duplicates / examples.height)}) repeat another example of "
-                "the same split up to case and punctuation.",
+                "the same split (ignoring case and punctuation).",
                 value=duplicates / examples.height,
                 n=duplicates,
                 key="repeated-examples",
@@ -264,7 +265,7 @@ def _findings(
                 severity="high" if share >= 0.05 else "medium" if share >= 0.005 else "low",
                 title="Test examples also occur in the training set",
                 text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also occur "
-                "in the training set, up to case and punctuation.",
+                "in the training set (ignoring case and punctuation).",
                 value=share,
                 chance=0.0,  # a model that only remembers answers these
                 n=overlap["pair"],
@@ -279,8 +280,8 @@ def _findings(
                     section="overview",
                     severity="low",
                     title="Empty texts",
-                    text=f"{empty:,} {split} instances have an empty "
-                    f"{'text' if data.task == 'text' else 'hypothesis'}.",
+                    text=f"In the {split} split, {plural(empty, 'instance has', 'instances have')} an empty "
+                    f"{_TEXT[data.task]}.",
                     n=empty,
                     key=f"empty-texts/{split}",
                     counted="instances",

@@ -95,7 +95,7 @@ def compare(cards: Sequence[Card], names: Sequence[str] | None = None) -> list[C
         names: what to call them; the datasets' names by default.
     """
     if len(cards) < 2:
-        raise UsageError("There is nothing to compare: give at least two cards.")
+        raise UsageError("There is nothing to compare: name at least two cards.")
     called = list(names) if names is not None else [card.dataset.name for card in cards]
     return [_pair(cards[i], cards[i + 1], called[i], called[i + 1]) for i in range(len(cards) - 1)]
 
@@ -161,11 +161,11 @@ def _measures(before: Card, after: Card) -> list[Change]:
     old, new = ({m.name: m for m in card.all_measures()} for card in (before, after))
     changes = []
     for name in dict.fromkeys([*old, *new]):
-        known = new.get(name) or old[name]
+        measure = new.get(name) or old[name]
         a, b = (part[name].value if name in part else None for part in (old, new))
-        both = known.section in before.sections and known.section in after.sections
+        both = measure.section in before.sections and measure.section in after.sections
         if both and not _same(a, b):
-            changes.append(Change(known.section, known.label or name, a, b, known.unit, name))
+            changes.append(Change(measure.section, measure.label or name, a, b, measure.unit, name))
     return changes
 
 

@@ -91,7 +91,7 @@ class WordTests:
         if _has_stop_words(self.encoded):
             return ()
         language = self.encoded.language
-        return (f"There is no list of stop words for the language {language!r}, so no word is left out.",)
+        return (f"There is no stop-word list for the language {language!r}, so stop words are not removed.",)
 
     def highest(self, per_label: int) -> pl.DataFrame:
         """Return the words of highest z of every label: label, feature, z."""

@@ -29,11 +29,11 @@ def given_length(model: Predictions, cues: CueSet) -> pl.DataFrame:
     return _frame((_choices if cues.examples.instances.grouped else _labels)(model, cues))
 
 
-def _frame(found: PreferenceGiven) -> pl.DataFrame:
-    log_p = np.asarray(found.log10_p, dtype=np.float64)
+def _frame(preference: PreferenceGiven) -> pl.DataFrame:
+    log_p = np.asarray(preference.log10_p, dtype=np.float64)
     return pl.DataFrame(
         {
-            "given_length": pl.Series(found.excess, dtype=pl.Float64),
+            "given_length": pl.Series(preference.excess, dtype=pl.Float64),
             "given_length_log10_p": pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
             "given_length_q": pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None),
         }
@@ -51,10 +51,11 @@ def _labels(model: Predictions, cues: CueSet) -> PreferenceGiven:
     edges = np.quantile(lengths, np.arange(1, LENGTH_CLASSES) / LENGTH_CLASSES) if len(lengths) else []
     bins = np.searchsorted(np.unique(edges), lengths, side="left")
     is_length = (cues.table["family"] == LENGTH).to_numpy()
-    found = labels_given(hit, gold * (LENGTH_CLASSES + 1) + bins, having)
+    preference = labels_given(hit, gold * (LENGTH_CLASSES + 1) + bins, having)
     alone = labels_given(hit, gold, having)
     return PreferenceGiven(
-        np.where(is_length, alone.excess, found.excess), np.where(is_length, alone.log10_p, found.log10_p)
+        np.where(is_length, alone.excess, preference.excess),
+        np.where(is_length, alone.log10_p, preference.log10_p),
     )
 
 
@@ -70,15 +71,15 @@ def _choices(model: Predictions, cues: CueSet) -> PreferenceGiven:
     long, short, size = _length_properties(_test_lengths(cues), examples.first_rows[:-1], codes)
     having = np.asarray(cues.instances_having.todense()) > 0
     is_length = (cues.table["family"] == LENGTH).to_numpy()
-    given = np.column_stack([right, long, short, size, right * long])
+    controls = np.column_stack([right, long, short, size, right * long])
     if not len(answered):
         return PreferenceGiven(np.zeros(len(cues)), np.full(len(cues), np.nan))
-    found = choices_given(picked[rows], codes[rows], given[rows], having[rows])
+    preference = choices_given(picked[rows], codes[rows], controls[rows], having[rows])
     alone = choices_given(picked[rows], codes[rows], right[rows, None], having[rows])
-    excess = np.where(is_length, alone.excess, found.excess)
+    excess = np.where(is_length, alone.excess, preference.excess)
     # A cue whose usual label is the second one is followed by passing over it.
     sign = np.where((cues.table["label"] == examples.instances.labels[0]).to_numpy(), 1.0, -1.0)
-    return PreferenceGiven(sign * excess, np.where(is_length, alone.log10_p, found.log10_p))
+    return PreferenceGiven(sign * excess, np.where(is_length, alone.log10_p, preference.log10_p))
 
 
 def _test_lengths(cues: CueSet) -> Ints:

@@ -54,7 +54,7 @@ def linear_predictions(
     """
     if name not in LINEAR_MODELS:
         raise unknown_name("model", name, list(LINEAR_MODELS))
-    asked = check_test(data)
+    test = check_test(data)
     both = data.train_and_test
 
     def trained() -> Kept:
@@ -63,28 +63,28 @@ def linear_predictions(
 
     if cache:
         key = _key(both, name, strength, tokens, seed)
-        probabilities = cached_arrays("predictions", key, [len(asked)], lambda: [trained()])[0].astype(
+        probabilities = cached_arrays("predictions", key, [len(test)], lambda: [trained()])[0].astype(
             np.float64
         )
     else:
         probabilities = trained().astype(np.float64)
     restricted = name.removeprefix("linear").removeprefix("-")
     answers = np.argmax(probabilities, axis=1)
-    return Predictions(name, answers, probabilities, "trained on train", partial_input=restricted)
+    return Predictions(name, answers, probabilities, "trained on the training set", partial_input=restricted)
 
 
 def _trained(data: Instances, name: str, model: LinearModel, tokens: str | None) -> Floats:
     """Return the probabilities of a model trained on train for test, a column per possible answer."""
     examples = Examples(data)
-    found = {c.name: c.matrix for c in conditions(encode(data, tokens=tokens), examples)}
-    matrix = next((found[part] for part in LINEAR_MODELS[name] if part in found), None)
+    matrices = {c.name: c.matrix for c in conditions(encode(data, tokens=tokens), examples)}
+    matrix = next((matrices[part] for part in LINEAR_MODELS[name] if part in matrices), None)
     if matrix is None:
-        raise UsageError(f"{data.task} data has no such part of the input as the model {name!r} looks at.")
+        raise UsageError(f"The model {name!r} needs a part of the input that {data.task} data does not have.")
     learn, guess = (np.flatnonzero(examples.in_split(split)) for split in ("train", "test"))
     if not data.grouped:
         model.fit(matrix[learn], examples.gold[learn])
-        known = model.predict_proba(matrix[guess])
-        return np.pad(known, ((0, 0), (0, len(data.labels) - known.shape[1])))
+        probabilities = model.predict_proba(matrix[guess])
+        return np.pad(probabilities, ((0, 0), (0, len(data.labels) - probabilities.shape[1])))
     rows = examples.rows(learn)
     right = (data.label_codes[rows] == 0).astype(np.int64)
     model.fit(matrix[rows], right, groups=np.repeat(np.arange(len(learn)), examples.options[learn]))
@@ -98,8 +98,8 @@ def _trained(data: Instances, name: str, model: LinearModel, tokens: str | None)
 def _key(data: Instances, name: str, strength: float, tokens: str | None, seed: int) -> str:
     """Return a name for predictions that changes with the data, the options and the code that makes them."""
     digest = hashlib.blake2b(digest_size=16)
-    said = (__version__, data.fingerprint, data.labels, name, strength, tokens, seed)
-    digest.update(repr(said).encode())
+    parts = (__version__, data.fingerprint, data.labels, name, strength, tokens, seed)
+    digest.update(repr(parts).encode())
     # Without its sources the package is known by its version only.
     with suppress(OSError):
         for part in (LinearModel, ngram_features, conditions):

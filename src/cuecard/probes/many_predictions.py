@@ -76,7 +76,7 @@ def _asked_about(examples: Examples, asked: Sequence[pl.Series]) -> Ints | None:
         return None
     if not everywhere.any():
         raise InputError(
-            "The files of answers have no test example in common: ask every model about the same ones, with the same "
+            "The files of answers share no test example: ask every model about the same examples, with the same "
             "--stress, --sample and --seed."
         )
     return np.flatnonzero(everywhere)

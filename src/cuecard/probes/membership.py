@@ -68,5 +68,5 @@ def feature_columns(presence: Presence, names: Sequence[str]) -> Ints:
     """Return the number of each named feature, -1 where the family has no such feature."""
     wanted = pl.DataFrame({"name": pl.Series(names, dtype=pl.String)})
     numbered = pl.DataFrame({"name": presence.names}).with_row_index("at").unique("name", keep="first")
-    found = wanted.join(numbered, on="name", how="left", maintain_order="left")["at"]
-    return found.cast(pl.Int64).fill_null(-1).to_numpy()
+    positions = wanted.join(numbered, on="name", how="left", maintain_order="left")["at"]
+    return positions.cast(pl.Int64).fill_null(-1).to_numpy()

@@ -19,9 +19,9 @@ def cue_phrase(feature: str) -> str:
 
 
 def whose_choice(task: Task, label: str) -> str:
-    """Return what it means for the choices with a cue to have a label: “right choice has it”."""
+    """Return what it means for the choices with a cue to have a label: “right choice has the cue”."""
     key = "chosen answer" if task == "preference" else "right choice"
-    return f"{key} has it" if label in ("right", "chosen") else f"{key} lacks it"
+    return f"{key} has the cue" if label in ("right", "chosen") else f"{key} does not have the cue"
 
 
 def q_of(log10_p: Any) -> Any:

@@ -53,34 +53,35 @@ def token_relevance(
         draws: resamples for the interval.
         seed: of the resamples.
     """
-    found = relevance_agreement(full, partial, data, draws=draws, seed=seed)
+    agreement = relevance_agreement(full, partial, data, draws=draws, seed=seed)
     first = np.flatnonzero(np.diff(data.example_codes, prepend=-1))
     examples = pl.DataFrame(
-        {"example_id": data.table["example_id"].gather(first), "cosine": found.cosines}
+        {"example_id": data.table["example_id"].gather(first), "cosine": agreement.cosines}
     ).with_columns(pl.col("cosine").fill_nan(None))
-    maps = saliency_table(found, data, token_texts(full, data), show=show, which=which)
-    return TokenRelevance(found, examples, maps, _finding(found, full.name))
+    maps = saliency_table(agreement, data, token_texts(full, data), show=show, which=which)
+    return TokenRelevance(agreement, examples, maps, _finding(agreement, full.name))
 
 
-def _finding(found: RelevanceAgreement, name: str) -> Finding:
-    n = len(found.cosines) - found.left_out
+def _finding(agreement: RelevanceAgreement, name: str) -> Finding:
+    n = len(agreement.cosines) - agreement.left_out
     text = (
-        f"The saliency maps of the two {name} models, one with the full and one with partial input, have a mean "
-        f"cosine of {found.tra:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}) over {plural(n, 'example')}: "
-        f"1 would be the same tokens, 0 none in common, {found.even:.2f} two models that look everywhere alike."
+        f"The saliency maps of two {name} models, one with full and one with partial input, have a mean "
+        f"cosine of {agreement.tra:.2f} (95 % CI {agreement.low:.2f} to {agreement.high:.2f}) over "
+        f"{plural(n, 'example')}. A cosine of 1 means the same tokens, 0 means no token in common; two uniform maps "
+        f"would have {agreement.even:.2f}."
     )
-    if found.left_out:
-        text += f" {plural(found.left_out, 'example')} without a map are left out."
-    title = f"Token relevance agreement of {found.tra:.2f}"
+    if agreement.left_out:
+        text += f" {plural(agreement.left_out, 'example')} without a map are left out."
+    title = f"Token relevance agreement is {agreement.tra:.2f}"
     return Finding(
         "saliency",
         "info",
         title,
         text,
-        found.tra,
-        found.low,
-        found.high,
-        found.even,
+        agreement.tra,
+        agreement.low,
+        agreement.high,
+        agreement.even,
         n,
         unit="score",
         key=name,

@@ -62,7 +62,9 @@ def cue_stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed
     rarest = min(counts.values())
     if rarest == 0:
         absent = next(label for label, n in counts.items() if not n)
-        raise InputError(f"No test example with {cue!r} is {absent}, so its labels cannot be made flat.")
+        raise InputError(
+            f"No test example with {cue!r} has the label {absent}, so the labels cannot be balanced."
+        )
     generator = np.random.default_rng(seed)
     others = np.setdiff1d(np.arange(len(examples)), here)
     drawn = generator.choice(others, size=min(len(here), len(others)), replace=False)

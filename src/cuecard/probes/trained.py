@@ -51,7 +51,7 @@ def trained_predictions(
     test = check_test(data).instances
     [probabilities] = fitted_probabilities(recipe, data.train, [test], watch=watch, cache=cache)
     restricted = "" if recipe.condition == "full" else recipe.condition
-    return _predictions(recipe.name, probabilities, "trained on train", restricted)
+    return _predictions(recipe.name, probabilities, "trained on the training set", restricted)
 
 
 def is_saved_model(name: str) -> bool:
@@ -67,7 +67,7 @@ def saved_predictions(data: Instances, folder: Path) -> Predictions:
     if unknown and not test.grouped:
         raise InputError(
             f"The model in {folder} knows the labels {', '.join(model.labels_)}, and the data has {unknown[0]!r}: "
-            "name them alike with --labels."
+            "use the same names with --labels."
         )
     return _predictions(folder.name, answer_probabilities(model, test), str(folder))
 
@@ -77,9 +77,9 @@ def asked_recipes(names: Sequence[str], settings: Sequence[str] = ()) -> list[Re
 
     A setting such as "epochs=3" goes to every model that has the parameter, "bilstm.epochs=3" to all of that model.
     """
-    asked = [_model_and_condition(name) for name in names]
-    made = {recipe.model: recipe for recipe in recipes([model for model, _ in asked], settings)}
-    return [replace(made[model], condition=condition) for model, condition in asked]
+    pairs = [_model_and_condition(name) for name in names]
+    made = {recipe.model: recipe for recipe in recipes([model for model, _ in pairs], settings)}
+    return [replace(made[model], condition=condition) for model, condition in pairs]
 
 
 def _model_and_condition(name: str) -> tuple[str, Condition]:
@@ -90,9 +90,9 @@ def _model_and_condition(name: str) -> tuple[str, Condition]:
         if model != name and model in MODELS.names():
             return model, condition
     suffixed = [f"{model}-{part}" for model in MODELS.names() for part in CONDITIONS[1:]]
-    known = dict.fromkeys([*MODELS.names(), *LINEAR_MODELS, *suffixed])
-    near = unknown_name("model", name, list(known))
-    raise type(near)(f"{near} A folder that `cuecard train` wrote is a model, too.")
+    names_of_models = dict.fromkeys([*MODELS.names(), *LINEAR_MODELS, *suffixed])
+    near = unknown_name("model", name, list(names_of_models))
+    raise type(near)(f"{near} A folder written by `cuecard train` is also a model.")
 
 
 def _predictions(name: str, probabilities: Floats, source: str, restricted: str = "") -> Predictions:

@@ -153,11 +153,11 @@ def _within_examples(
     presence: Presence, instances: Instances
 ) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
     """Return two rows per example, right and wrong, and how many instances tell something of each feature."""
-    found, sizes, right = example_features(presence, instances)
-    example = np.repeat(np.arange(len(sizes)), np.diff(found.indptr))
-    informative = found.data < sizes[example]
-    example, having = example[informative], found.data[informative]
-    feature, right = found.indices[informative], right[informative]
+    features, sizes, right = example_features(presence, instances)
+    example = np.repeat(np.arange(len(sizes)), np.diff(features.indptr))
+    informative = features.data < sizes[example]
+    example, having = example[informative], features.data[informative]
+    feature, right = features.indices[informative], right[informative]
     size = sizes[example]
     rows = np.concatenate([2 * example, 2 * example + 1])
     values = np.concatenate([right * 2 * (size - 1) / size, (having - right) * 2 / size])
@@ -172,7 +172,7 @@ def candidates(
     families: Sequence[Family], encoded: Encoded, min_count: int
 ) -> tuple[list[Candidates], dict[str, str]]:
     """Return every family's features, and the families that cannot answer with the reason."""
-    found, skipped = [], {}
+    blocks, skipped = [], {}
     for family in families:
         try:
             check_language(family, encoded.language)
@@ -180,22 +180,22 @@ def candidates(
         except CueCardError as error:
             skipped[family.name] = str(error)
         else:
-            found.append(Candidates(family.name, presence, min_count))
-    if not found:
+            blocks.append(Candidates(family.name, presence, min_count))
+    if not blocks:
         raise InputError("; ".join(skipped.values()) + ".")
-    return found, skipped
+    return blocks, skipped
 
 
 def check_enough(problem: BalanceProblem, min_count: int) -> None:
     """Raise if no feature can be balanced, with what would help."""
     if not problem.features.height:
         raise InputError(
-            f"No feature occurs in at least {plural(min_count, 'train instance')} that tell something of it: lower "
+            f"No feature occurs in at least {plural(min_count, 'training instance')} that tell something of it: lower "
             "--min-count or choose other --features."
         )
     if not problem.with_every_label().any():
         raise InputError(
             f"None of the {plural(problem.features.height, 'feature')} with at least "
-            f"{plural(min_count, 'train instance')} occurs with every label, so there is nothing to balance: lower "
+            f"{plural(min_count, 'training instance')} occurs with every label, so there is nothing to balance: lower "
             "--min-count or choose other --features."
         )

@@ -86,7 +86,7 @@ def _proof(entry: UnbalancedFeature, features: pl.DataFrame, labels: tuple[str, 
         (certificate.features != entry.feature) & (certificate.features < features.height)
     ]
     named = [f"“{features['feature'][int(j)]}”" for j in others[:NAMED_OPPONENTS]]
-    limit = f" and no weight above {certificate.max_weight:g}" if certificate.max_weight is not None else ""
+    limit = f" with no weight above {certificate.max_weight:g}" if certificate.max_weight is not None else ""
     if not named:
         return f"no weights balance it{limit}"
     more = f", {len(others) - len(named)} more" if len(others) > len(named) else ""

@@ -10,12 +10,12 @@ from cuecard.wording import percent, plural
 #: Label shares that are off by less on average, half a point, pass for balanced, and a change by less for none.
 BALANCED = 0.005
 _REASONS = {
-    "conflict": "cannot be balanced by any weights, alone or together, which is proved",
-    "boundary": "reach balance only as the weights of some examples go to zero, so that balance is not feasible",
-    "max_weight": "cannot be balanced with weights as small as --max-weight asks",
-    "ridge": "kept softer, as --ridge or --min-ess asks",
-    "softened": "kept soft, because no weights balance them all and leave more than a fraction of the sample",
-    "not reached": "not there yet when the solver stopped",
+    "conflict": "proven impossible to balance with any weights",
+    "boundary": "balanced only if some weights are zero, so balance is not feasible",
+    "max_weight": "impossible to balance with the limit --max-weight",
+    "ridge": "balanced approximately, because of --ridge or --min-ess",
+    "softened": "balanced approximately, because exact balance would leave a very small effective sample size",
+    "not reached": "not balanced when the solver stopped",
 }
 
 
@@ -29,10 +29,10 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
             "info",
             f"Weights {'balance' if balanced['after'] < BALANCED else 'partly balance'} "
             f"{plural(summary['constrained'], 'feature')}",
-            f"The label shares of instances with one of {plural(summary['constrained'], 'feature')} are on average "
-            f"{gap(balanced['before'])} off target with equal weights and {gap(balanced['after'])} with these "
-            f"weights. They keep {percent(summary['ess'])} of {plural(summary['examples'], 'example')} as effective "
-            f"sample size; the heaviest example weighs {summary['max_weight']:.1f} times the mean.",
+            f"The mean distance of the label shares of {plural(summary['constrained'], 'feature')} from the target is "
+            f"{gap(balanced['before'])} with equal weights and {gap(balanced['after'])} with these weights. The "
+            f"effective sample size is {percent(summary['ess'])} of {plural(summary['examples'], 'example')}; the "
+            f"largest weight is {summary['max_weight']:.1f} times the mean.",
             value=summary["ess"],
             n=summary["examples"],
             key="balance",
@@ -46,19 +46,23 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 "info",
                 "Some features cannot be balanced by weights",
                 f"{plural(left, 'feature')} of {summary['features']:,} never {'occurs' if left == 1 else 'occur'} "
-                "with some label; no weights can change that.",
+                "with some label; weights cannot change that.",
                 key="absent-labels",
             )
         )
     if summary["off_target"]:
-        why = [f"{plural(n, 'feature')} {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
-        advice = " Balance fewer, with a higher --min-count." if "softened" in summary["off_target"] else ""
+        why = [f"{plural(n, 'feature')}: {_REASONS[reason]}" for reason, n in summary["off_target"].items()]
+        advice = (
+            " Balance fewer features with a higher --min-count."
+            if "softened" in summary["off_target"]
+            else ""
+        )
         findings.append(
             Finding(
                 "lexical_weights",
                 "low" if advice else "info",
-                "Some features stay off target",
-                f"{'; '.join(why)}. The table of features that stay unbalanced says how far off each is.{advice}",
+                "Some features are not exactly balanced",
+                f"{'; '.join(why)}. The table of features that stay unbalanced shows the distance of each.{advice}",
                 key="off-target",
             )
         )
@@ -70,13 +74,14 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
             Finding(
                 "lexical_weights",
                 "info",
-                "The cue audit under the weights",
-                f"None of {plural(before['features'], 'feature')} is associated with a label beyond chance, with equal "
-                "weights or with these."
+                "The cue audit after reweighting",
+                f"None of {plural(before['features'], 'feature')} is significantly associated with a label, neither "
+                "with equal weights nor with these weights."
                 if not before["significant"] + after["significant"]
-                else f"{before['significant']:,} of {plural(before['features'], 'feature')} are associated with a "
-                f"label beyond chance with equal weights, {after['significant']:,} with these weights; "
-                f"{before['strong']:,} and {after['strong']:,} of them raise a label's share by 10 points or more.",
+                else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
+                f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
+                f"{before['strong']:,} and {after['strong']:,} of them, a label share is above chance by 10 points or "
+                "more.",
                 value=float(after["significant"]),
                 unit="count",
                 key="cues",
@@ -107,10 +112,10 @@ def _held_out(errors: dict[str, dict[str, Any]]) -> list[Finding]:
             "lexical_weights",
             "low",
             f"Balance of {name} gets worse",
-            f"{plural(part['features'], 'random ' + name[:-1])} that the weights were not made for are "
-            f"{gap(part['before'])} off target with equal weights and {gap(part['after'])} with these, where "
-            f"sampling alone would leave {gap(part['chance_after'])}: longer features still carry the label. "
-            "Balance them too with a higher --ngrams, or soften with --ridge.",
+            f"The mean distance of {plural(part['features'], 'random ' + name[:-1])} (not balanced) from the target is "
+            f"{gap(part['before'])} with equal weights and {gap(part['after'])} with these weights; "
+            f"{gap(part['chance_after'])} is expected from sampling. Longer features still predict the label. "
+            "Balance them with a higher --ngrams, or use --ridge.",
             value=part["after"],
             chance=part["chance_after"],
             unit="points",

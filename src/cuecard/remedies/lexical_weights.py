@@ -118,24 +118,24 @@ class LexicalWeights:
         self.families()
         chosen_audits(self.reaudit)
         if self.ngrams is not None and not 1 <= self.ngrams <= len(NGRAM_FAMILIES):
-            raise UsageError(f"ngrams is a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
+            raise UsageError(f"ngrams must be a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
         if self.min_count is not None and self.min_count < 1:
-            raise UsageError(f"min_count is at least 1, not {self.min_count}.")
+            raise UsageError(f"min_count must be at least 1, not {self.min_count}.")
         if isinstance(self.ridge, str) and self.ridge != CROSS_VALIDATED:
-            raise UsageError(f"ridge is a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
+            raise UsageError(f"ridge must be a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
         if not isinstance(self.ridge, str) and not self.ridge >= 0:
-            raise UsageError(f"ridge must not be negative, and is {self.ridge:g}.")
+            raise UsageError(f"ridge must not be negative, but is {self.ridge:g}.")
         if self.shuffles != 0 and self.shuffles < 2:
-            raise UsageError(f"shuffles is 0 or at least 2, not {self.shuffles}.")
+            raise UsageError(f"shuffles must be 0 or at least 2, not {self.shuffles}.")
         if self.max_weight is not None and not self.max_weight > 1:
-            raise UsageError(f"max_weight must be above 1, the mean weight, and is {self.max_weight:g}.")
+            raise UsageError(f"max_weight must be above 1 (the mean weight), not {self.max_weight:g}.")
         if self.min_ess is not None and not 0 < self.min_ess < 1:
-            raise UsageError(f"min_ess is a share between 0 and 1, and is {self.min_ess:g}.")
+            raise UsageError(f"min_ess must be a share between 0 and 1, not {self.min_ess:g}.")
         if self.solver == "softmax" and (
             self.ridge or self.max_weight or self.min_ess or self.balance_labels
         ):
             raise UsageError(
-                "The solver 'softmax' knows no ridge, max_weight, min_ess or balance_labels: use 'entropy'."
+                "The solver 'softmax' does not support ridge, max_weight, min_ess or balance_labels: use 'entropy'."
             )
 
     def families(self) -> list[Family]:
@@ -194,11 +194,11 @@ class LexicalWeights:
         """Return the weights of the examples of a train split."""
         _check_labels(train)
         if train.grouped and self.solver == "softmax":
-            raise UsageError(f"The solver 'softmax' does not know {train.task} data: use 'entropy'.")
+            raise UsageError(f"The solver 'softmax' does not support {train.task} data: use 'entropy'.")
         encoded = self.encode(train)
-        found, skipped = self._candidates(encoded)
-        problem = balance_problem(found, train)
-        check_enough(problem, min(part.min_count for part in found))
+        features, skipped = self._candidates(encoded)
+        problem = balance_problem(features, train)
+        check_enough(problem, min(part.min_count for part in features))
         judged = self._held_out(problem, None) if isinstance(self.ridge, str) else None
         solution = self._solve(problem, judged.best if judged else float(self.ridge), self.min_ess)
         weights = problem.example_weights(solution.weights)
@@ -238,9 +238,11 @@ class LexicalWeights:
 
     def _candidates(self, encoded: Encoded) -> tuple[list[Candidates], dict[str, str]]:
         families = self.families()
-        found, skipped = candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
+        features, skipped = (
+            candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
+        )
         if SIGNIFICANT not in (self.features or ()):
-            return found, skipped
+            return features, skipped
         audit = Cues(
             features=self.among,
             tokens=encoded.tokeniser,
@@ -256,8 +258,8 @@ class LexicalWeights:
         for part in extra:
             wanted = cues.filter(pl.col("family") == part.family)["feature"]
             kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
-            found.append(replace(part, presence=part.presence.columns(kept)))
-        return found, skipped
+            features.append(replace(part, presence=part.presence.columns(kept)))
+        return features, skipped
 
     def _solve(
         self, problem: BalanceProblem, ridge: float, min_ess: float | None
@@ -369,9 +371,9 @@ def _check_labels(train: Instances) -> None:
     present = np.bincount(train.label_codes, minlength=len(train.labels))
     if len(train.labels) < 2 or np.any(present == 0):
         missing = [name for name, n in zip(train.labels, present, strict=True) if n == 0]
-        said = f"no train row has the label {missing[0]!r}" if missing else "there is only one label"
+        problem = f"no train row has the label {missing[0]!r}" if missing else "there is only one label"
         raise InputError(
-            f"{train.name}: {said}, so no weights can balance the labels; choose another label column with "
+            f"{train.name}: {problem}, so no weights can balance the labels; choose another label column with "
             "--columns label=NAME, or give rows of every label."
         )
 

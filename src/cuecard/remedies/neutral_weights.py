@@ -20,6 +20,7 @@ from cuecard.remedies.refitted_null import DRAWS
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
+from cuecard.wording import percent, plural
 
 #: Below this share of the examples as effective sample size, a limit on the weights is worth a try.
 LOW_SHARE = 0.5
@@ -65,18 +66,18 @@ class NeutralWeights:
         if data.task != "pair":
             raise Skip(_reason(data.task))
         if len(data) < 2:
-            raise Skip("there are fewer than two pairs")
+            raise Skip("needs at least two pairs")
         features = leakage_features(graph_of(data))
         splits = self._by_split(data, features)
         main = splits.get("train") or next(iter(splits.values()))
         all_weights = np.ones(len(data))
-        for name, found in splits.items():
-            all_weights[_rows_of(data, name)] = found.weights
+        for name, weighting in splits.items():
+            all_weights[_rows_of(data, name)] = weighting.weights
         effective = effective_sample_size(all_weights)
-        asked = trial(data, forest="fast", folds=5, seed=self.seed)
-        credits = asked.credits(features)
-        weights = all_weights[asked.scored]
-        labels = data.label_codes[asked.scored]
+        leak_trial = trial(data, forest="fast", folds=5, seed=self.seed)
+        credits = leak_trial.credits(features)
+        weights = all_weights[leak_trial.scored]
+        labels = data.label_codes[leak_trial.scored]
         shares = np.bincount(labels, weights=weights) / weights.sum()
         before = weighted_share(credits, np.ones(len(credits)))
         after = weighted_share(credits, weights)
@@ -87,13 +88,13 @@ class NeutralWeights:
             "smallest": float(all_weights.min()),
             "largest": float(all_weights.max()),
             "quantiles": dict(zip(map(str, QUANTILES), np.quantile(all_weights, QUANTILES).tolist(), strict=True)),
-            "infinite": sum(found.infinite for found in splits.values()),
-            "clipped": sum(found.clipped for found in splits.values()),
+            "infinite": sum(weighting.infinite for weighting in splits.values()),
+            "clipped": sum(weighting.clipped for weighting in splits.values()),
             "prior": {data.labels[int(y)]: float(p) for y, p in zip(main.labels, main.prior, strict=True)},
-            "splits": {name: _of_split(found) for name, found in splits.items()},
+            "splits": {name: _of_split(weighting) for name, weighting in splits.items()},
             "unweighted_splits": [name for name in data.splits if name not in splits],
             "leakage_accuracy": {"unweighted": _described(before), "weighted": _described(after)},
-            "majority": {"unweighted": asked.chance, "weighted": float(shares.max())},
+            "majority": {"unweighted": leak_trial.chance, "weighted": float(shares.max())},
         }  # fmt: skip
         keys = data.table.select("example_id", pl.col("split").cast(pl.String))
         examples = keys.with_columns(weight=pl.Series(all_weights))
@@ -119,16 +120,16 @@ class NeutralWeights:
 
         A split that is not train and has one label only, so that nothing can be balanced, is left out.
         """
-        found = {}
+        by_split = {}
         for name in data.splits:
             rows = _rows_of(data, name)
             labels = data.label_codes[rows]
             if name != "train" and len(data.splits) > 1 and len(np.unique(labels)) < 2:
                 continue
-            found[name] = self._made(labels, features[rows])
-        if not found:
+            by_split[name] = self._made(labels, features[rows])
+        if not by_split:
             raise Skip("no split has two labels")
-        return found
+        return by_split
 
     def _made(self, labels: npt.NDArray[Any], features: npt.NDArray[Any]) -> LeakageNeutralWeights:
         """Return the weights of rows with these labels and leakage features."""
@@ -153,14 +154,14 @@ def _reason(task: Task) -> str:
     )
 
 
-def _of_split(found: LeakageNeutralWeights) -> dict[str, float]:
+def _of_split(weighting: LeakageNeutralWeights) -> dict[str, float]:
     return {
-        "examples": len(found.weights),
-        "effective_sample_size": found.effective_sample_size,
-        "smallest": float(found.weights.min()),
-        "largest": float(found.weights.max()),
-        "infinite": found.infinite,
-        "clipped": found.clipped,
+        "examples": len(weighting.weights),
+        "effective_sample_size": weighting.effective_sample_size,
+        "smallest": float(weighting.weights.min()),
+        "largest": float(weighting.weights.max()),
+        "infinite": weighting.infinite,
+        "clipped": weighting.clipped,
     }
 
 
@@ -168,41 +169,43 @@ def _rows_of(data: Instances, split: str) -> npt.NDArray[np.bool_]:
     return (data.table["split"].cast(pl.String) == split).to_numpy()
 
 
-def _described(found: WeightedShare) -> dict[str, float]:
-    return {"accuracy": found.share, "low": found.low, "high": found.high}
+def _described(score: WeightedShare) -> dict[str, float]:
+    return {"accuracy": score.share, "low": score.low, "high": score.high}
 
 
 def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShare) -> Finding:
     majority, few = summary["majority"]["weighted"], summary["effective_share"] < LOW_SHARE
     remains = after.low > majority
     text = (
-        f"With these weights, the forest on sentence frequencies is right on {100 * after.share:.1f} % instead of "
-        f"{100 * before.share:.1f} % (majority {100 * majority:.1f} %). The weights keep "
-        f"{100 * summary['effective_share']:.1f} % of the effective sample size and lie between "
-        f"{summary['smallest']:.2f} and {summary['largest']:.2f}."
+        f"With these weights, the pair-graph accuracy of a random forest is {percent(after.share)} instead of "
+        f"{percent(before.share)}; the majority baseline is {percent(majority)}. The effective sample size is "
+        f"{percent(summary['effective_share'])}; the weights range from {summary['smallest']:.2f} to "
+        f"{summary['largest']:.2f}."
     )
     if after.high < majority:
-        text += " It falls below the majority because the examples that such forests get wrong weigh most."
+        text += " It is below the majority baseline because the forest's errors have the largest weights."
     if summary["infinite"]:
         text += (
-            f" {summary['infinite']:,} of them would have been infinite, because no tree gave the example's label any "
-            "chance; the smallest chance a forest can express was taken instead."
+            f" {plural(summary['infinite'], 'weight')} would be infinite, because the forest predicts the label of the "
+            "example with probability 0; the smallest probability of a forest is used instead."
         )
     if summary["clipped"]:
-        text += f" {summary['clipped']:,} of them were cut to the largest weight allowed."
+        text += f" {plural(summary['clipped'], 'weight was', 'weights were')} clipped to the maximum."
     if few and not summary["clipped"]:
-        text += " A few examples carry most of the weight; --max-weight 20 cuts them and keeps more of the sample."
+        text += (
+            " A few examples have most of the weight; --max-weight 20 increases the effective sample size."
+        )
     if remains:
-        text += " The pair graph still tells the label under these weights" + (
-            "; a higher --max-weight takes out more of it, and costs more of the sample."
+        text += " The pair graph still predicts the label with these weights" + (
+            "; a higher --max-weight removes more of it, but reduces the effective sample size."
             if summary["clipped"]
             else "."
         )
     title = "Weights that balance the pair graph"
     if remains:
-        title += " in part"
+        title += " only in part"
     elif few:
-        title += " and rest on few examples"
+        title += ", with a small effective sample size"
     return Finding(
         "neutral_weights", "medium" if remains or few else "info", title, text, after.share, after.low, after.high,
         majority, after.n, key="balance",

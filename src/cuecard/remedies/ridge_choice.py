@@ -39,37 +39,37 @@ def held_out(
     )
 
 
-def held_out_table(found: HeldOut) -> pl.DataFrame:
+def held_out_table(held_out: HeldOut) -> pl.DataFrame:
     """Return held-out Err and effective sample size by ridge."""
-    return pl.DataFrame({"ridge": found.ridges, "err": found.err, "ess": found.ess})
+    return pl.DataFrame({"ridge": held_out.ridges, "err": held_out.err, "ess": held_out.ess})
 
 
-def held_out_summary(found: HeldOut, ridge: float) -> dict[str, Any]:
+def held_out_summary(held_out: HeldOut, ridge: float) -> dict[str, Any]:
     """Return what weights of this ridge do for held-out examples, beside the best ridge and what sampling leaves."""
     return {
-        "err": found.at(ridge),
-        "unweighted": found.unweighted,
-        "floor": found.floor,
-        "best_ridge": found.best,
-        "best_err": float(found.err.min()),
-        "best_ess": float(found.ess[int(np.argmin(found.err))]),
+        "err": held_out.at(ridge),
+        "unweighted": held_out.unweighted,
+        "floor": held_out.floor,
+        "best_ridge": held_out.best,
+        "best_err": float(held_out.err.min()),
+        "best_ess": float(held_out.ess[int(np.argmin(held_out.err))]),
     }
 
 
 def held_out_finding(summary: dict[str, Any], *, chosen: bool) -> Finding:
     """Return how far label shares are off on examples that the weights were not made from."""
     text = (
-        f"Weights made from one half of the examples and carried over to the other half bring the mean distance of its "
-        f"label shares from the target from {_points(summary['unweighted'])} to {_points(summary['err'])}; sampling "
-        f"alone would leave {_points(summary['floor'])}."
+        "Weights fitted on one half of the examples and applied to the other half change the mean distance of its "
+        f"label shares from the target from {_points(summary['unweighted'])} to {_points(summary['err'])}; "
+        f"{_points(summary['floor'])} is expected from sampling."
     )
     if chosen:
-        text += f" The ridge {summary['best_ridge']:g} was chosen by this, by cross-validation."
+        text += f" The ridge {summary['best_ridge']:g} is chosen by cross-validation on this distance."
     elif summary["err"] - summary["best_err"] >= NOTABLE:
         text += (
-            f" A ridge of {summary['best_ridge']:g} reaches {_points(summary['best_err'])} and keeps "
-            f"{percent(summary['best_ess'])} of the half as effective sample size: exact balance also fits the chance "
-            "imbalance of its own examples (--ridge cv softens)."
+            f" A ridge of {summary['best_ridge']:g} reaches {_points(summary['best_err'])} with an effective sample "
+            f"size of {percent(summary['best_ess'])}: exact balance overfits the noise in its own examples (--ridge cv "
+            "prevents this)."
         )
     return Finding(
         "lexical_weights", "info", "Balance on held-out examples", text, value=summary["err"], chance=summary["floor"],

@@ -98,8 +98,8 @@ def stress_set(
     divided = scored.with_columns(
         part=pl.when(pl.Series(easy)).then(pl.lit("easy")).otherwise(pl.lit("hard"))
     )
-    found = StressSet(data, divided, chosen)
-    return _balanced(found, seed) if balanced else found
+    result = StressSet(data, divided, chosen)
+    return _balanced(result, seed) if balanced else result
 
 
 def _easy(data: Instances, scored: pl.DataFrame, solvers: Sequence[str]) -> Bools:
@@ -133,13 +133,13 @@ def _chance(data: Instances, ids: pl.Series) -> float:
     return float(counts.max() / counts.sum())
 
 
-def write_stress_set(found: StressSet, folder: str | Path) -> dict[StressPart, Path]:
+def write_stress_set(parts: StressSet, folder: str | Path) -> dict[StressPart, Path]:
     """Write `hard.parquet`, `easy.parquet` and `balance.parquet` into a folder; return the first two paths.
 
     Each has one row per example with all its columns, in a form that every command reads again.
     """
     folder = Path(folder)
-    frames = {part: as_rows(found.part(part)) for part in PARTS} | {"balance": found.balance}
+    frames = {part: as_rows(parts.part(part)) for part in PARTS} | {"balance": parts.balance}
     write_together(folder, {f"{name}.parquet": frame.write_parquet for name, frame in frames.items()})
     return {part: folder / f"{part}.parquet" for part in PARTS}
 
@@ -178,19 +178,19 @@ def _answers(data: Instances) -> pl.DataFrame:
     return right.select("example_id", split, answer=pl.format("position {}", pl.col("position") + 1))
 
 
-def _balanced(found: StressSet, seed: int) -> StressSet:
+def _balanced(parts: StressSet, seed: int) -> StressSet:
     """Return the set with as many hard examples of every answer in each split; the others are left out."""
-    data = found.data
+    data = parts.data
     keys = ["example_id", "split"]
     split = pl.col("split").cast(pl.String)
     choices = data.table.group_by("example_id", split).agg(choices=pl.len())
-    known = _answers(data).join(choices, on=keys)
-    table = found.examples.join(known, on=keys, how="left", maintain_order="left")
+    answers = _answers(data).join(choices, on=keys)
+    table = parts.examples.join(answers, on=keys, how="left", maintain_order="left")
     # Positions are compared only among questions with as many choices: a fifth choice is rare where few have one.
     stratum = ["split", "part", "choices"] if data.grouped else ["split", "part"]
     # The chosen answer of a preference may always be written first, which is no answer a model could name.
     wanted = pl.col("choices") if data.task == "choice" else pl.col("answer").n_unique()
-    possible = known.group_by("choices").agg(answers=wanted.first())
+    possible = answers.group_by("choices").agg(answers=wanted.first())
     table = table.join(possible, on="choices", how="left", maintain_order="left").with_columns(
         lot=pl.Series(np.random.default_rng(seed).random(table.height)),
         size=pl.len().over(*stratum, "answer"),
@@ -201,7 +201,7 @@ def _balanced(found: StressSet, seed: int) -> StressSet:
     kept = table.filter(~hard | (pl.col("lot").rank("ordinal").over(*stratum, "answer") <= fewest))
     emptied = set(table.filter(hard)["split"]) - set(kept.filter(hard)["split"])
     if emptied:
-        names = known["answer"].unique().sort()
+        names = answers["answer"].unique().sort()
         name = sorted(emptied)[0]
         seen = set(table.filter(hard, split=name)["answer"])
         raise UsageError(
@@ -209,4 +209,4 @@ def _balanced(found: StressSet, seed: int) -> StressSet:
             f"{', '.join(n for n in names if n not in seen) or 'of some position'}. Leave balanced out, or name "
             "fewer solvers."
         )
-    return StressSet(data, kept.select(found.examples.columns), found.solvers)
+    return StressSet(data, kept.select(parts.examples.columns), parts.solvers)

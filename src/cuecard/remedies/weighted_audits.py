@@ -83,14 +83,14 @@ def audits_before_and_after(
     skipped: dict[str, str] = {}
     for name in names:
         kind: Any = AUDITS.get(name)
-        known = {field.name for field in fields(kind)}
+        parameters = {field.name for field in fields(kind)}
         if train.task not in kind.tasks:
             skipped[name] = f"it is not for {train.task} data"
             continue
-        if "weights" not in known:
-            skipped[name] = "it takes no weights"
+        if "weights" not in parameters:
+            skipped[name] = "it does not support weights"
             continue
-        chosen = {key: value for key, value in (QUICK | options).items() if key in known}
+        chosen = {key: value for key, value in (QUICK | options).items() if key in parameters}
         audit = partial(_measures, kind(**chosen, weights=WEIGHT))
         try:
             before = kind(**chosen).run(train).measures
@@ -150,25 +150,25 @@ def _finding(section: str, row: Mapping[str, Any]) -> Finding:
     label = row["label"]
     text = (
         f"{label[0].upper()}{label[1:]} is {percent(row['value_before'])} with equal weights (chance "
-        f"{percent(row['chance_before'])}) and {percent(row['value_after'])} with these (95 % CI "
+        f"{percent(row['chance_before'])}) and {percent(row['value_after'])} with these weights (95 % CI "
         f"{percent(row['low_after'])} to {percent(row['high_after'])}, chance {percent(row['chance_after'])})."
     )
     expected, p = row["expected_after"], row["p_after"]
     if p is not None:
-        differs = "differs from that" if p <= ALPHA else "does not differ from that"
+        differs = "differs significantly" if p <= ALPHA else "does not differ significantly"
         text += (
-            f" Weights of this kind made from shuffled labels lead to {percent(expected)}: the value {differs} "
+            f" With weights of this kind made from shuffled labels, it is {percent(expected)}; the value {differs} "
             f"(p = {p:.2g})."
         )
     elif row["high_after"] < row["chance_after"]:
         text += (
-            " Weights that balance a set exactly can bring it below chance: what predicts the label in some folds "
+            " Weights that balance a dataset exactly can reduce it below chance: what predicts the label in some folds "
             "predicts the opposite in the others."
         )
     return Finding(
         section,
         "info",
-        f"{label[0].upper()}{label[1:]} under the weights",
+        f"{label[0].upper()}{label[1:]} after reweighting",
         text,
         row["value_after"],
         row["low_after"],

@@ -38,7 +38,7 @@ def render_comparison(
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
     if comparison.unchanged:
-        console.print("The cards say the same about the same data.")
+        console.print("The data and the results are the same.")
         return
     console.print("The data is the same." if comparison.same_data else "The data differs.")
     _changes("Data", comparison.data, console, top)

@@ -32,10 +32,9 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
     table = comparison_table(cards)
     charts = []
     if table.drop_nulls(["psc", "ssc"]).height:
-        charts.append(saturation_map(table).properties(width=860, title="Full input against one text"))
+        charts.append(saturation_map(table).properties(width=860, title="Full input and partial input"))
     for x, y in FIGURES.values():
-        known = {x, y} <= set(table.columns)
-        if known and table.drop_nulls([x, y]).height >= FEWEST_FOR_A_TREND:
+        if {x, y} <= set(table.columns) and table.drop_nulls([x, y]).height >= FEWEST_FOR_A_TREND:
             charts.append(correlation_chart(table, x, y, identity=x == "sota").properties(width=860))
     names = _names(cards)
     scored = [
@@ -63,11 +62,12 @@ def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
     charts = comparison_charts(cards)
     if not charts:
         raise InputError(
-            "The cards have no accuracies with one text and no clusters to draw; audit with partial_input or clusters."
+            "The cards have no partial-input accuracies and no clusters to draw; run the audits partial_input or "
+            "clusters."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
     page = alt.vconcat(*charts, spacing=40).resolve_scale(**apart)
-    return write_chart(page, path, title="Datasets compared", note=_note(cards))
+    return write_chart(page, path, title="Comparison of datasets", note=_note(cards))
 
 
 def _has(card: Card, name: str) -> bool:
@@ -92,20 +92,20 @@ def _names(cards: Sequence[Card]) -> list[str]:
 
 def _note(cards: Sequence[Card]) -> str:
     """Return how to read the maps, and which charts need an audit that no card has."""
-    said = []
+    sentences = []
     if any("cluster_map" in card.tables for card in cards):
-        said.append(HOW_TO_READ)
+        sentences.append(HOW_TO_READ)
     embeddings = {_embedding(card) for card in cards if _has(card, "clusters")}
     if len(embeddings) > 1:
-        said.append("Scores of different embeddings cannot be compared with each other.")
+        sentences.append("Scores of different embeddings are not comparable.")
     missing = [
         f"{chart} ({audit})"
         for chart, audit in (
-            ("accuracy with the full input and with one text", "partial_input"),
+            ("accuracy with full and partial input", "partial_input"),
             ("excess of PECO", "clusters"),
         )
         if not any(_has(card, audit) for card in cards)
     ]
     if missing:
-        said.append(f"Not drawn, since no card has the audit: {listed(missing)}.")
-    return " ".join(said)
+        sentences.append(f"Not drawn, because no card has the audit: {listed(missing)}.")
+    return " ".join(sentences)

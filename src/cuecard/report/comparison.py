@@ -110,13 +110,13 @@ def correlate(table: pl.DataFrame, x: str, y: str, *, level: float = 0.95) -> Co
     a, b = both[x].to_numpy(), both[y].to_numpy()
     from scipy.stats import linregress, pearsonr
 
-    found = pearsonr(a, b)
+    correlation = pearsonr(a, b)
     low, high = -1.0, 1.0
-    if abs(found.statistic) < 1:
-        low, high = (float(end) for end in found.confidence_interval(level))  # Fisher's transformation
+    if abs(correlation.statistic) < 1:
+        low, high = (float(end) for end in correlation.confidence_interval(level))  # Fisher's transformation
     line = linregress(a, b)
     return Correlation(
-        both.height, float(found.statistic), low, high, float(line.slope), float(line.intercept)
+        both.height, float(correlation.statistic), low, high, float(line.slope), float(line.intercept)
     )
 
 

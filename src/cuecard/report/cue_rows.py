@@ -65,15 +65,15 @@ def strongest(cues: pl.DataFrame, label: str, top: int) -> pl.DataFrame:
 
 def saying_something_new(families: Sequence[str], features: Sequence[str]) -> list[int]:
     """Return the positions of features whose words do not include, or lie within, those of an earlier one."""
-    said: list[set[str]] = []
+    shown: list[set[str]] = []
     kept = []
     for i, (family, feature) in enumerate(zip(families, features, strict=True)):
         words = set(feature.split()) if family in _MADE_OF_WORDS else set()
-        if words and any(words <= other or other <= words for other in said):
+        if words and any(words <= other or other <= words for other in shown):
             continue
         kept.append(i)
         if words:
-            said.append(words)
+            shown.append(words)
     return kept
 
 

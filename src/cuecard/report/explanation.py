@@ -42,7 +42,7 @@ def _finite(value: Any) -> Any:
 
 
 def render_explanation(explanation: Explanation, console: Console) -> None:
-    """Print what the data says about one cue."""
+    """Print the statistics of one cue in the data."""
     name = display_text(explanation.feature, 80)
     console.print(Text.assemble((name, "bold"), f"  ({display_text(explanation.family, 40)})"))
     console.print(_lead(explanation))
@@ -62,19 +62,21 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
 
 def _lead(explanation: Explanation) -> Text:
     touched = ", ".join(
-        f"{numbers.percent(share)} of {split}" for split, share in explanation.touched.items()
+        f"{numbers.percent(share)} of the {split} split" for split, share in explanation.touched.items()
     )
     a = explanation.association
     if a is None:
-        return Text(f"No train instance has it, so it points to no label. It touches {touched}.")
+        return Text(
+            f"It does not occur in the training set, so it predicts no label. It occurs in {touched}."
+        )
     share, lift, z, log10_p, cueness = (
         float(str(a[key])) for key in ("share", "lift", "z", "log10_p", "cueness")
     )
     return Text(
-        f"It points to {display_text(a['label'], 80)}: {numbers.percent(share)} of its train instances, "
-        f"{numbers.decimal(lift)} times the expected share (z = {numbers.decimal(z)}, "
+        f"It is associated with {display_text(a['label'], 80)}: {numbers.percent(share)} of the training instances "
+        f"with it, {numbers.decimal(lift)} times the expected share (z = {numbers.decimal(z)}, "
         f"exact p = {format_p(log10_p)}). "
-        f"It touches {touched}. Cueness {numbers.decimal(cueness)}."
+        f"It occurs in {touched}. Cueness {numbers.decimal(cueness)}."
     )
 
 
@@ -82,7 +84,7 @@ def _shares(shares: pl.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in ("Split", "Label"):
         table.add_column(column)
-    for column in ("With it", "Share", "95 % interval", "Chance"):
+    for column in ("Instances", "Share", "95 % CI", "Chance"):
         table.add_column(column, justify="right")
     for row in shares.iter_rows(named=True):
         if row["share"] is None:
@@ -101,4 +103,4 @@ def _companions(companions: pl.DataFrame) -> Text:
         f"{display_text(word, 40)} (×{lift:.1f})"
         for word, lift in companions.select("word", "lift").iter_rows()
     )
-    return Text(f"Travels with: {words}\n")
+    return Text(f"Co-occurs with: {words}\n")

@@ -56,7 +56,7 @@ def meter(finding: FindingModel) -> Meter | None:
     low = width = None
     if finding.low is not None and finding.high is not None:
         low, width = 100 * finding.low, 100 * (finding.high - finding.low)
-        spoken += f", 95 % interval {numbers.percent(finding.low)} to {numbers.percent(finding.high)}"
+        spoken += f", 95 % CI {numbers.percent(finding.low)} to {numbers.percent(finding.high)}"
     spoken += f", chance {numbers.percent(finding.chance)}"
     return Meter(100 * finding.value, low, width, 100 * finding.chance, spoken)
 
@@ -75,7 +75,7 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
         value = write(finding.value)
         shown.append(("Difference", f"{value} points") if difference else ("Measured", value))
     if finding.low is not None and finding.high is not None:
-        shown.append(("95 % interval", f"{write(finding.low)} to {write(finding.high)}"))
+        shown.append(("95 % CI", f"{write(finding.low)} to {write(finding.high)}"))
     if finding.chance is not None and not (difference and finding.chance == 0.0):
         shown.append(("Chance", write(finding.chance)))
     if finding.n is not None:
@@ -86,7 +86,7 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
 def other_ways(finding: FindingModel) -> str:
     """Return the other ways in which the data say the same, or nothing."""
     return (
-        f"Also seen as: {', '.join(display_text(part, 80) for part in finding.parts)}."
+        f"Overlaps with: {'; '.join(display_text(part, 80) for part in finding.parts)}."
         if finding.parts
         else ""
     )

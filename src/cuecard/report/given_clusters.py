@@ -19,10 +19,10 @@ from cuecard.report.texts import display_text
 _SCORES = {"exact": "exact", "released": "as released"}
 
 
-def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 10) -> None:
+def render_given_clusters(result: GivenClusters, console: Console, *, top: int = 10) -> None:
     """Print every score beside what shuffled labels give, and the clusters that lean most."""
-    scores = _table("PECO", "Score", "By chance", "Excess", "95 % interval", "p")
-    for row in given.scores.iter_rows(named=True):
+    scores = _table("PECO", "Score", "Chance", "Excess", "95 % CI", "p")
+    for row in result.scores.iter_rows(named=True):
         scores.add_row(
             f"{row['divergence'].upper()}, {_SCORES[row['mode']]}",
             f"{row['score']:.3f}",
@@ -34,13 +34,13 @@ def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 
     console.print(scores)
     console.print(
         Text(
-            "exact: 100 × the area under the share of clusters above a divergence; as released: as the authors' "
-            "program computes it, 5.0 where no cluster leans. By chance: with shuffled labels.",
+            "exact: 100 × the area under the curve of the share of clusters above a divergence; as released: like the "
+            "authors' released code, 5.0 if no cluster is biased. Chance: with shuffled labels.",
             style="dim",
         )
     )
-    leaning = _table("Cluster", "Size", "Leans to", "Share", "Divergence", "q")
-    for row in given.clusters.head(top).iter_rows(named=True):
+    leaning = _table("Cluster", "Size", "Label", "Share", "Divergence", "q")
+    for row in result.clusters.head(top).iter_rows(named=True):
         leaning.add_row(
             display_text(
                 row["name"] if row["words"] == row["name"] else f"{row['name']}: {row['words']}", 60
@@ -52,31 +52,27 @@ def render_given_clusters(given: GivenClusters, console: Console, *, top: int = 
             numbers.probability(row["q_value"]),
         )
     console.print(leaning)
-    hidden = given.clusters.height > top
-    differing = int(given.clusters["significant"].sum())
+    hidden = result.clusters.height > top
+    differing = int(result.clusters["significant"].sum())
     console.print(
         Text(
-            (
-                f"{top} of {given.clusters.height} clusters, those that move most labels first. "
-                if hidden
-                else ""
-            )
-            + f"{numbers.plural(differing, 'cluster')} of {given.clusters.height} "
-            f"{'differs' if differing == 1 else 'differ'} from the whole beyond chance."
+            (f"{top} of {result.clusters.height} clusters, largest effect first. " if hidden else "")
+            + f"{differing:,} of {numbers.plural(result.clusters.height, 'cluster')} "
+            f"{'differs' if differing == 1 else 'differ'} significantly from the whole set."
         )
     )
 
 
-def write_cluster_map(given: GivenClusters, path: str | Path, *, title: str = "") -> Path:
+def write_cluster_map(result: GivenClusters, path: str | Path, *, title: str = "") -> Path:
     """Write the map as a page with its slider, or as .png or .svg, and return its path."""
     path = check_chart_path(path)
-    if given.map is None:
-        raise InputError("The clusters have no coordinates to draw; give the columns x and y.")
-    score = given.scores.row(0, named=True)
-    said = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
-    heading = {"text": display_text(title, 80) or said, "subtitle": said if title else ""}
+    if result.map is None:
+        raise InputError("The clusters have no coordinates for a map; add the columns x and y.")
+    score = result.scores.row(0, named=True)
+    score_text = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
+    heading = {"text": display_text(title, 80) or score_text, "subtitle": score_text if title else ""}
     return write_chart(
-        cluster_map(given.tables, given.labels).properties(width=900, height=640, title=heading),
+        cluster_map(result.tables, result.labels).properties(width=900, height=640, title=heading),
         path,
         title=display_text(title, 80) or "Map",
         note=HOW_TO_READ,
@@ -86,5 +82,5 @@ def write_cluster_map(given: GivenClusters, path: str | Path, *, title: str = ""
 def _table(*headings: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i == 0 or heading == "Leans to" else "right")
+        table.add_column(heading, justify="left" if i == 0 or heading == "Label" else "right")
     return table

@@ -43,7 +43,7 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
         parts.append("\n\n".join(examples))
     command = finding.command or card.provenance.command
     if command:
-        parts.append(f"To repeat it: {code(command)}")
+        parts.append(f"To reproduce: {code(command)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,7 +66,7 @@ def dataset_card_markdown(card: Card) -> str:
         parts.append(_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
     strongest = _strongest_words(card)
     if strongest:
-        parts.append(_table(("Label", "Strongest cues (share of the label in train)"), strongest))
+        parts.append(_table(("Label", "Strongest cues (share of the label in the training set)"), strongest))
     not_run = [
         f"- {escape(section.title)}: {section.status}, {escape(section.reason)}"
         for section in card.sections.values()
@@ -77,7 +77,7 @@ def dataset_card_markdown(card: Card) -> str:
     measured = f"Measured with CueCard {escape(card.provenance.versions.get('cuecard', ''))}".rstrip()
     parts.append(f"{measured} on {_sizes(card)}, data fingerprint {code(card.dataset.fingerprint)}.")
     if card.provenance.command:
-        parts.append(f"To repeat it: {code(card.provenance.command)}")
+        parts.append(f"To reproduce: {code(card.provenance.command)}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,7 +12,7 @@ from cuecard.report.texts import display_text
 from cuecard.report.view import KeyFigure, measure_figure
 from cuecard.wording import listed
 
-#: So many models are named in the headline, those that rely on most cues first.
+#: Models named in the headline, those that rely on most cues first.
 NAMED = 3
 
 
@@ -27,7 +27,7 @@ def model_headline(card: Card) -> str:
     if not parts:
         return ""
     sentence = f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
-    return " ".join([sentence, *(f"{said[:1].upper()}{said[1:]}." for said in largest)])
+    return " ".join([sentence, *(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in largest)])
 
 
 def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str, Measure]) -> list[str]:
@@ -52,7 +52,7 @@ def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
     weighted = slices(card, "debiased_evaluation.weighted_accuracy")
     plain = slices(card, "debiased_evaluation.accuracy")
     return [
-        f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} under the weights"
+        f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} reweighted"
         for model, m in list(weighted.items())[:NAMED]
     ]
 
@@ -72,7 +72,7 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     if accuracy and not accuracies and not relied:
         weighted = slices(card, "debiased_evaluation.weighted_accuracy")
         shown += [
-            measure_figure(m, f"{numbers.percent(weighted[model].value)} under the weights")
+            measure_figure(m, f"{numbers.percent(weighted[model].value)} reweighted")
             for model, m in list(slices(card, "debiased_evaluation.accuracy").items())[:NAMED]
         ]
     signs = slices(card, "reliance.signs")

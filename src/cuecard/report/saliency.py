@@ -17,8 +17,8 @@ from cuecard.report.view import TokenMaps
 from cuecard.writing import write_text
 
 CAPTION = (
-    "The darker a token, the more the prediction changes with it; the strongest are underlined, and the share of the "
-    "whole map is in the tooltip."
+    "Darker tokens have a larger effect on the prediction. The strongest are underlined; the tooltip shows the share "
+    "of the whole map."
 )
 #: The darkest a token gets: ink on it still reaches contrast AA in both schemes.
 DARKEST = 0.45
@@ -65,7 +65,7 @@ def _model(line: _Line, premise: Sequence[str], hypothesis: Sequence[str]) -> st
         if tokens:
             unread = "" if any(values) else " sal-unread"
             spans = " ".join(_token(token, value, most) for token, value in zip(tokens, values, strict=True))
-            note = '<span class="sal-note">not read</span> ' if unread else ""
+            note = '<span class="sal-note">not seen</span> ' if unread else ""
             sides.append(f'<span class="sal-text{unread}">{note}{spans}</span>')
     return f"<dt>{escape(line.name)}</dt><dd>{''.join(sides)}</dd>"
 
@@ -89,7 +89,9 @@ def token_maps(card: Card, partial: Mapping[str, str]) -> list[TokenMaps]:
     if table is None or table.height == 0:
         return []
     return [
-        TokenMaps(f"Where {name} looks", part, full="full input", partial=partial[str(name)], caption=CAPTION)
+        TokenMaps(
+            f"Saliency maps of {name}", part, full="full input", partial=partial[str(name)], caption=CAPTION
+        )
         for (name,), part in table.group_by("learner", maintain_order=True)
     ]
 

@@ -59,7 +59,7 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
         console.print()
         _section(card, name, console, top)
     console.print()
-    console.print(Text(f"data {card.dataset.fingerprint}", style="dim"))
+    console.print(Text(f"Data fingerprint {card.dataset.fingerprint}", style="dim"))
 
 
 def _prose(text: str, width: int, style: str = "") -> Text:
@@ -74,7 +74,7 @@ def _what_was_read(card: Card) -> list[str]:
     """Return how the data was understood, and every row that was left out."""
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
-    lines = [f"Read as {data.task} data{f': {columns}' if columns else ''}."]
+    lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
     lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
     return [*lines, *data.notes]
 

@@ -62,10 +62,10 @@ def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     if not patterns:
         return []
     either = "|".join(patterns)
-    found = [m.span() for m in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
-    found = found or [m.span() for m in re.finditer(either, text, re.IGNORECASE)]
+    spans = [m.span() for m in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
+    spans = spans or [m.span() for m in re.finditer(either, text, re.IGNORECASE)]
     joined: list[tuple[int, int]] = []
-    for a, b in sorted(found):
+    for a, b in sorted(spans):
         if joined and a < joined[-1][1]:
             joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
         else:

@@ -20,19 +20,19 @@ MOST_LABELS = 10
 
 def render_training(metrics: Mapping[str, Any], console: Console) -> None:
     """Print what was trained and how good it is on every split."""
-    reads = {"full": "everything"}.get(metrics["condition"], f"the {metrics['condition']} only")
+    reads = {"full": "the full input"}.get(metrics["condition"], f"the {metrics['condition']} only")
     console.print(
         Text(
             f"{metrics['model']} trained on {metrics['train_examples']:,} examples of "
-            f"{display_text(metrics['data']['name'], 60)}, reading {reads}",
+            f"{display_text(metrics['data']['name'], 60)}, with {reads}",
             style="bold",
         )
     )
-    said = f"{metrics['seconds']['training']:.1f} s of training"
+    summary = f"{metrics['seconds']['training']:.1f} s of training"
     if metrics["weights"] is not None:
         kept = numbers.percent(metrics["weights"]["effective_share"])
-        said += f", weighted (effective sample size {kept} of the examples)"
-    console.print(Text(said, style="dim"))
+        summary += f", weighted (effective sample size {kept} of the examples)"
+    console.print(Text(summary, style="dim"))
     for sentence in (best_epoch_note(metrics), chosen_rate(metrics)):
         if sentence:
             console.print(Text(sentence, style="dim"))
@@ -49,15 +49,17 @@ def best_epoch_note(metrics: Mapping[str, Any]) -> str:
     epochs = metrics.get("epochs") or []
     judged = [epoch for epoch in epochs if epoch["validation_accuracy"] is not None]
     if not judged:
-        return f"{plural(len(epochs), 'epoch')}, nothing held out to stop on." if epochs else ""
+        return f"{plural(len(epochs), 'epoch')}, no validation split for early stopping." if epochs else ""
     # The order in which the models themselves choose the weights they keep.
     best = max(judged, key=lambda epoch: (epoch["validation_accuracy"], -epoch["validation_loss"]))
-    where = "dev" if "dev" in metrics["splits"] else "held-out train examples"
+    where = "the dev split" if "dev" in metrics["splits"] else "the validation split"
     right = numbers.percent(best["validation_accuracy"])
     if best["number"] == epochs[-1]["number"]:
-        said = f"Best on {where} after the last of {plural(len(epochs), 'epoch')} ({right} right)"
-        return f"{said}." if best["validation_accuracy"] == 1 else f"{said}: more may help (--epochs)."
-    return f"Best on {where} after epoch {best['number']} of {len(epochs)} ({right} right), which is kept."
+        sentence = f"Best on {where} after the last of {plural(len(epochs), 'epoch')} (accuracy {right})"
+        return (
+            f"{sentence}." if best["validation_accuracy"] == 1 else f"{sentence}: more may help (--epochs)."
+        )
+    return f"Best on {where} after epoch {best['number']} of {len(epochs)} (accuracy {right}); this model is kept."
 
 
 def chosen_rate(metrics: Mapping[str, Any]) -> str:
@@ -72,17 +74,17 @@ def chosen_rate(metrics: Mapping[str, Any]) -> str:
 
 def one_answer(split: str, part: Mapping[str, Any]) -> str:
     """Return that a model gives all examples the same answer, if it does."""
-    given = [name for name, line in part["labels"].items() if line["predicted"]]
-    if len(given) != 1 or sum(line["examples"] > 0 for line in part["labels"].values()) < 2:
+    predicted = [name for name, line in part["labels"].items() if line["predicted"]]
+    if len(predicted) != 1 or sum(line["examples"] > 0 for line in part["labels"].values()) < 2:
         return ""
     return (
-        f"It answers {display_text(given[0], 30)} to every {split} example: "
-        "it has learned nothing that tells them apart."
+        f"The model predicts {display_text(predicted[0], 30)} for every {split} example: "
+        "it has not learned to distinguish the labels."
     )
 
 
 def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = _headed("Split", "Examples", "Right", "95 % interval", "Chance", "Log loss", "Calib. error")
+    table = _headed("Split", "Examples", "Accuracy", "95 % CI", "Chance", "Log loss", "Calib. error")
     for name, part in splits.items():
         table.add_row(
             name,
@@ -97,7 +99,7 @@ def _splits(splits: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _answers(split: str, part: Mapping[str, Any]) -> Table:
-    table = _headed(f"Answer ({split})", "Examples", "Found", "95 % interval", "Given", "Right when given")
+    table = _headed(f"Label ({split})", "Examples", "Recall", "95 % CI", "Predicted", "Precision")
     for name, line in list(part["labels"].items())[:MOST_LABELS]:
         table.add_row(
             Text(display_text(name, 30)),

@@ -26,13 +26,13 @@ class Verdict:
 _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
     (
         "high",
-        "{name} contains strong cues that give labels away.",
+        "{name} contains strong cues that predict the label.",
         "{name} has flaws that can inflate a score.",
     ),
     (
         "medium",
-        "{name} contains cues worth a look before you trust a score.",
-        "{name} has flaws worth a look before you trust a score.",
+        "{name} contains cues: check them before you trust a score.",
+        "{name} has flaws: check them before you trust a score.",
     ),
     ("low", "{name} contains only weak cues.", "{name} has only small flaws."),
 )
@@ -54,12 +54,12 @@ def verdict(card: Card) -> Verdict:
     if first is not None and first.status == "done" and about == "weights":
         return Verdict(
             _of_weights(name, first),
-            "They change what a model is trained on; whether it still takes a shortcut, a probe can tell.",
+            "Weights change the training data. Run a probe to test whether a model still relies on a shortcut.",
         )
     if first is not None and first.status == "done" and about == "experiment":
         return Verdict(
             f"{first.title}: the experiment on {name}.",
-            "Models were trained for it; what they do with other data, only other data can tell.",
+            "The results hold for these models and this dataset; test other data separately.",
         )
     of_models, of_data = model_headline(card), _of_data(card)
     if of_models and about == "data":  # an audit and a probe on one card
@@ -72,7 +72,7 @@ def _of_weights(name: str, section: Section) -> str:
     size = next((m for m in section.measures if m.name.endswith(".effective_sample_size")), None)
     if size is not None:
         return (
-            f"Weights for {name} keep {numbers.percent(size.value)} of its examples as effective sample size."
+            f"Weights for {name}: the effective sample size is {numbers.percent(size.value)} of its examples."
         )
     if section.measures:
         m = section.measures[0]
@@ -89,9 +89,9 @@ def _of_data(card: Card) -> Verdict:
     tally = Counter(finding.severity for finding in card.findings)
     detail = _detail(tally) + _left_out(card)
     if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
-        detail = f"Examples count by their weights in the column {column!r}. {detail}"
+        detail = f"Examples are weighted by the column {column!r}. {detail}"
     if not done:
-        return Verdict(f"Nothing is known about {name} yet.", detail.strip())
+        return Verdict(f"No analysis of {name} has run.", detail.strip())
     graded = _graded(card)
     for level, of_cues, of_flaws in _HEADLINES:
         if sections := graded[level]:
@@ -100,10 +100,10 @@ def _of_data(card: Card) -> Verdict:
             return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
     tested = value_of(card, "cues.features")
     if tested is None:
-        return Verdict(f"Nothing was found in what was looked at of {name}.", detail)
+        return Verdict(f"The analyses found no problem in {name}.", detail)
     if tested == 0:
-        return Verdict(f"Nothing in {name} is frequent enough to be tested as a cue.", detail)
-    return Verdict(f"No cue was found in {name}.", detail)
+        return Verdict(f"No feature of {name} is frequent enough to be tested as a cue.", detail)
+    return Verdict(f"No cue found in {name}.", detail)
 
 
 def _graded(card: Card) -> dict[Severity, set[str]]:
@@ -136,8 +136,8 @@ def _left_out(card: Card) -> str:
     named = (
         f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
     )
-    said = numbers.plural(len(missing), "analysis", "analyses")
-    return f" {said} of {len(card.sections)} did not run{named}."
+    total = numbers.plural(len(card.sections), "analysis", "analyses")
+    return f" {len(missing)} of {total} did not run{named}."
 
 
 def _detail(tally: Counter[Severity]) -> str:
@@ -145,9 +145,9 @@ def _detail(tally: Counter[Severity]) -> str:
         f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
     ]
     if not counted:
-        return "A cue that was not looked for can still be there."
+        return "The data may contain cues that were not tested."
     weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
-    return f"{weight} A cue in the data is not yet a cheat in a model."
+    return f"{weight} A cue in the data does not mean that a model uses it."
 
 
 def key_figures(card: Card) -> list[KeyFigure]:

@@ -10,6 +10,7 @@ entry point group `cuecard.section_views`)::
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +47,7 @@ def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
         if measure.chance is not None and measure.unit != "points":
             detail = f"chance {write(measure.chance)}"
         elif measure.low is not None and measure.high is not None:
-            detail = f"{write(measure.low)} to {write(measure.high)}"
+            detail = f"95 % CI {write(measure.low)} to {write(measure.high)}"
     return KeyFigure(display_text(measure.label or measure.name, 60), write(measure.value), detail)
 
 
@@ -86,7 +87,7 @@ class Column:
 
     def write(self, value: Any) -> str:
         """Return a value as it is shown."""
-        if value is None:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             return numbers.MISSING
         if self.numeric and numbers.is_number(value):
             return _WRITERS[self.kind](value)

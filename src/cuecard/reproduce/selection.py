@@ -38,7 +38,7 @@ MATCHES = (
 BIASED, DEBIASED = "biased", "debiased"
 
 ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
-WEIGHTED = MeasureKind("weighted_accuracy.{model}", "accuracy of {model} under the weights", "share", "lower")
+WEIGHTED = MeasureKind("weighted_accuracy.{model}", "reweighted accuracy of {model}", "share", "lower")
 DIFFERENCE = MeasureKind(
     "difference.{dataset}.{seed}",
     "debiased minus biased training on {dataset}, seed {seed}",
@@ -86,7 +86,7 @@ class SelectionExperiment:
         """Check every name at once, so that a typo costs no hours."""
         seedless_recipes([self.model], self.settings)
         if self.seeds < 1:
-            raise UsageError(f"seeds is a number of at least 1, not {self.seeds}.")
+            raise UsageError(f"seeds must be at least 1, not {self.seeds}.")
 
     def run(self, data: Instances) -> Result:
         """Return the tables of evaluations, of other sets and of identical pairs, and what they say."""
@@ -107,13 +107,13 @@ class SelectionExperiment:
         for seed in range(self.seed, self.seed + self.seeds):
             right = {}
             for training, weights in ((BIASED, None), (DEBIASED, train_weights)):
-                found = self._fitted(recipe.with_options(seed=seed), data, scored, training, weights)
+                fitted = self._fitted(recipe.with_options(seed=seed), data, scored, training, weights)
                 name = f"{training} training" + (f", seed {seed}" if self.seeds > 1 else "")
-                answers.append(_answers(test, found[0], name))
-                boxes.append(frequency.with_columns(model=pl.lit(name), score=pl.Series(found[1][:, match])))
+                answers.append(_answers(test, fitted[0], name))
+                boxes.append(frequency.with_columns(model=pl.lit(name), score=pl.Series(fitted[1][:, match])))
                 right[training] = [
                     part.label_codes == probabilities.argmax(axis=1)
-                    for part, probabilities in zip([test, *scored[2:]], [found[0], *found[2:]], strict=True)
+                    for part, probabilities in zip([test, *scored[2:]], [fitted[0], *fitted[2:]], strict=True)
                 ]
             names = [f"{data.name} (test)", *(part.name for part in self.also)]
             elsewhere += [
@@ -154,13 +154,13 @@ class SelectionExperiment:
             if self.match not in data.labels:
                 raise unknown_name("label (match)", self.match, list(data.labels))
             return data.labels.index(self.match)
-        found = next((lower.index(name) for name in MATCHES if name in lower), None)
-        if found is None:
+        position = next((lower.index(name) for name in MATCHES if name in lower), None)
+        if position is None:
             raise UsageError(
-                f"Which of the labels {', '.join(data.labels)} says that two sentences mean the same? Name it with "
+                f"Which of the labels {', '.join(data.labels)} means that two sentences match? Name it with "
                 "--match."
             )
-        return found
+        return position
 
     def _identical(self, data: Instances, match: int) -> tuple[Instances, pl.DataFrame]:
         """Return every distinct train sentence paired with itself, and how often it occurs."""
@@ -195,7 +195,8 @@ def _check_labels(data: Instances, other: Instances) -> None:
     if other.task != "pair" or unknown:
         what = f"has the label {unknown[0]!r}" if unknown else f"is {other.task} data"
         raise InputError(
-            f"{other.name} {what}, and the models know {', '.join(data.labels)}: name labels alike with --labels."
+            f"{other.name} {what}, and the models know {', '.join(data.labels)}: use the same label names with "
+            "--labels."
         )
 
 
@@ -207,37 +208,37 @@ def _answers(test: Instances, probabilities: Floats, name: str) -> pl.DataFrame:
 
 
 def _compared(biased: Any, debiased: Any) -> dict[str, Any]:
-    found = paired_comparison(debiased, biased)
+    comparison = paired_comparison(debiased, biased)
     ends = {BIASED: interval(biased.astype(np.float64)), DEBIASED: interval(debiased.astype(np.float64))}
     return {
-        "n": found.n,
-        "biased_accuracy": found.accuracy_b,
+        "n": comparison.n,
+        "biased_accuracy": comparison.accuracy_b,
         "biased_low": ends[BIASED][0],
         "biased_high": ends[BIASED][1],
-        "debiased_accuracy": found.accuracy_a,
+        "debiased_accuracy": comparison.accuracy_a,
         "debiased_low": ends[DEBIASED][0],
         "debiased_high": ends[DEBIASED][1],
-        "difference": found.difference,
-        "difference_low": found.low,
-        "difference_high": found.high,
-        "log10_p": found.log10_p,
+        "difference": comparison.difference,
+        "difference_low": comparison.low,
+        "difference_high": comparison.high,
+        "log10_p": comparison.log10_p,
     }
 
 
 def _finding(model: str, evaluation: pl.DataFrame, across: pl.DataFrame) -> Finding:
     rows = evaluation.filter(pl.col("model") != "majority").to_dicts()
-    said = [
-        f"{row['model']} is right on {percent(row['accuracy'])} as the test set stands and on "
-        f"{percent(row['weighted_accuracy'])} under leakage-neutral weights"
+    accuracies = [
+        f"{row['model']} has an accuracy of {percent(row['accuracy'])}, and {percent(row['weighted_accuracy'])} with "
+        "leakage-neutral weights"
         for row in rows
     ]
-    text = f"{model}: {'; '.join(said)}."
+    text = f"{model}: {'; '.join(accuracies)}."
     others = across.filter(pl.col("dataset") != across["dataset"][0]).to_dicts()
     if others:
         moved = ", ".join(f"{row['dataset']} {100 * row['difference']:+.1f} points" for row in others)
-        text += f" Debiased minus biased training on other sets: {moved}."
+        text += f" Debiased minus biased training on other datasets: {moved}."
     first = rows[0]
     return Finding(
-        "selection", "info", f"{model}: what leakage-neutral weights change", text, first["weighted_accuracy"],
+        "selection", "info", f"{model}: effect of leakage-neutral weights", text, first["weighted_accuracy"],
         first["weighted_low"], first["weighted_high"], evaluation["weighted_accuracy"][0], first["n"], key=model,
     )  # fmt: skip

@@ -101,14 +101,14 @@ class StubbornExperiment:
     def run(self, data: Instances) -> Result:
         """Return a row per run: accuracy, accuracy with usual and unusual labels, and log10 of the p-value."""
         examples = check_test(data)
-        found, weighing = self._weights(data)
-        notes = [NO_PAPER_WEIGHTS] if "paper" in self.weights and "paper" not in found else []
+        weight_sets, weighing = self._weights(data)
+        notes = [NO_PAPER_WEIGHTS] if "paper" in self.weights and "paper" not in weight_sets else []
         encoded = LexicalWeights().encode(data.train_and_test)
         cues = CueSet(examples, encoded, pl.DataFrame(), sparse.csr_matrix((len(examples), 0)))
-        asked = PermutationTest(per_label=self.per_label, alpha=self.alpha)
+        test = PermutationTest(per_label=self.per_label, alpha=self.alpha)
         rows: list[dict[str, Any]] = []
         for recipe in seedless_recipes(self.models, self.settings):
-            for name, weights in found.items():
+            for name, weights in weight_sets.items():
                 for seed in range(self.seed, self.seed + self.seeds):
                     predictions = self._predicted(recipe.with_options(seed=seed), data, name, weights)
                     rows.append(
@@ -117,7 +117,7 @@ class StubbornExperiment:
                             "weights": name,
                             "seed": seed,
                             "accuracy": float(predictions.correct(examples).mean()),
-                            **_tested(asked, data, predictions, cues),
+                            **_tested(test, data, predictions, cues),
                         }
                     )
         table = pl.DataFrame(rows)
@@ -150,13 +150,13 @@ class StubbornExperiment:
 
     def _weights(self, data: Instances) -> tuple[dict[str, Floats | None], pl.DataFrame]:
         """Return the row weights by name, and how much of the sample each leaves."""
-        found: dict[str, Floats | None] = {}
+        weight_sets: dict[str, Floats | None] = {}
         rows = []
         train = data.train
         for name in self.weights:
             remedy = WEIGHTS[name]
             if remedy is None:
-                found[name] = None
+                weight_sets[name] = None
                 rows.append((name, 0, 1.0, 1.0))
                 continue
             if train.grouped and name == "paper":
@@ -164,12 +164,12 @@ class StubbornExperiment:
             fewest = self.min_count if name in ("paper", "words") else min(self.min_count, NGRAM_MIN_COUNT)
             with self.tell(f"balancing for {name} weights"):
                 features, weights = _balanced(replace(remedy, min_count=fewest), train, cache=self.cache)
-            found[name] = weights[train.example_codes]
+            weight_sets[name] = weights[train.example_codes]
             rows.append((name, features, effective_sample_share(weights), float(weights.max())))
-        if not found:
+        if not weight_sets:
             raise Skip("the paper's own weights are not defined for examples of several choices")
         columns = {"weights": pl.String, "features": pl.Int64, "ess": pl.Float64, "max_weight": pl.Float64}
-        return found, pl.DataFrame(rows, schema=columns, orient="row")
+        return weight_sets, pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def stubborn_measures(summary: Mapping[str, Any]) -> list[Measure]:
@@ -202,9 +202,9 @@ def summed_up(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tested(
-    asked: PermutationTest, data: Instances, predictions: Predictions, cues: CueSet
+    permutation: PermutationTest, data: Instances, predictions: Predictions, cues: CueSet
 ) -> dict[str, Any]:
-    summary = asked.run(data, [predictions], cues).summary
+    summary = permutation.run(data, [predictions], cues).summary
     test = summary["models"][predictions.model]
     kept = ("usual", "unusual", "pool", "usual_accuracy", "unusual_accuracy", "difference", "log10_p")
     return {
@@ -235,35 +235,34 @@ def _chance(gold: npt.NDArray[np.int64]) -> float:
 def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence[str]) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
-        said = listed([_said(row) for row in rows.iter_rows(named=True)])
+        differences = listed([_difference(row) for row in rows.iter_rows(named=True)])
         # A model that is merely better at one label differs over all examples, but not within each label.
         gone = rows.filter(pl.col("log10_p_within_label_lowest") > np.log10(alpha))["weights"].to_list()
         end = (
-            f"Within each label, the difference is not significant under {listed(gone)} weights in any seed."
+            f"Within each label, the difference is not significant with {listed(gone)} weights in any seed."
             if gone
-            else "Within each label, it stays significant under all of them in at least one seed."
+            else "Within each label, it is significant with all weights in at least one seed."
         )
         idle = rows.filter(pl.col("accuracy") <= chance)["weights"].to_list()
         if idle:
             # A model that has learned nothing uses no words either; that is no success of the weights.
             end += (
-                f" Under {listed(idle)} weights it is no better than always giving the commonest answer "
-                f"({percent(chance)}), so that it uses words less says little there."
+                f" With {listed(idle)} weights, accuracy is not above the majority baseline ({percent(chance)}), so a "
+                "smaller difference there is not informative."
             )
         text = (
-            f"How much more often {model} is right where a word has its usual label than where it has another: {said}. "
+            f"Accuracy of {model} if a word has its usual label minus if it has another: {differences}. "
             f"p-values are medians of {plural(rows['seeds'][0], 'seed')}. {end}"
         )
-        said_all = " ".join([text, *notes])
-        title = f"{model}: what balanced words change"
-        findings.append(Finding("stubborn", "info", title, said_all, key=str(model)))
+        title = f"{model}: effect of balanced words"
+        findings.append(Finding("stubborn", "info", title, " ".join([text, *notes]), key=str(model)))
     return findings
 
 
-def _said(row: dict[str, Any]) -> str:
+def _difference(row: dict[str, Any]) -> str:
     return (
         f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
-        f"each label {_p(row['log10_p_within_label'])}; {percent(row['accuracy'])} right)"
+        f"each label {_p(row['log10_p_within_label'])}; accuracy {percent(row['accuracy'])})"
     )
 
 

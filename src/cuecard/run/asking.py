@@ -60,9 +60,9 @@ def ask(
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
     if stress and sample:
-        raise UsageError("--stress and --sample both choose test examples: give one of them.")
+        raise UsageError("--stress and --sample both choose test examples: use only one of them.")
     data = _chosen(loaded(data), stress, sample, audit, seed)
-    asked = Endpoint(
+    server = Endpoint(
         endpoint,
         model,
         key_variable=key_variable,
@@ -72,7 +72,7 @@ def ask(
     )
     with progress(f"Asking {model}") if progress else nullcontext():
         cache = AnswerCache(Path(keep_answers) if keep_answers else default_answers())
-        return prompted_answers(data, asked, templates, cache=cache)
+        return prompted_answers(data, server, templates, cache=cache)
 
 
 def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -> pl.DataFrame:

@@ -112,7 +112,7 @@ def _with_card(
         return dict(options)
     if not isinstance(method, str):
         raise UsageError(
-            "A remedy with its parameters and a card to take them from were given: give one of them."
+            "The options name both a remedy with parameters and a card to copy them from: use only one of them."
         )
     return {**options_like(like, method), **options}
 

@@ -20,9 +20,9 @@ def check_labels(data: Instances) -> None:
     """Raise if there is nothing to give away: no train rows, or a single label."""
     present = data.train.table["label"].drop_nulls().unique().cast(pl.String).to_list()
     if len(present) < 2:
-        found = f"only the label {present[0]!r}" if present else "no labelled rows"
+        labels = f"only the label {present[0]!r}" if present else "no labelled rows"
         raise InputError(
-            f"{data.name}: the train split has {found}, and an audit needs at least two labels; "
+            f"{data.name}: the train split has {labels}, and an audit needs at least two labels; "
             "choose another label column with --columns label=NAME."
         )
 
@@ -69,10 +69,10 @@ def examples_table(data: Instances, parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 def versions() -> dict[str, str]:
     """Return the versions that a card's numbers may depend on."""
-    found = {"cuecard": __version__, "python": python_version()}
+    packages = {"cuecard": __version__, "python": python_version()}
     for package in REPORTED_PACKAGES:
         try:
-            found[package] = version(package)
+            packages[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return packages

@@ -27,7 +27,7 @@ def experiment(
     data, _ = train_subset(data, subset, seed)
     check_labels(data)
     drawn = data.train.n_examples
-    notes = [f"{drawn:,} of {of_all:,} train examples, drawn with seed {seed}."] if drawn < of_all else []
+    notes = [f"{drawn:,} of {of_all:,} training examples, drawn with seed {seed}."] if drawn < of_all else []
     card = run_analyses(data, [analysis], command=command, notes=notes)
     section = card[analysis.name]
     if section.status == "skipped":

@@ -24,7 +24,7 @@ def options_like(card: Card | str | Path, method: str) -> dict[str, Any]:
     section = read.sections.get("cues")
     if section is None or section.status != "done":
         raise UsageError(
-            "The card has no finished cue audit to take the settings from: run cuecard audit --only cues first."
+            "The card has no finished cue audit to copy the settings from: run cuecard audit --only cues first."
         )
     chosen = {**section.parameters, **section.settled}
     families = chosen.get("features")

@@ -14,12 +14,12 @@ def merged_findings(findings: Sequence[Finding]) -> list[Finding]:
     A cluster named by a word, or a longer phrase that holds it, leads to the same label as the word itself: whatever
     gives more away is told, the others are listed with it. A finding that names no words stays as it is.
 
-    >>> word = Finding("cues", "low", "“nobody” points to c", "…", 0.9, 0.8, 0.95, 0.3, coverage=0.1,
+    >>> word = Finding("cues", "low", "Cue for c: “nobody”", "…", 0.9, 0.8, 0.95, 0.3, coverage=0.1,
     ...                label="c", words=("nobody",))
     >>> region = Finding("clusters", "low", "nobody, empty: 80 % c", "…", 0.8, 0.7, 0.9, 0.3, coverage=0.02,
     ...                  label="c", words=("nobody", "empty"))
     >>> [(finding.title, finding.parts) for finding in merged_findings([region, word])]
-    [('“nobody” points to c', ('nobody, empty: 80 % c',))]
+    [('Cue for c: “nobody”', ('nobody, empty: 80 % c',))]
     """
     merged: list[Finding] = []
     for finding in most_serious_first(findings):

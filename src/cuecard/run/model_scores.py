@@ -83,15 +83,15 @@ def calibration_error(probabilities: Floats, gold: npt.NDArray[np.int64]) -> flo
 def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: int) -> dict[str, Any]:
     """Return how often an answer is right, how often it is given, and how often it is found (with interval)."""
     mine, named = gold == code, answers == code
-    found, n = int((mine & named).sum()), int(mine.sum())
-    low, high = (float(end) for end in wilson(found, n)) if n else (None, None)
+    hits, n = int((mine & named).sum()), int(mine.sum())
+    low, high = (float(end) for end in wilson(hits, n)) if n else (None, None)
     return {
         "examples": n,
         "predicted": int(named.sum()),
-        "recall": found / n if n else None,
+        "recall": hits / n if n else None,
         "recall_low": low,
         "recall_high": high,
-        "precision": found / int(named.sum()) if named.any() else None,
+        "precision": hits / int(named.sum()) if named.any() else None,
     }
 
 

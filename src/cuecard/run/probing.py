@@ -141,10 +141,10 @@ def probe(
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
     if selection.need("cues"):
-        found, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
-        answers = [found]
-    asked = selection.probes if selection.named else that_can_run(selection.probes, inputs)
-    answers = [*(answer(one, tested, inputs, progress=progress) for one in asked), *answers]
+        cue_result, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
+        answers = [cue_result]
+    chosen = selection.probes if selection.named else that_can_run(selection.probes, inputs)
+    answers = [*(answer(one, tested, inputs, progress=progress) for one in chosen), *answers]
     return card_of(data, answers, examples=examples, command=command, notes=notes)
 
 
@@ -187,7 +187,7 @@ def selected_probes(
     possible = that_can_run(selection.probes, inputs)
     if not possible:
         raise UsageError(
-            "There is nothing to probe: give --predictions FILE, --model NAME or --identical-pairs FILE."
+            "There is nothing to probe: add --predictions FILE, --model NAME or --identical-pairs FILE."
         )
     return ProbeSelection(selection.audit, possible, named=False)
 
@@ -213,11 +213,11 @@ def _cues(
         encoded, families = audit.prepared(data)
         weights = unequal_weights(encoded.instances, audit.weights)
         counts = count_cues(encoded, families, minimum=audit.min_count, weights=weights)
-        found = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
-        table = found.result.tables["cues"] if found.result is not None else pl.DataFrame()
+        result = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
+        table = result.result.tables["cues"] if result.result is not None else pl.DataFrame()
         if tested is not data:
             encoded, families = audit.prepared(tested)
-        return found, choose_cues(
+        return result, choose_cues(
             tested, audit, table, names=names, top=top, encoded=encoded, families=families
         )
 

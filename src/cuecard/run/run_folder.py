@@ -45,7 +45,7 @@ def run_key(recipe: Recipe, data: Instances, weights: str, *, dynamics: bool) ->
 class RunFolder:
     """A folder that belongs to one run.
 
-    `run.json` says which, from the beginning; `checkpoint/` holds the state of a run that goes on; `metrics.json` is
+    `run.json` says which, from the beginning; `checkpoint/` holds the state of a run that continues; `metrics.json` is
     written last, so a folder that has it is finished. A run that ends in an error before it learned anything leaves
     no folder behind.
     """
@@ -56,7 +56,7 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """Where the state of the run is kept while it goes on."""
+        """Where the state of the run is kept while it continues."""
         return self.folder / CHECKPOINT
 
     @property
@@ -86,33 +86,34 @@ class RunFolder:
         if not self.folder.is_dir():
             raise UsageError(f"{self.folder} is a file: name a folder with --out.")
         try:
-            found = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+            other_run = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
         except FileNotFoundError:
             if any(self.folder.iterdir()):
                 raise UsageError(
-                    f"{self.folder} holds files of something else: name a new or empty folder with --out."
+                    f"{self.folder} contains other files: name a new or empty folder with --out."
                 ) from None
             return
         except (OSError, ValueError) as error:
             raise InputError(f"{self.folder / RUN} cannot be read ({error}); choose another --out.") from None
-        if found.get("key") != self.key:
+        if other_run.get("key") != self.key:
             raise UsageError(
-                f"{self.folder} holds another run (model {found.get('model')!r}, condition {found.get('condition')!r}, "
-                f"{self._difference(found)}): choose another --out, or delete that folder."
+                f"{self.folder} contains another run (model {other_run.get('model')!r}, condition "
+                f"{other_run.get('condition')!r}, {self._difference(other_run)}): choose another --out, or delete "
+                "that folder."
             )
 
-    def _difference(self, found: Mapping[str, Any]) -> str:
+    def _difference(self, other_run: Mapping[str, Any]) -> str:
         """Return what is not the same as in the run that the folder holds."""
         mine = self.recipe.contents
-        if found.get("version") != __version__:
-            return f"of CueCard {found.get('version')}"
-        other = found.get("parameters") or {}
+        if other_run.get("version") != __version__:
+            return f"of CueCard {other_run.get('version')}"
+        other = other_run.get("parameters") or {}
         changed = [
             f"{name} {other.get(name)} instead of {value}"
             for name, value in mine["parameters"].items()
             if other.get(name) != value
         ]
-        if not changed and found.get("outside") != mine.get("outside"):
+        if not changed and other_run.get("outside") != mine.get("outside"):
             return "of a checkpoint whose files have changed since"
         return ", ".join(changed) or "other data, weights or options"
 
@@ -151,6 +152,7 @@ class RunFolder:
             dynamics = pl.read_parquet(kept) if kept.exists() else None
         except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
             raise InputError(
-                f"{self.folder} holds a finished run that cannot be read ({error}); delete the folder to train again."
+                f"{self.folder} contains a finished run that cannot be read ({error}); delete the folder to train "
+                "again."
             ) from None
         return Trained(load_model(self.folder), predictions, metrics, dynamics, self.folder, True)

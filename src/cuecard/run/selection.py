@@ -37,10 +37,10 @@ def configured(
     running = list(kinds)
     used = set().union(*map(_parameters, running))
     if not used.issuperset(options):
-        known = sorted(set().union(*map(_parameters, among)))
+        parameters = sorted(set().union(*map(_parameters, among)))
         for name in options:
-            if name not in known:
-                raise unknown_name("option", name, known)
+            if name not in parameters:
+                raise unknown_name("option", name, parameters)
     analyses = [kind(**_concerning(kind, options)) for kind in running]
     return with_settings(analyses, settings, {kind.name: kind for kind in among} if settings else {})
 
@@ -57,7 +57,7 @@ def check_objects(
     """Raise if analyses given as objects come with a choice by name or with options, or are none."""
     if only or skip or settings or options:
         named = "only" if only else "skip" if skip else "settings" if settings else next(iter(options))
-        raise UsageError(f"{what}=[…] says which run and how: leave out {named}.")
+        raise UsageError(f"{what}=[…] already selects what runs: leave out {named}.")
     for analysis in analyses:
         if isinstance(analysis, (str, type)) or not isinstance(analysis, Analysis):
             raise UsageError(

@@ -31,7 +31,7 @@ def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict
         texts: as the user typed them.
         kinds: the dataclass behind every section that can be set.
     """
-    found: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for text in texts:
         path, equals, value = text.partition("=")
         section, dot, parameter = (part.strip() for part in path.partition("."))
@@ -39,15 +39,15 @@ def parse_settings(texts: Sequence[str], kinds: Mapping[str, type[Any]]) -> dict
             raise UsageError(
                 f"--set takes SECTION.PARAMETER=VALUE, such as pair_graph.forest=paper, not {text!r}."
             )
-        known = check_setting(section, parameter, kinds)
+        hint = check_setting(section, parameter, kinds)
         try:
-            parsed = _read(value.strip(), known[parameter])
+            parsed = _read(value.strip(), hint[parameter])
         except _Unreadable as reason:
             raise UsageError(f"--set {section}.{parameter}: {reason}, not {value!r}.") from None
-        if parameter in found.setdefault(section, {}):
-            raise UsageError(f"--set {section}.{parameter} is given twice.")
-        found[section][parameter] = parsed
-    return found
+        if parameter in settings.setdefault(section, {}):
+            raise UsageError(f"--set {section}.{parameter} is repeated; set it once.")
+        settings[section][parameter] = parsed
+    return settings
 
 
 def check_setting(section: str, parameter: str, kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
@@ -56,10 +56,10 @@ def check_setting(section: str, parameter: str, kinds: Mapping[str, type[Any]]) 
         raise unknown_name("section in --set", section, list(kinds))
     hints = get_type_hints(kinds[section])
     declared = [field.name for field in fields(kinds[section]) if field.metadata.get("parameter", True)]
-    known = {name: hints[name] for name in declared}
-    if parameter not in known:
-        raise unknown_name(f"parameter of {section}", parameter, list(known))
-    return known
+    hints_by_name = {name: hints[name] for name in declared}
+    if parameter not in hints_by_name:
+        raise unknown_name(f"parameter of {section}", parameter, list(hints_by_name))
+    return hints_by_name
 
 
 def with_settings(
@@ -71,7 +71,7 @@ def with_settings(
         for parameter in values:
             check_setting(section, parameter, kinds)
         if section not in named:
-            raise UsageError(f"--set {section}.{next(iter(values), '…')}: {section} is not among what runs.")
+            raise UsageError(f"--set {section}.{next(iter(values), '…')}: {section} is not selected to run.")
         named[section] = replace(named[section], **values)  # type: ignore[type-var]
     return list(named.values())
 
@@ -84,25 +84,25 @@ def _read(text: str, hint: Any) -> Any:
     if origin is Literal:
         if text in arguments:
             return text
-        raise _Unreadable(f"it is one of {', '.join(map(str, arguments))}")
+        raise _Unreadable(f"expected one of {', '.join(map(str, arguments))}")
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return tuple(_read(part.strip(), arguments[0]) for part in text.split(",") if part.strip())
     if hint is type(None):
         if text.lower() == "none":
             return None
-        raise _Unreadable("it is none")
+        raise _Unreadable("expected none")
     if hint is bool:
         if text.lower() in _TRUTH:
             return _TRUTH[text.lower()]
-        raise _Unreadable("it is true or false")
+        raise _Unreadable("expected true or false")
     if hint in (int, float):
         try:
             return hint(text.replace("_", ""))
         except ValueError:
-            raise _Unreadable("it is a whole number" if hint is int else "it is a number") from None
+            raise _Unreadable("expected a whole number" if hint is int else "expected a number") from None
     if hint is str:
         return text
-    raise _Unreadable("it cannot be written on the command line; it takes a value from Python")
+    raise _Unreadable("expected a value set from Python")
 
 
 def _first_that_reads(text: str, hints: Sequence[Any]) -> Any:
@@ -112,5 +112,5 @@ def _first_that_reads(text: str, hints: Sequence[Any]) -> Any:
         try:
             return _read(text, hint)
         except _Unreadable as reason:
-            reasons.append(str(reason).removeprefix("it is "))
-    raise _Unreadable("it is " + " or ".join([*reasons[1:], reasons[0]]))
+            reasons.append(str(reason).removeprefix("expected "))
+    raise _Unreadable("expected " + " or ".join([*reasons[1:], reasons[0]]))

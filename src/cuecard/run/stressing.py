@@ -40,8 +40,8 @@ def hard_examples(
     """
     data = loaded(data)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
-    found = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
-    return WrittenStressSet(found, write_stress_set(found, out))
+    parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
+    return WrittenStressSet(parts, write_stress_set(parts, out))
 
 
 def identical_pairs_file(

@@ -215,10 +215,11 @@ def _row_weights(data: Instances, weights: Weights) -> Floats | None:
         values = values[train.example_codes]
     if values.shape != (len(train),):
         raise InputError(
-            f"There are {values.size:,} weights for {train.n_examples:,} train examples; give one for each."
+            f"There are {values.size:,} weights for {train.n_examples:,} training examples; expected one weight for "
+            "each."
         )
     if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
-        raise InputError("Weights are numbers that are not negative, and not all zero.")
+        raise InputError("Weights must be numbers of at least 0, and not all zero.")
     return np.asarray(values / values.mean())
 
 

@@ -55,7 +55,7 @@ def test_without_coordinates_or_texts_there_are_scores_alone(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (small().drop("cluster"), "no cluster"),
+        (small().drop("cluster"), "missing: cluster"),
         (small().with_columns(label=pl.lit(None)), "some are missing"),
         (small().with_columns(label=pl.lit("a")), "at least two labels"),
         (small().with_columns(x=pl.lit(float("nan"))), "must be numbers"),

@@ -107,7 +107,7 @@ def test_one_name_for_the_same_instances_leads_its_group_and_the_other_adds_noth
     result = Cues(features=("word", "negation")).run(pair_instances(rows))
     table = result.tables["redundancy"]
     assert table.filter(pl.col("feature").is_in(["not", "negation", "does"]))["group"].n_unique() == 1
-    told = [f.title for f in result.findings if "points to no" in f.title]
+    told = [f.title for f in result.findings if "Cue for no" in f.title]
     assert len(told) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_small_lift_is_significant_but_not_a_finding():
     assert [f.title for f in result.findings] == [
         "Surface features are only weakly associated with the label"
     ]
-    assert "none with a share that surely differs from chance by 10 points" in result.findings[0].text
+    assert "no label share differs from chance by 10 points or more" in result.findings[0].text
 
 
 def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data):
@@ -137,8 +137,8 @@ def test_the_examples_of_a_finding_contain_its_cue_and_have_its_label(real_data)
         assert finding.evidence
         for shown in finding.evidence:
             assert words in " ".join(tokenise(pl.Series([shown.hypothesis])).words(0))
-            told = f"points to {shown.label}" in finding.title
-            assert told or ("rules out" in finding.title and shown.label not in finding.title)
+            told = f"Cue for {shown.label}" in finding.title
+            assert told or ("Cue against" in finding.title and shown.label not in finding.title)
 
 
 def test_a_label_that_train_does_not_have_changes_nothing():
@@ -163,8 +163,8 @@ def test_chance_follows_the_number_of_choices_of_the_questions_that_have_the_fea
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"features": ("word", "word")}, "given twice"),
-        ({"regex": (("x", "a"), ("x", "b"))}, "given twice"),
+        ({"features": ("word", "word")}, "is repeated"),
+        ({"regex": (("x", "a"), ("x", "b"))}, "is repeated"),
         ({"prior": "Train"}, "Did you mean 'train'"),
         ({"scope": "hypotheses"}, "Did you mean 'hypothesis'"),
         ({"min_count": 0}, "at least 1"),

@@ -224,7 +224,7 @@ def test_single_texts_are_scored_by_length_and_in_full():
 
 def test_too_few_examples_are_skipped_with_the_reason():
     data = pair_instances([("train", f"p{i}", f"h{i}", "ab"[i % 2]) for i in range(12)])
-    with pytest.raises(Skip, match="there are 12"):
+    with pytest.raises(Skip, match="at least 20 training examples, found 12"):
         PartialInput().run(data)
 
 

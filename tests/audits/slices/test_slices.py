@@ -74,7 +74,7 @@ def test_data_without_slices_are_skipped_with_the_reason():
         Slices().run(demo_choice(100, seed=0).instances)
     data = demo_nli(120, seed=0).instances
     few = data.with_columns(genre=pl.Series([str(i % 40) for i in range(len(data))]))
-    with pytest.raises(Skip, match="has 20 examples"):
+    with pytest.raises(Skip, match="at least 20 examples"):
         Slices().run(few)
 
 

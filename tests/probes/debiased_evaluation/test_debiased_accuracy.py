@@ -57,7 +57,7 @@ def test_a_model_that_follows_the_leak_falls_to_chance_and_one_that_reads_does_n
     assert found["reader"]["change_low"] < 0 < found["reader"]["change_high"]
     titles = {f.title: f.severity for f in card.findings if f.section == "debiased_evaluation"}
     assert titles["follower loses accuracy without the leak"] == "medium"
-    assert titles["reader without the leak"] == "info"
+    assert titles["Accuracy of reader without the leak"] == "info"
 
 
 def test_weights_of_a_column_are_used_as_they_are_and_need_no_graph() -> None:
@@ -85,7 +85,7 @@ def test_choices_need_weights_of_their_own_and_the_reason_is_said() -> None:
     answers = [Predictions("m", np.zeros(20, dtype=np.int64))]
     skipped = probe(data, answers, **ONLY)["debiased_evaluation"]
     assert skipped.status == "skipped"
-    assert "choice data; give weights of your own with --weights COLUMN" in skipped.reason
+    assert "holds multiple choice; use your own weights with --test-weights COLUMN" in skipped.reason
     weighted = probe(data, answers, test_weights="mine", **ONLY)["debiased_evaluation"]
     assert weighted.summary["models"]["m"]["weighted_accuracy"] == 1.0
 
@@ -101,8 +101,8 @@ def test_without_a_repeated_sentence_there_is_nothing_to_weigh() -> None:
 def test_small_test_splits_and_small_effective_sizes_are_called_rough() -> None:
     data = leaky(400, 120)
     notes = " ".join(probe(data, models(data), **ONLY)["debiased_evaluation"].summary["notes"])
-    assert "The weights rest on 120 test examples only" in notes
-    assert "Rough: under the weights 120 test examples are worth" in notes
+    assert "The weights are estimated from only 120 test examples" in notes
+    assert "The estimate is rough: the effective sample size is" in notes
 
 
 def test_how_many_weights_were_cut_is_named() -> None:
@@ -110,14 +110,14 @@ def test_how_many_weights_were_cut_is_named() -> None:
     summary = probe(data, models(data), max_weight=1.5, **ONLY)["debiased_evaluation"].summary
     assert summary["clipped"] > 0
     assert summary["largest"] <= 1.5 + 1e-9
-    assert any(f"{summary['clipped']:,} weights above 2 were cut" in note for note in summary["notes"])
+    assert any(f"{summary['clipped']:,} weights above 2 were clipped" in note for note in summary["notes"])
 
 
 def test_bad_weights_are_named() -> None:
     data = leaky(60, 60)
     with pytest.raises(UsageError, match="Did you mean 'mine'"):
         probe(data, models(data), test_weights="min", **ONLY)
-    with pytest.raises(InputError, match="not weights"):
+    with pytest.raises(InputError, match="weights must be numbers"):
         probe(data, models(data), test_weights="premise", **ONLY)
     missing = data.with_columns(
         mine=pl.when(pl.col("example_id") == "70").then(None).otherwise(pl.col("mine"))

@@ -150,7 +150,7 @@ def test_a_text_scorer_keeps_whole_sentences_which_are_read_where_they_name_one_
     (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, scorer), six)
     assert read.model == "mockllm/model"
     assert read.answers.tolist() == [0, 1, 2, UNANSWERED, 1, UNANSWERED]
-    assert any("2 answers of 6 could not be read" in note for note in read.notes)
+    assert any("2 answers of 6 could not be parsed" in note for note in read.notes)
 
 
 def test_a_pattern_scorer_without_a_match_has_no_answer_at_all(six, tmp_path):

@@ -75,8 +75,8 @@ def test_a_score_that_rises_with_frequency_is_said_with_its_numbers(data: Instan
     card = probe(data, [], identical_pairs=(f"biased={tmp_path / 'a.csv'}", f"fair={tmp_path / 'b.csv'}"))
     titles = {finding.title: finding.severity for finding in card.findings}
     assert titles == {
-        "biased is surer that a frequent sentence matches itself": "medium",
-        "fair scores identical pairs alike, rare or frequent": "info",
+        "biased scores identical pairs of frequent sentences higher": "medium",
+        "fair scores rare and frequent identical pairs equally": "info",
     }
     rise = card.measure("identical_pairs.rise.biased")
     assert 0 < rise.low <= rise.value <= rise.high  # scores are constant within both groups
@@ -84,7 +84,7 @@ def test_a_score_that_rises_with_frequency_is_said_with_its_numbers(data: Instan
     assert {finding.id for finding in card.findings} == {"identical_pairs/biased", "identical_pairs/fair"}
     text = next(f.text for f in card.findings if "biased" in f.title)
     frequent = pairs.filter(pl.col("frequency") >= 10)
-    assert f"the {frequent.height} that occur at least 10 times 0.9" in text
+    assert f"0.90 for the {frequent.height} that occur at least 10 times" in text
 
 
 def test_a_trend_too_small_to_matter_is_called_nearly_alike(data: Instances, tmp_path: Path) -> None:
@@ -93,13 +93,11 @@ def test_a_trend_too_small_to_matter_is_called_nearly_alike(data: Instances, tmp
     (finding,) = probe(data, [], identical_pairs=(f"m={tmp_path / 'a.csv'}",)).findings
     assert (finding.severity, finding.title) == (
         "info",
-        "m scores identical pairs nearly alike, rare or frequent",
+        "m scores rare and frequent identical pairs nearly equally",
     )
     pairs.with_columns(score=pl.lit(0.9)).write_csv(tmp_path / "b.csv")
     (finding,) = probe(data, [], identical_pairs=(f"m={tmp_path / 'b.csv'}",)).findings
-    assert "a difference of 0.00 (95 % interval 0.00 to 0.00)" in finding.text.replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
+    assert "a difference of 0.00 (95 % CI 0.00 to 0.00)" in finding.text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_built_in_model_is_trained_and_asked(data: Instances) -> None:
@@ -146,7 +144,7 @@ def test_the_matching_label_is_known_by_name_or_asked_for(data: Instances) -> No
     assert matching_label(data) == "duplicate"
     assert matching_label(data, "not_duplicate") == "not_duplicate"
     odd = Instances(data.table.with_columns(label=pl.lit("x").cast(pl.Enum(["x", "y"]))), "pair", ("x", "y"))
-    with pytest.raises(UsageError, match="--match; there are x, y"):
+    with pytest.raises(UsageError, match="--match; the labels are x, y"):
         matching_label(odd)
     with pytest.raises(UsageError, match="duplicat"):
         matching_label(data, "duplicat")

@@ -71,7 +71,7 @@ def test_texts_are_read_and_what_cannot_be_read_is_counted(small):
         for i in range(len(examples)):
             assert read.answers[i] == expected[numbers[prompt.render(examples, i)] % 4]
     assert read.unanswered == 20
-    assert "20 could not be read" in read.notes[0]
+    assert "20 could not be parsed" in read.notes[0]
 
 
 def test_log_probabilities_decide_where_they_are_given(small):
@@ -233,5 +233,5 @@ def test_other_predictions_are_narrowed_to_what_was_asked(demo, tmp_path):
     (unnarrowed,) = read_predictions(whole, demo.instances)
     assert models[0].answers.tolist() == unnarrowed.answers[::7].tolist()
     other = table.with_columns(id=pl.Series(examples.ids.cast(str).gather_every(7, 1).head(len(some))))
-    with pytest.raises(InputError, match="no test example in common"):
+    with pytest.raises(InputError, match="share no test example"):
         read_many_predictions([("a", table), ("b", other)], demo.instances)

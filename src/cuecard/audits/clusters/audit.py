@@ -152,7 +152,7 @@ class Clusters:
             tokenised=tokenised,
         )
         weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
-        asked, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
+        requested, why_k = self._k(len(part), len(np.unique(vectors, axis=0)))
         points = principal_components(vectors, weights, self.components)
         shown = sampled_for_map(len(part), self.map_size, seed=self.seed)
         # The map is drawn beside everything else. Sums are done in one thread meanwhile: were the number of threads
@@ -160,11 +160,11 @@ class Clusters:
         with threadpool_limits(limits=1), catch_warnings(action="ignore"), ThreadPoolExecutor(1) as beside:
             if self.map != "none":
                 places = beside.submit(map_points, points[codes[shown]], self.map, seed=self.seed)
-            found = self._clusterings(points, weights, codes, asked)
-            clusters, distances = found[0].clusters, found[0].distances
+            of_starts = self._clusterings(points, weights, codes, requested)
+            clusters, distances = of_starts[0].clusters, of_starts[0].distances
             k = int(clusters.max()) + 1
-            if k < asked:
-                why_k += f"; {asked - k} with fewer than {LEAST_SENTENCES} sentences were merged"
+            if k < requested:
+                why_k += f"; {requested - k} with fewer than {LEAST_SENTENCES} sentences were merged"
             labelled = Labelled(
                 part.label_codes,
                 part.example_codes if part.grouped else None,
@@ -183,10 +183,10 @@ class Clusters:
                 weights=row_weights,
             )
             examples = example_table(part, texts, clusters, distances, seed=self.seed)
-            scores = over_starts(labelled, found)
-            starts = start_table(found, scores[0])
+            scores = over_starts(labelled, of_starts)
+            starts = start_table(of_starts, scores[0])
             summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
-            summary |= {"k": k, "k_asked": asked, **start_summary(starts, self.alpha)}
+            summary |= {"k": k, "k_asked": requested, **start_summary(starts, self.alpha)}
             tables = {
                 "clusters": table,
                 "cluster_examples": examples,
@@ -200,9 +200,11 @@ class Clusters:
                     vectors,
                     weights,
                     codes,
-                    k=(*SWEEP_K, asked),
+                    k=(*SWEEP_K, requested),
                     components=(*SWEEP_COMPONENTS, self.components),
-                    headline=sweep_row(asked, min(self.components, vectors.shape[1]), found, scores[0]),
+                    headline=sweep_row(
+                        requested, min(self.components, vectors.shape[1]), of_starts, scores[0]
+                    ),
                 )
             if self.map != "none":
                 tables["cluster_map"] = map_table(
@@ -210,7 +212,7 @@ class Clusters:
                 )
         if self.transformations:
             tables["cluster_transformations"] = self._transformed(
-                part, texts, labelled, scores[0], asked, tokens, language
+                part, texts, labelled, scores[0], requested, tokens, language
             )
         about = clusters_of_examples(part, clusters)
         if dynamics is not None:
@@ -235,22 +237,25 @@ class Clusters:
             weights = None if (weights == weights[0]).all() else weights
         present = np.unique(part.label_codes)
         if len(present) < 2:
-            raise Skip(f"all {name} instances have the same label, so no cluster can differ from the whole")
+            raise Skip(f"needs at least two labels; all {name} instances have the same one")
         return part, weights
 
     def _k(self, n: int, distinct: int) -> tuple[int, str]:
         if distinct < LEAST_TEXTS:
-            raise Skip(f"clusters need at least {LEAST_TEXTS} texts that differ, and there are {distinct}")
+            raise Skip(f"needs at least {LEAST_TEXTS} distinct texts, found {distinct}")
         if self.k is None:
             k, why = default_k(n)
             return (
                 (k, why)
                 if k <= distinct // 2
-                else (distinct // 2, f"{distinct // 2}: half the distinct texts")
+                else (distinct // 2, f"{distinct // 2}, half the number of distinct texts")
             )
         if self.k > distinct:
-            raise Skip(f"k = {self.k} clusters were asked for, and there are {distinct} texts that differ")
-        return self.k, f"{self.k}, as asked for"
+            raise Skip(
+                f"needs at least as many distinct texts as clusters; k = {self.k}, and there are {distinct} distinct "
+                "texts"
+            )
+        return self.k, f"{self.k}, as set by k"
 
     def _summary(
         self,
@@ -307,8 +312,8 @@ class Clusters:
             weights = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
             points = principal_components(vectors, weights, self.components)
             few = min(k, len(np.unique(points, axis=0)))
-            found = self._clusterings(points, weights, codes, few)
-            scores += over_starts(labelled, found, all_scores=False)
+            starts = self._clusterings(points, weights, codes, few)
+            scores += over_starts(labelled, starts, all_scores=False)
         names = pl.Series("transformation", ["original", *self.transformations])
         table = score_table(scores).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
         return table.insert_column(0, names)
@@ -317,5 +322,5 @@ class Clusters:
         self, points: FloatMatrix, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
     ) -> list[Clustering]:
         """Return the clusterings of all instances, the tightest first: that is the one shown."""
-        found = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
-        return [clustering.of_instances(codes) for clustering in found]
+        starts = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)
+        return [clustering.of_instances(codes) for clustering in starts]

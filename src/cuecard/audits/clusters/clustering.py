@@ -42,9 +42,9 @@ class Clustering:
 def default_k(n: int) -> tuple[int, str]:
     """Return the number of clusters for n sentences and the reason in words."""
     if n >= MOST_CLUSTERS * SENTENCES_PER_CLUSTER:
-        return MOST_CLUSTERS, f"{MOST_CLUSTERS}, as in the paper, since {n:,} sentences are enough for it"
+        return MOST_CLUSTERS, f"{MOST_CLUSTERS}, as in the paper"
     k = max(2, n // SENTENCES_PER_CLUSTER)
-    return k, f"{k}: one cluster per {SENTENCES_PER_CLUSTER} of {n:,} sentences, fewer than the paper's 50"
+    return k, f"{k}, one per {SENTENCES_PER_CLUSTER} of {n:,} sentences (the paper uses {MOST_CLUSTERS})"
 
 
 def principal_components(
@@ -109,7 +109,7 @@ def clusterings(
     """
     seeds = [(1000 * seed + i) % 2**32 for i in range(starts)]
     with threadpool_limits(limits=1), ThreadPoolExecutor(min(starts, os.cpu_count() or 1)) as pool:
-        found = pool.map(
+        of_starts = pool.map(
             lambda start: k_means(points, weights, k, seed=start, most_fitted=most_fitted), seeds
         )
-        return sorted(found, key=lambda clustering: clustering.spread)
+        return sorted(of_starts, key=lambda clustering: clustering.spread)

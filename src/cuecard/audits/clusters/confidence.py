@@ -23,10 +23,10 @@ def read_dynamics(path: str, split: str | None = None) -> pl.DataFrame:
         return table
     of_split = table.filter(pl.col("split").cast(pl.String) == split)
     if of_split.is_empty():
-        known = ", ".join(table["split"].cast(pl.String).drop_nulls().unique().sort()) or "none"
+        splits = ", ".join(table["split"].cast(pl.String).drop_nulls().unique().sort()) or "none"
         raise InputError(
-            f"{path}: the training dynamics are of {known}, and {split} is clustered; choose another split with "
-            "--set clusters.split=NAME."
+            f"{path}: the training dynamics cover the splits {splits}, but the clusters are of {split}; choose another "
+            "split with --set clusters.split=NAME."
         )
     return of_split
 
@@ -49,7 +49,7 @@ def confidence_histogram(
     confidence = joined["confidence"].to_numpy()
     if not ((confidence >= 0) & (confidence <= 1)).all():
         raise InputError(
-            "The confidence of training dynamics is a probability; some values are not in 0 to 1."
+            "The confidence in training dynamics must be a probability from 0 to 1; some values are not."
         )
     biased = (joined["divergence_l2"] > threshold).to_numpy()
     edges = np.linspace(0, 1, bins + 1)

@@ -23,9 +23,9 @@ def read_table(path: str | Path, needed: Sequence[str], what: str, *, hint: str 
     """
     file = Path(path)
     if file.suffix not in READERS:
-        raise InputError(f"{path}: {what} are read from {', '.join(READERS)} files.")
+        raise InputError(f"{path}: cannot read {what} from this kind of file; expected {', '.join(READERS)}.")
     if not file.is_file():
-        raise InputError(f"{path}: there is no such file to read {what} from.")
+        raise InputError(f"{path}: this file does not exist; expected a file of {what}.")
     try:
         table = READERS[file.suffix](file)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -85,16 +85,20 @@ def _verdict(
     total = int(clusters["size"].sum())
     _, many = texts_named(data, scope)
     measured = (
-        f"PECO is {summary['peco_exact_l2']:.2f}, and {summary['null_mean']:.2f} when labels are shuffled "
+        f"PECO is {summary['peco_exact_l2']:.2f}; with shuffled labels it is {summary['null_mean']:.2f} "
         f"(p = {format_p(math.log10(summary['p_value']))}, mean of {plural(summary['starts'], 'clustering')})"
     )
     caveats = disagreement(summary, alpha) + giant_cluster(summary, many)
     if summary["p_value"] > alpha:
         # Sets that repeat each text with every label (counterfactual or symmetric ones) are flatter than chance.
-        spread = "more evenly than" if summary["peco_exact_l2"] < summary["null_low"] else "as"
-        text = f"In {summary['k']} clusters of {many}, labels are spread {spread} chance would spread them: {measured}."
+        spread = (
+            "is more even than with shuffled labels"
+            if summary["peco_exact_l2"] < summary["null_low"]
+            else "does not differ from shuffled labels"
+        )
+        text = f"In {summary['k']} clusters of {many}, the label distribution {spread}. {measured}."
         clearly = "" if clusterings_agree(summary, alpha) else "clearly "
-        title = f"No region of meaning {clearly}leans to a label"
+        title = f"No cluster of {many} is {clearly}associated with a label"
         return Finding(
             "clusters", "info", title, text + caveats, value=0.0, n=total, key=OVERALL, counted="instances",
             q_value=summary["p_value"],
@@ -105,15 +109,16 @@ def _verdict(
     if leaning.height:
         names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
         text += (
-            f" {plural(leaning.height, 'cluster')} of {summary['k']}, holding {percent(touched)} of the {many}, "
-            f"{'leans' if leaning.height == 1 else 'lean'} to a label by at least {100 * NOTABLE_GAIN:.0f} points, "
-            f"such as {listed(names)}."
+            f" In {leaning.height} of {plural(summary['k'], 'cluster')} ({percent(touched)} of the {many}), the share "
+            f"of a label is above chance by at least {100 * NOTABLE_GAIN:.0f} points, such as {listed(names)}."
         )
     else:
-        text += f" No single cluster leans to a label by {100 * NOTABLE_GAIN:.0f} points or more."
-    title = f"Regions of meaning lean to a label: {many} alone tell"
+        text += (
+            f" In no single cluster is a label share above chance by {100 * NOTABLE_GAIN:.0f} points or more."
+        )
+    title = f"Clusters of {many} predict the label"
     if not clusterings_agree(summary, alpha):
-        grade, title = "low", f"Regions of meaning may lean to a label: clusterings of the {many} disagree"
+        grade, title = "low", f"Clusters of {many} may predict the label; the clusterings disagree"
     return Finding(
         "clusters", grade, title, text + caveats, value=touched, n=total, key=OVERALL, counted="instances",
         q_value=summary["p_value"],
@@ -133,8 +138,8 @@ def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
         return ""
     excesses = summary["excess_by_start"]
     return (
-        f" The clusterings differ: by themselves, {alone} of {starts} are significant, with an excess from "
-        f"{min(excesses):.2f} to {max(excesses):.2f}."
+        f" The clusterings differ: {alone} of {starts} {'is' if alone == 1 else 'are'} significant, and the excess "
+        f"ranges from {min(excesses):.2f} to {max(excesses):.2f}."
     )
 
 
@@ -144,8 +149,8 @@ def giant_cluster(summary: Mapping[str, Any], many: str) -> str:
         return ""
     other = " Try --embed minilm." if summary["embedding"] == "tfidf" else ""
     return (
-        f" One cluster holds {percent(summary['largest_cluster'], 0)} of the {many}: the embedding tells these hardly "
-        f"apart, and a leak among them would not show.{other}"
+        f" One cluster contains {percent(summary['largest_cluster'], 0)} of the {many}: the embedding hardly "
+        f"distinguishes them, and a leak among them would not show.{other}"
     )
 
 
@@ -179,9 +184,9 @@ def _cluster(
         "clusters",
         severity_of(row["given_away"]),
         f"{named}: {percent(share, 0)} {label}",
-        f"Of the {plural(size, one, many)} in the cluster of “{', '.join(words) or named}”, {percent(share)} are "
-        f"{label} (95 % interval {percent(low)} to {percent(high)}), where {percent(prior)} would be expected."
-        + (f" They are {plural(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),
+        f"In the cluster of “{', '.join(words) or named}”, {percent(share)} of the {plural(size, one, many)} are "
+        f"{label} (95 % CI {percent(low)} to {percent(high)}); chance is {percent(prior)}."
+        + (f" They have {plural(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),
         share,
         low,
         high,

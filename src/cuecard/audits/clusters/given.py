@@ -26,9 +26,9 @@ class GivenClusters:
     scores: pl.DataFrame
     """Every score with its null mean, excess, interval and p-value."""
     clusters: pl.DataFrame
-    """One row per cluster, as in the audit's table; `name` is the id that was given."""
+    """One row per cluster, as in the audit's table; `name` is the id in the input."""
     map: pl.DataFrame | None
-    """Points with x, y, cluster, label and text, if coordinates were given."""
+    """Points with x, y, cluster, label and text, if the input has coordinates."""
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -56,14 +56,12 @@ def given_clusters(
     """
     missing = [name for name in ("label", "cluster") if name not in table.columns]
     if missing:
-        raise InputError(
-            f"A clustering needs the columns label and cluster; there is no {' and no '.join(missing)}."
-        )
+        raise InputError(f"A clustering needs the columns label and cluster; missing: {', '.join(missing)}.")
     if table.is_empty() or table.select(pl.col("label", "cluster").is_null().any()).row(0) != (False, False):
         raise InputError("A clustering needs a label and a cluster in every row; some are missing.")
     names = dict(label_names or {})
-    said = table["label"].cast(pl.String).replace(list(names), list(names.values()))
-    labels = tuple(said.unique().sort())
+    label_values = table["label"].cast(pl.String).replace(list(names), list(names.values()))
+    labels = tuple(label_values.unique().sort())
     if len(labels) < 2 or table["cluster"].n_unique() < 2:
         raise InputError("A clustering needs at least two labels and two clusters.")
     ids, codes = np.unique(table["cluster"].cast(pl.String).to_numpy().astype(str), return_inverse=True)
@@ -78,15 +76,17 @@ def given_clusters(
                 "split": pl.repeat("train", table.height, eager=True),
                 "premise": pl.repeat("", table.height, eager=True),
                 "hypothesis": texts,
-                "label": said.cast(pl.Enum(labels)),
+                "label": label_values.cast(pl.Enum(labels)),
             }
         ),
         "pair",
         labels,
     )
     words = characteristic_words(tokenise(texts), codes, len(ids)) if "text" in table.columns else None
-    known = [found or [str(name)] for name, found in zip(ids, words or [[]] * len(ids), strict=True)]
-    clusters = cluster_table(data, codes, known, alpha=alpha)
+    cluster_words = [
+        distinctive or [str(name)] for name, distinctive in zip(ids, words or [[]] * len(ids), strict=True)
+    ]
+    clusters = cluster_table(data, codes, cluster_words, alpha=alpha)
     clusters = clusters.with_columns(name=pl.Series(ids).gather(clusters["cluster"]))
     distances = np.zeros(table.height, dtype=np.float32)
     labelled = Labelled(data.label_codes, None, permutations, seed)
@@ -99,7 +99,7 @@ def given_clusters(
                 "x": table["x"].cast(pl.Float64),
                 "y": table["y"].cast(pl.Float64),
                 "cluster": codes,
-                "label": said,
+                "label": label_values,
                 "text": texts.str.slice(0, MAP_TEXT_LENGTH),
             }
         )

@@ -61,7 +61,7 @@ class Labelled:
 
 
 def over_starts(
-    data: Labelled, found: Sequence[Clustering], *, all_scores: bool = True, draws: int = DRAWS
+    data: Labelled, starts: Sequence[Clustering], *, all_scores: bool = True, draws: int = DRAWS
 ) -> list[PecoStarts]:
     """Return the scores as means over clusterings, the exact L2 score first, with one null for all of them.
 
@@ -69,7 +69,7 @@ def over_starts(
     """
     return peco_starts(
         data.labels,
-        [clustering.clusters for clustering in found],
+        [clustering.clusters for clustering in starts],
         wanted=SCORES if all_scores else SCORES[:1],
         groups=data.groups,
         units=data.units,
@@ -88,15 +88,15 @@ def score_table(scores: Iterable[PecoStarts]) -> pl.DataFrame:
     return pl.DataFrame([{name: getattr(score, name) for name in columns} for score in scores])
 
 
-def start_table(found: Sequence[Clustering], exact: PecoStarts) -> pl.DataFrame:
+def start_table(starts: Sequence[Clustering], exact: PecoStarts) -> pl.DataFrame:
     """Return what each clustering gives by itself, the one that is shown first."""
-    sizes = [np.bincount(clustering.clusters) for clustering in found]
+    sizes = [np.bincount(clustering.clusters) for clustering in starts]
     return pl.DataFrame(
         {
-            "start": np.arange(1, len(found) + 1),
+            "start": np.arange(1, len(starts) + 1),
             "clusters": [len(size) for size in sizes],
             "largest_share": [size.max() / size.sum() for size in sizes],
-            "spread": [clustering.spread for clustering in found],
+            "spread": [clustering.spread for clustering in starts],
             "peco_exact_l2": exact.scores,
             "null_mean": exact.scores - exact.excesses,
             "excess": exact.excesses,
@@ -168,17 +168,17 @@ def sweep_table(
             if headline and (n, dimensions) == (headline["k"], headline["components"]):
                 rows.append({**headline, "headline": True})
                 continue
-            found = [
+            starts = [
                 clustering.of_instances(codes)
                 for clustering in clusterings(
                     points, weights, n, starts=SWEEP_STARTS, seed=data.seed, most_fitted=SWEEP_FITTED
                 )
             ]
-            settings.append((n, dimensions, found))
+            settings.append((n, dimensions, starts))
     if settings:
         means = peco_means(
             data.labels,
-            [[clustering.clusters for clustering in found] for _, _, found in settings],
+            [[clustering.clusters for clustering in starts] for _, _, starts in settings],
             groups=data.groups,
             units=data.units,
             weights=data.weights,
@@ -190,14 +190,14 @@ def sweep_table(
 
 
 def sweep_row(
-    k: int, components: int, found: Sequence[Clustering], exact: PecoStarts | PecoMean
+    k: int, components: int, starts: Sequence[Clustering], exact: PecoStarts | PecoMean
 ) -> dict[str, Any]:
     """Return one setting's score as a row of the sweep."""
     return {
         "k": k,
-        "clusters": min(int(clustering.clusters.max()) + 1 for clustering in found),
+        "clusters": min(int(clustering.clusters.max()) + 1 for clustering in starts),
         "components": components,
-        "starts": len(found),
+        "starts": len(starts),
         "peco_exact_l2": exact.score,
         "null_mean": exact.null_mean,
         "excess": exact.excess,

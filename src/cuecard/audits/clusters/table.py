@@ -40,7 +40,7 @@ def cluster_table(
 ) -> pl.DataFrame:
     """Return one row per cluster, the one that moves most labels first.
 
-    `label` is the one whose share lies furthest above its `prior`, with `share` and its 95 % interval; the prior is its
+    `label` is the one whose share lies furthest above its `prior`, with `share` and its 95 % CI; the prior is its
     share of the set, and for grouped tasks what chance gives in the cluster's own examples, 1/k each. With `units`,
     codes that copies of a text share, `texts` counts the distinct ones, and intervals and tests take effective counts.
     With `weights` counts and shares are of weight, and `size` is of sentences still. The sentences of a cluster are
@@ -72,7 +72,7 @@ def cluster_table(
     table = pl.DataFrame(
         {
             "cluster": l2.clusters,
-            "words": [", ".join(found) for found in words],
+            "words": [", ".join(distinctive) for distinctive in words],
             "size": sizes,
             "texts": in_units,
             "label": [data.labels[i] for i in leaning],
@@ -127,12 +127,12 @@ def _weighted_log_p(
     counts: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the exact test of each cluster against the rest, each in as many instances as it is worth."""
-    found = np.zeros(len(counts))
+    log_p = np.zeros(len(counts))
     for i, mass in enumerate(counts if len(counts) > 1 else ()):
         others = np.arange(len(counts)) != i
         pair = np.stack([mass, counts[others].sum(axis=0)])
-        found[i] = cluster_log_p(effective_counts(pair, [squares[i], squares[others].sum()]))[0]
-    return found
+        log_p[i] = cluster_log_p(effective_counts(pair, [squares[i], squares[others].sum()]))[0]
+    return log_p
 
 
 def _within_examples(
@@ -200,12 +200,12 @@ def characteristic_words(
     telling = (counts >= _TELLING_SHARE * sizes) & (counts >= _TELLING_LIFT * expected)
     hidden = (function_words[:, None] & ~telling) | (counts < _LEAST_LIFT * expected)
     content = np.where(hidden, 0.0, information)
-    found = []
+    by_cluster = []
     for c in range(k):
         column = content[:, c]
         best = np.argsort(-column, kind="stable")[:WORDS_PER_CLUSTER]
-        found.append([tokens.vocabulary[int(i)] for i in best if column[i] > 0])
-    return found
+        by_cluster.append([tokens.vocabulary[int(i)] for i in best if column[i] > 0])
+    return by_cluster
 
 
 def _function_words(language: str) -> list[str]:

@@ -82,23 +82,23 @@ class Cues:
     def __post_init__(self) -> None:
         """Check the names at once, so that a typo costs no time."""
         names = [family.name for family in self.families()]
-        for kind, given in (
+        for kind, values in (
             ("feature family", names),
             ("regular expression", [name for name, _ in self.regex]),
         ):
-            if repeated := [name for name, n in Counter(given).items() if n > 1]:
-                raise UsageError(f"The {kind} {repeated[0]!r} is given twice.")
+            if repeated := [name for name, n in Counter(values).items() if n > 1]:
+                raise UsageError(f"The {kind} {repeated[0]!r} is repeated; name each one once.")
         if self.tokens is not None:
             TOKENISERS.get(self.tokens)
-        for option, value, known in (
+        for option, value, allowed in (
             ("scope", self.scope, SCOPES),
             ("correction", self.correction, get_args(Correction)),
             ("prior", self.prior, get_args(Prior)),
         ):
-            if value not in known:
-                raise unknown_name(option, str(value), list(known))
+            if value not in allowed:
+                raise unknown_name(option, str(value), list(allowed))
         if self.min_count < 1 or not 0 < self.alpha < 1:
-            raise UsageError("min_count is at least 1, and alpha lies between 0 and 1.")
+            raise UsageError("min_count must be at least 1, and alpha between 0 and 1.")
 
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings worth reading."""
@@ -121,7 +121,7 @@ class Cues:
         redundant cues are formed, cues are confirmed and examples are taken from the first part that has rows.
         """
         if self.weights:
-            raise UsageError("Weights ask for the whole dataset in memory: use `run`.")
+            raise UsageError("Weights need the whole dataset in memory: use `run`.")
         first = self.encode(next(part for part in parts if len(part)))
         settled = replace(self, tokens=first.tokeniser, language=first.language)
         families = [learned(family, map(settled.encode, parts)) for family in self.families()]

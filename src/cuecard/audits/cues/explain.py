@@ -63,7 +63,7 @@ def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None 
     family, feature = named_feature(cue, encoded.tokeniser, audit.families())
     counts = count_cues(encoded, [family])
     if family.name in counts.skipped:
-        raise UsageError(f"{cue!r} cannot be looked for: {counts.skipped[family.name]}.")
+        raise UsageError(f"{cue!r} cannot be searched: {counts.skipped[family.name]}.")
     presence_of = family.presence(encoded)
     column = _column(presence_of, family, feature)
     has = np.zeros(len(encoded.instances), dtype=np.bool_)
@@ -95,19 +95,19 @@ def named_feature(cue: str, tokeniser: str, families: Sequence[Family]) -> tuple
             raise UsageError(f"{cue!r} needs its pattern: --regex {rest.strip() or 'NAME'}=PATTERN.")
     tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
     if len(tokens) not in FAMILY_OF_LENGTH:
-        raise UsageError(f"{cue!r} is not a cue: give one to four words, or family:feature.")
+        raise UsageError(f"{cue!r} is not a cue: type one to four words, or family:feature.")
     return FAMILIES.get(FAMILY_OF_LENGTH[len(tokens)])(), " ".join(tokens)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:
-    found = presence_of.names.index_of(feature)
-    if found is None:
+    column = presence_of.names.index_of(feature)
+    if column is None:
         if len(presence_of.names) <= FEW:
             raise unknown_name(f"feature of the family {family.name!r}", feature, presence_of.names.to_list())
         near = get_close_matches(feature, _compared_names(presence_of, len(feature)), n=3)
         hint = f" Similar ones are {listed([repr(name) for name in near])}." if near else ""
         raise UsageError(f"No instance has the {family.name} {feature!r}.{hint}")
-    return int(found)
+    return int(column)
 
 
 def _compared_names(presence_of: Presence, length: int) -> list[str]:
@@ -146,13 +146,13 @@ def _shares(counts: CueCounts) -> pl.DataFrame:
         total = counts.totals[s].sum()
         if total == 0:
             continue
-        found = counts.features.select(f"{split}_{label}" for label in counts.labels).row(0)
-        n = sum(found)
+        label_counts = counts.features.select(f"{split}_{label}" for label in counts.labels).row(0)
+        n = sum(label_counts)
         for i, label in enumerate(counts.labels):
-            low, high = wilson(found[i], n) if n else (np.nan, np.nan)
-            share = found[i] / n if n else None
+            low, high = wilson(label_counts[i], n) if n else (np.nan, np.nan)
+            share = label_counts[i] / n if n else None
             prior = counts.totals[s, i] / total
-            rows.append((split, label, found[i], n, share, float(low), float(high), float(prior)))
+            rows.append((split, label, label_counts[i], n, share, float(low), float(high), float(prior)))
     columns = ["split", "label", "count", "with_feature", "share", "share_low", "share_high", "prior"]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -187,11 +187,11 @@ def _examples(
     instances: Instances, has: npt.NDArray[np.bool_], feature: str, wanted: int
 ) -> dict[str, tuple[Evidence, ...]]:
     in_train = (instances.table["split"].cast(pl.String) == "train").to_numpy()
-    found = {}
+    by_label = {}
     for code, label in enumerate(instances.labels):
         rows = np.flatnonzero(has & in_train & (instances.label_codes == code))[:wanted]
-        found[label] = tuple(
+        by_label[label] = tuple(
             Evidence(str(row["example_id"]), "train", label, row["hypothesis"], row["premise"], (feature,))
             for row in instances.table[rows].iter_rows(named=True)
         )
-    return found
+    return by_label

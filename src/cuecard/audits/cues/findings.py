@@ -48,59 +48,57 @@ class CueEvidence:
     families: Sequence[Family]
 
 
-def cue_findings(found: CueEvidence, *, total: int, alpha: float) -> list[Finding]:
+def cue_findings(evidence: CueEvidence, *, total: int, alpha: float) -> list[Finding]:
     """Return a verdict over all features, the cues that give most away, and those that test does not confirm."""
-    phrases = {family.name: family.phrase for family in found.families}
-    relational = [family.name for family in found.families if getattr(family, "relational", False)]
-    blind = [family.name for family in found.families if getattr(family, "content_blind", False)]
-    cues = notable_cues(found)
+    phrases = {family.name: family.phrase for family in evidence.families}
+    relational = [family.name for family in evidence.families if getattr(family, "relational", False)]
+    blind = [family.name for family in evidence.families if getattr(family, "content_blind", False)]
+    cues = notable_cues(evidence)
     confirmed = cues.filter(~pl.col("outcome").is_in([VANISHES, REVERSES]))
     lost = cues.filter(pl.col("outcome").is_in([VANISHES, REVERSES]))
     of_one_text = ~pl.col("family").is_in(relational)
     # What one text says is what a text task is about: there, only what is no part of it is a shortcut.
-    content = [] if found.sample.task != "text" else [name for name in phrases if name not in blind]
+    content = [] if evidence.sample.task != "text" else [name for name in phrases if name not in blind]
     shortcuts = of_one_text & ~pl.col("family").is_in(content)
-    new = confirmed.filter(pl.col("column").is_in(_not_told_before(found.redundancy, content).implode()))
+    new = confirmed.filter(pl.col("column").is_in(_not_told_before(evidence.redundancy, content).implode()))
     shown = pl.concat(
         [
             new.filter(pl.col("label") == label)
             .sort("given_away", descending=True, maintain_order=True)
             .head(FINDINGS_PER_LABEL)
-            for label in found.sample.labels
+            for label in evidence.sample.labels
         ]
     ).sort("given_away", descending=True, maintain_order=True)
     findings = []
     for row in shown.iter_rows(named=True):
-        finding = _cue(row, phrases, found)
+        finding = _cue(row, phrases, evidence)
         if row["family"] in relational:
-            finding = _as_information(
-                finding, "It compares the two texts, which may be what the task is about."
-            )
+            finding = _as_information(finding, "It compares the two texts, which may be part of the task.")
         elif row["family"] in content:
             finding = _as_information(
-                finding, "What a text says is what this task is about, so it is no shortcut."
+                finding, "The content of the text is part of this task, so this is not a shortcut."
             )
         findings.append(finding)
     overall = all_features(
-        found.cues.filter(shortcuts), confirmed.filter(shortcuts), found.matrix, found.sample, phrases,
+        evidence.cues.filter(shortcuts), confirmed.filter(shortcuts), evidence.matrix, evidence.sample, phrases,
         total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content),
     )  # fmt: skip
     told = [SEVERITIES.index(finding.severity) for finding in findings]
     if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):
         overall = replace(overall, severity="info")  # single cues say it already
     findings.insert(0, overall)
-    if "test" in found.sample.splits and lost.filter(of_one_text).height:
+    if "test" in evidence.sample.splits and lost.filter(of_one_text).height:
         findings.append(not_replicated(lost.filter(of_one_text), cues.filter(of_one_text).height, phrases))
     return findings
 
 
-def notable_cues(found: CueEvidence) -> pl.DataFrame:
+def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
     """Return the cues whose share surely differs from chance by enough, with how they hold and what they give away.
 
     `column` is a cue's number in the matrix; `given_away` the part of what chance leaves, over all examples.
     """
-    strongest = found.cues.filter("significant").head(found.held.height).with_row_index("column")
-    cues = pl.concat([strongest, found.held], how="horizontal")
+    strongest = evidence.cues.filter("significant").head(evidence.held.height).with_row_index("column")
+    cues = pl.concat([strongest, evidence.held], how="horizontal")
     points = pl.col("direction") == POINTS_TO
     distance = (
         pl.when(points)
@@ -146,31 +144,38 @@ def _within() -> pl.Expr:
     return ((pl.col("contained") >= TOLD_BEFORE) & adds_little).fill_null(False)
 
 
-def _cue(row: dict[str, Any], phrases: dict[str, str], found: CueEvidence) -> Finding:
+def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence) -> Finding:
     name = _LENGTHS.get(row["feature"]) if row["family"] == "length" else None
     name = name or phrases[row["family"]].format(row["feature"])
     label = row["label"]
+    predicts = "for" if row["direction"] == POINTS_TO else "against"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
     finding = Finding(
         section="cues",
         severity="low",
-        title=f"{name[0].upper()}{name[1:]} {row['direction']} {label}",
-        text=_sentence(row, name, found.sample),
+        title=f"Cue {predicts} {_of_task(label, cue_evidence.sample)}: {name}",
+        text=_sentence(row, name, cue_evidence.sample),
         value=row["held_share"],
         low=row["held_low"],
         high=row["held_high"],
         chance=row["chance"],
         n=round(row["share_n"]),
-        evidence=_evidence(row, found.matrix, found.sample),
+        evidence=_evidence(row, cue_evidence.matrix, cue_evidence.sample),
         cue=cue,
         label=label,
         counted="instances",
         coverage=row["coverage"],
         words=_words(row["family"], row["feature"]),
-        parts=_parts(row, phrases, found.redundancy),
+        parts=_parts(row, phrases, cue_evidence.redundancy),
         q_value=row["q_value"],
     )
     return replace(finding, severity=severity_of(finding.gain))
+
+
+def _of_task(label: str, sample: Instances) -> str:
+    """Return a label with what has it, where that is not the example: "right choices"."""
+    nouns = {"choice": "choices", "preference": "answers"}
+    return f"{label} {nouns[sample.task]}" if sample.task in nouns else label
 
 
 def _words(family: str, feature: str) -> tuple[str, ...]:
@@ -199,7 +204,7 @@ def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     text += f"; chance is {percent(row['chance'])}."
     if row["again_n"]:
         again = f"{percent(row['again_share'])} of {round(row['again_n']):,}"
-        text += f" In the test set it is {again}"
+        text += f" In the test set: {again}"
         text += "." if row["outcome"] == HOLDS else ", too few to confirm it."
     elif "test" in sample.splits:
         text += " It does not occur in the test set."
@@ -222,7 +227,7 @@ def _repeated(row: dict[str, Any]) -> str:
     n, texts = row["train_count"], row["train_texts"]
     if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
         return ""
-    return f" The {plural(n, 'instance')} with it are in {plural(texts, 'distinct text')}."
+    return f" The {plural(n, 'instance')} with it {'has' if n == 1 else 'have'} {plural(texts, 'distinct text')}."
 
 
 def _as_information(finding: Finding, why: str) -> Finding:

@@ -41,7 +41,7 @@ def all_features(
     surely raises its label above chance. The number of words says nothing.
     """
     significant = int(cues["significant"].sum())
-    tested = plural(cues.height, "feature") + (" besides words" if besides_words else "")
+    tested = plural(cues.height, "feature") + (" other than words" if besides_words else "")
     if significant == 0:
         text = (
             f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
@@ -54,7 +54,9 @@ def all_features(
     title = "Surface features predict the label"
     if notable.is_empty():
         title = "Surface features are only weakly associated with the label"
-        text += f", none with a share that surely differs from chance by {100 * least_gain:.0f} points."
+        text += (
+            f", but no label share differs from chance by {100 * least_gain:.0f} points or more (95 % CI)."
+        )
         return Finding(
             "cues", "info", title, text, value=share, n=total, key=ALL_FEATURES, counted="instances"
         )
@@ -67,9 +69,9 @@ def all_features(
         .rows()
     ]
     text += (
-        f". {plural(notable.height, 'of them has', 'of them have')} a share that surely differs from chance by "
-        f"{100 * least_gain:.0f} points or more, such as {listed(examples)}; "
-        f"{percent(coverage)} of the training examples contain at least one."
+        f". For {notable.height:,} of them, the label share differs from chance by {100 * least_gain:.0f} points or "
+        f"more (95 % CI), such as {listed(examples)}; {percent(coverage)} of the training examples contain at least "
+        "one."
     )
     return Finding(
         "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances",
@@ -111,12 +113,12 @@ def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:
     share = detectable_accuracy(n, chance, alpha=alpha / cues.height)
     if share >= 1.0:
         return (
-            f" The dataset is small: even a feature of {percent(TYPICAL, 0)} of the examples that always goes with one "
-            "label would not have been significant."
+            f" The dataset is small: even a feature that occurs in {percent(TYPICAL, 0)} of the examples, always with "
+            "the same label, would not be significant."
         )
     return (
-        f" A feature of {percent(TYPICAL, 0)} of the examples would have been detected (power 80 %) from a share of "
-        f"{percent(share)}, where chance is {percent(chance)}."
+        f" For a feature that occurs in {percent(TYPICAL, 0)} of the examples, the test detects a label share of "
+        f"{percent(share)} or more (power 80 %); chance is {percent(chance)}."
     )
 
 
@@ -129,12 +131,13 @@ def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]
         f"{percent(row['again_share'], 0)} in test)"
         for row in first.iter_rows(named=True)
     ]
-    reverse = f", and {turned.height:,} of them point the other way" if turned.height else ""
+    reverse = f", and {turned.height:,} of them predict the opposite there" if turned.height else ""
     text = (
-        f"{lost.height:,} of {plural(compared, 'notable cue')} of the training set do not hold in the test set"
-        f"{reverse}: {listed(named)}. A model that learned them gains nothing in the test set."
+        f"{lost.height:,} of {plural(compared, 'strong cue')} in the training set "
+        f"{'does' if lost.height == 1 else 'do'} not hold in the test set{reverse}: {listed(named)}. They do not "
+        "help a model on the test set."
     )
     return Finding(
-        "cues", "low", "Cues of the training set that do not hold in the test set", text,
+        "cues", "low", "Some cues of the training set do not hold in the test set", text,
         value=lost.height / compared, n=compared, key=NOT_REPLICATED, counted="cues",
     )  # fmt: skip

@@ -37,9 +37,9 @@ def cue_matrix(sample: Encoded, families: Sequence[Family], cues: pl.DataFrame) 
             continue
         presence = family.presence(sample)
         names = pl.DataFrame({"feature": presence.names}).with_row_index("column")
-        found = wanted.join(names, on="feature", how="inner")
+        present = wanted.join(names, on="feature", how="inner")
         cue_of = np.full(len(presence.names), -1, dtype=np.int64)
-        cue_of[found["column"].to_numpy()] = found["cue"].to_numpy()
+        cue_of[present["column"].to_numpy()] = present["cue"].to_numpy()
         cue = cue_of[presence.indices]
         kept = np.flatnonzero(cue >= 0)
         rows.append(np.searchsorted(presence.indptr, kept, side="right") - 1)
@@ -107,15 +107,15 @@ def _companions(
     sizes, products = overlaps(matrix, None)
     rows = products.tocsr()
     n = matrix.shape[0]
-    found = []
+    companions = []
     for i, first in zip(cue, given, strict=True):
         others = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
         shared = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
         share, base = shared / sizes[i], sizes[others] / n
         chosen = (others < i) & (others != first) & (share >= TRAVELS) & (share >= TRAVELS_LIFT * base)
         order = np.lexsort((others[chosen], -shared[chosen]))
-        found.append(np.concatenate([[first], others[chosen][order][: MOST_GIVEN - 1]]).astype(np.int64))
-    return found
+        companions.append(np.concatenate([[first], others[chosen][order][: MOST_GIVEN - 1]]).astype(np.int64))
+    return companions
 
 
 def _travelling(

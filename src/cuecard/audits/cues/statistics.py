@@ -145,9 +145,9 @@ def _adjusted(null: NullTest, best: npt.NDArray[np.int64], size: npt.NDArray[np.
     for label in np.unique(best):
         share = np.nan_to_num(divided(null.share_k[:, label], null.share_n))
         enough = size > 0
-        found = shrunk_shares(np.minimum(np.rint(share * size), size)[enough], size[enough])
+        shrunk = shrunk_shares(np.minimum(np.rint(share * size), size)[enough], size[enough])
         here = best[enough] == label
-        for column, values in zip(columns, (found.share, found.low, found.high), strict=True):
+        for column, values in zip(columns, (shrunk.share, shrunk.low, shrunk.high), strict=True):
             column[np.flatnonzero(enough)[here]] = values[here]
     return ShrunkShares(*columns)
 

@@ -79,25 +79,25 @@ class PairGraphAudit:
         if self.forest not in FOREST_NAMES:
             raise unknown_name("forest", self.forest, list(FOREST_NAMES))
         if self.folds < 2:
-            raise UsageError(f"pair_graph.folds must be at least 2, and is {self.folds}.")
+            raise UsageError(f"pair_graph.folds must be at least 2, not {self.folds}.")
         check_embedding(self.embed)
 
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
         if data.table["premise"].fill_null("").n_unique() < 2:
-            raise Skip("all premises are the same, so there are no pairs to build a graph from")
+            raise Skip("needs at least two distinct premises to build a graph")
         weights = unequal_weights(data, self.weights)
-        asked = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
+        leak_trial = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
         graph = graph_of(data)
         features = leakage_features(graph)
-        outcomes = ablations(features, asked)
-        left_out = self._larger_sets(data, graph, asked, outcomes)
-        scores = {name: one.score(asked) for name, one in outcomes.items()}
+        outcomes = ablations(features, leak_trial)
+        left_out = self._larger_sets(data, graph, leak_trial, outcomes)
+        scores = {name: one.score(leak_trial) for name, one in outcomes.items()}
         q_values = ablation_q_values(scores)
-        parts = _parts_of_the_leak(data, asked, outcomes["leakage"].credits)
+        parts = _parts_of_the_leak(data, leak_trial, outcomes["leakage"].credits)
         summary: dict[str, Any] = {
             "accuracy": {
-                "majority": asked.chance,
+                "majority": leak_trial.chance,
                 **{name: score.accuracy for name, score in scores.items()},
                 **dict.fromkeys(left_out),
             },
@@ -107,13 +107,13 @@ class PairGraphAudit:
             "left_out": left_out,
             "n": scores["leakage"].n,
             "evaluated": "test" if data.test is not None else f"{self.folds}-fold",
-            "forest": {"name": asked.forest, "trees": asked.trees, "depth": asked.depth},
+            "forest": {"name": leak_trial.forest, "trees": leak_trial.trees, "depth": leak_trial.depth},
             "graph": _describe(graph),
             "parts": parts,
         }
         by_frequency = label_by_frequency(data, features, weights)
         tables = {
-            "pair_graph": _table(scores, q_values, asked.chance),
+            "pair_graph": _table(scores, q_values, leak_trial.chance),
             "pair_graph_grid": frequency_grid(data, features, weights),
             "pair_graph_by_frequency": by_frequency,
             "pair_graph_quantiles": quantile_shares(
@@ -121,63 +121,68 @@ class PairGraphAudit:
             ),
         }
         findings = pair_graph_findings(
-            data, features, scores, asked.chance, summary, by_frequency, weights=weights
+            data, features, scores, leak_trial.chance, summary, by_frequency, weights=weights
         )
         about = _examples(data, features)
         smallest = scores["leakage"].p_value
         return Result(summary, tables, findings, about, pair_graph_measures(summary), smallest_q=smallest)
 
     def _larger_sets(
-        self, data: Instances, graph: PairGraph, asked: Trial, outcomes: dict[str, ForestOutcome]
+        self, data: Instances, graph: PairGraph, leak_trial: Trial, outcomes: dict[str, ForestOutcome]
     ) -> dict[str, str]:
         """Add the outcomes of the Advanced and Unlexicalized sets; return which were left out, and why."""
         left_out = {}
         for name, wanted in (("advanced", self.advanced), ("unlexicalized", self.unlexicalized)):
-            if wanted is False or (wanted is None and (len(data) > SMALL_ROWS or asked.forest == "fast")):
-                asked_off = "not asked for" if wanted is False else "it takes long"
-                left_out[name] = f"{asked_off}; --set pair_graph.{name}=true computes it"
+            if wanted is False or (
+                wanted is None and (len(data) > SMALL_ROWS or leak_trial.forest == "fast")
+            ):
+                reason = "switched off" if wanted is False else "it takes long"
+                left_out[name] = f"{reason}; --set pair_graph.{name}=true computes it"
                 continue
             table = (
                 advanced_features(graph, seed=self.seed)
                 if name == "advanced"
                 else unlexicalized_features(data)
             )
-            outcomes[name] = outcome(asked, table, distinct=False)
+            outcomes[name] = outcome(leak_trial, table, distinct=False)
         return left_out
 
 
-def _parts_of_the_leak(data: Instances, asked: Trial, transductive: FloatArray) -> dict[str, Any] | None:
+def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: FloatArray) -> dict[str, Any] | None:
     """Return how much of the leak remains when the graph is built from train alone, with and without shared sentences.
 
     A test pair is then looked up in the graph of train and dev as if it alone were added.
     """
     if data.test is None:
         return None
-    train = ~asked.scored
+    train = ~leak_trial.scored
     graph = graph_of(data, counted=train)
-    from_train = outcome(asked, leakage_features(graph))
+    from_train = outcome(leak_trial, leakage_features(graph))
     inductive = from_train.credits
     seen = graph.frequency > 0
-    shared_rows = (seen[graph.first] | seen[graph.second])[asked.scored]
-    examples = np.unique(data.example_codes[asked.scored], return_inverse=True)[1]
+    shared_rows = (seen[graph.first] | seen[graph.second])[leak_trial.scored]
+    examples = np.unique(data.example_codes[leak_trial.scored], return_inverse=True)[1]
     shared = np.bincount(examples, weights=shared_rows) > 0
-    gain, kept = asked.mean(transductive) - asked.chance, asked.mean(inductive) - asked.chance
+    gain, kept = (
+        leak_trial.mean(transductive) - leak_trial.chance,
+        leak_trial.mean(inductive) - leak_trial.chance,
+    )
     return {
-        "train_only": _interval(from_train.score(asked)) | {"accuracy": asked.mean(inductive)},
+        "train_only": _interval(from_train.score(leak_trial)) | {"accuracy": leak_trial.mean(inductive)},
         "kept_share": float(kept / gain) if gain > 0 else None,
-        "shared": _group(asked, transductive, inductive, shared),
-        "unshared": _group(asked, transductive, inductive, ~shared),
+        "shared": _group(leak_trial, transductive, inductive, shared),
+        "unshared": _group(leak_trial, transductive, inductive, ~shared),
     }
 
 
 def _group(
-    asked: Trial, transductive: FloatArray, inductive: FloatArray, members: np.ndarray
+    leak_trial: Trial, transductive: FloatArray, inductive: FloatArray, members: np.ndarray
 ) -> dict[str, Any]:
     n = int(members.sum())
     return {
         "n": n,
-        "accuracy": asked.mean(transductive, members) if n else None,
-        "train_only_accuracy": asked.mean(inductive, members) if n else None,
+        "accuracy": leak_trial.mean(transductive, members) if n else None,
+        "train_only_accuracy": leak_trial.mean(inductive, members) if n else None,
     }
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Severity
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.data import Instances
-from cuecard.wording import percent, plural
+from cuecard.wording import percent, plural, points
 
 #: A leak is worth acting on from this gain over the majority, by the lower end of its interval.
 LARGE_GAIN, SOME_GAIN = 0.10, 0.02
@@ -20,7 +20,7 @@ EXAMPLES = 3
 _SINGLE = {
     "s1_freq": "the frequency of the first sentence",
     "s2_freq": "the frequency of the second sentence",
-    "s1s2_inter": "two-step walks between the two",
+    "s1s2_inter": "two-step walks between the sentences",
 }
 
 
@@ -36,16 +36,21 @@ def pair_graph_findings(
 ) -> list[Finding]:
     """Return whether the graph predicts the label, how much of it remains from train alone, and where it shows."""
     leak = scores["leakage"]
-    level = "chance" if data.grouped else "the majority"
+    level = "chance" if data.grouped else "the majority baseline"
     graph = summary["graph"]
     if graph["sentences_repeated"] == 0:
-        text = "No sentence occurs twice, so how often it occurs and what it is paired with say nothing."
-        return [Finding("pair_graph", "info", "Nothing in the pair graph", text, n=leak.n, key="leakage")]
-    said = f"{percent(leak.accuracy)} (95 % interval {percent(leak.low)} to {percent(leak.high)})"
+        text = "No sentence occurs twice, so sentence frequency cannot predict the label."
+        return [
+            Finding(
+                "pair_graph", "info", "The pair graph cannot predict the label", text, n=leak.n, key="leakage"
+            )
+        ]
+    interval = f"95 % CI {percent(leak.low)} to {percent(leak.high)}"
+    accuracy = f"{percent(leak.accuracy)} on {plural(leak.n, 'example')} ({interval})"
     if leak.p_value > ALPHA or leak.direction == "below":
         text = (
-            f"How often a sentence occurs and what it is paired with predict the label with {said}, which is not "
-            f"beyond {level} of {percent(chance)} on {plural(leak.n, 'example')}."
+            f"From sentence frequencies and pairings alone, the accuracy is {accuracy}. It is not significantly above "
+            f"{level} of {percent(chance)}."
         )
         title = "The pair graph does not predict the label"
         return [
@@ -65,8 +70,8 @@ def pair_graph_findings(
         ]
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
-        f"How often a sentence occurs predicts the label: {said} where {level} is {percent(chance)}, without reading a "
-        f"word of {plural(leak.n, 'example')}; {_SINGLE[best]} alone gives {percent(scores[best].accuracy)}."
+        f"From sentence frequencies and pairings alone, without reading a word, the accuracy is {accuracy}; {level} is "
+        f"{percent(chance)}. With only {_SINGLE[best]}, it is {percent(scores[best].accuracy)}."
         f"{_ranking(leak, chance)}"
     )
     severity: Severity = (
@@ -90,7 +95,7 @@ def _ranking(leak: Score, chance: float) -> str:
     if leak.auc is None or leak.auc_low is None or leak.auc_high is None or leak.low > chance:
         return ""
     return (
-        f" Accuracy alone does not show it; the AUC is {leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to "
+        f" Accuracy alone does not show the leak; the AUC is {leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to "
         f"{leak.auc_high:.3f}; chance 0.5)."
     )
 
@@ -98,21 +103,25 @@ def _ranking(leak: Score, chance: float) -> str:
 def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severity) -> Finding:
     """Say how much of the leak is there without sentences shared between train and test."""
     train_only, shared = parts["train_only"], parts["shared"]
-    gain, kept = leak.accuracy - chance, train_only["accuracy"] - chance
     text = (
-        f"Of the {100 * gain:.1f} points above {percent(chance)}, {100 * kept:.1f} remain when the graph is built from "
-        f"train alone ({percent(train_only['accuracy'])}"
+        f"With a graph of all splits, the accuracy is {percent(leak.accuracy)}, "
+        f"{_from_chance(leak.accuracy - chance)}; with a graph of the training set only, it is "
+        f"{percent(train_only['accuracy'])}, {_from_chance(train_only['accuracy'] - chance)}"
     )
     remains = train_only["p_value"] <= ALPHA and train_only["direction"] == "above"
     if not remains:
-        text += f", {percent(train_only['low'])} to {percent(train_only['high'])}, which may be chance"
-    text += f"); {shared['n']:,} of {leak.n:,} test examples share a sentence with train."
+        text += f" (95 % CI {percent(train_only['low'])} to {percent(train_only['high'])}; not significant)"
+    text += f". {shared['n']:,} of {leak.n:,} test examples share a sentence with the training set."
     return Finding(
         "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
-        "Where the pair-graph leak comes from", text,
+        "Source of the pair-graph leak", text,
         train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n, key="train-only",
         q_value=max(leak.p_value, train_only["p_value"]),
     )  # fmt: skip
+
+
+def _from_chance(gain: float) -> str:
+    return f"{points(abs(gain)).lstrip('+')} points {'below' if gain < 0 else 'above'} chance"
 
 
 def _strongest_class(
@@ -135,8 +144,8 @@ def _strongest_class(
     )  # fmt: skip
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
     text = (
-        f" Where the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
-        f"{row['n']:,} are {row['label']} (overall {percent(prior[row['label']])})."
+        f" If the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
+        f"{row['n']:,} examples are {row['label']} (overall {percent(prior[row['label']])})."
     )
     values = features[:, column]
     here = (

@@ -15,7 +15,7 @@ TRAIN_ONLY = MeasureKind(
 )
 #: Parts and extensions of the graph explain the leak; they are not leaks of their own.
 FEATURES = MeasureKind("{features}.accuracy", "accuracy of the graph features {features}", "share")
-MAJORITY = MeasureKind("majority.accuracy", "majority accuracy of the pair graph", "share")
+MAJORITY = MeasureKind("majority.accuracy", "majority baseline of the pair graph", "share")
 KINDS = (LEAKAGE, EXCESS, TRAIN_ONLY, FEATURES, MAJORITY)
 
 

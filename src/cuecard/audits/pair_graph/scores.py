@@ -138,23 +138,23 @@ class Trial:
             (np.logical_or.reduce(parts[:first]), np.logical_or.reduce(parts[first:last]))
             for first, last in doubling(len(parts) - 1)
         ]
-        found = self._over(ahead, features, distinct)
-        found[parts[-1]] = crossed[parts[-1]]
-        return found
+        probabilities = self._over(ahead, features, distinct)
+        probabilities[parts[-1]] = crossed[parts[-1]]
+        return probabilities
 
     def _over(
         self, rounds: Sequence[tuple[BoolArray, BoolArray]], features: npt.ArrayLike, distinct: bool
     ) -> FloatArray:
         columns = standardised(features)
         n_labels = len(self.data.labels)
-        found = np.full((len(columns), n_labels), np.nan)
+        probabilities = np.full((len(columns), n_labels), np.nan)
         for fit, score in rounds:
             fit = fit if self.weights is None else fit & (self.weights > 0)
             weights = None if self.weights is None else self.weights[fit]
-            found[score] = self._one(
+            probabilities[score] = self._one(
                 columns[fit], self.data.label_codes[fit], columns[score], n_labels, distinct, weights
             )
-        return found
+        return probabilities
 
     def _one(
         self,
@@ -170,7 +170,7 @@ class Trial:
             unseen = np.zeros(
                 len(test), dtype=labels.dtype
             )  # the labels of the fold that is scored are not used
-            found = cross_fitted(
+            probabilities = cross_fitted(
                 rows,
                 np.concatenate([unseen, labels]),
                 n_labels=n_labels,
@@ -180,7 +180,7 @@ class Trial:
                 seed=self.seed,
                 weights=None if weights is None else np.concatenate([np.ones(len(test)), weights]),
             )
-            return found[: len(test)]
+            return probabilities[: len(test)]
         if distinct:
             return forest_probabilities(
                 train, labels, test,
@@ -190,9 +190,9 @@ class Trial:
 
         model = RandomForestClassifier(self.trees, max_depth=self.depth, random_state=self.seed, n_jobs=-1)
         model.fit(train, labels, sample_weight=weights)
-        found = np.zeros((len(test), n_labels))
-        found[:, model.classes_] = model.predict_proba(test)
-        return found
+        probabilities = np.zeros((len(test), n_labels))
+        probabilities[:, model.classes_] = model.predict_proba(test)
+        return probabilities
 
     def marks(self, probabilities: FloatArray) -> FloatArray:
         """Return the credit of every scored example for these probabilities."""
@@ -218,10 +218,10 @@ class Trial:
         """Return the accuracy of marked examples beside its interval and the exact one-sided test of hits."""
         weights = self.example_weights
         if weights is not None:
-            found = weighted_share(credits, weights)
-            worth = max(round(found.effective_n), 1)
-            log_p = accuracy_log_p(np.floor(found.share * worth), worth, self.chance, "greater")
-            return Score(found.share, found.low, found.high, float(np.exp(log_p)), len(credits))
+            share = weighted_share(credits, weights)
+            worth = max(round(share.effective_n), 1)
+            log_p = accuracy_log_p(np.floor(share.share * worth), worth, self.chance, "greater")
+            return Score(share.share, share.low, share.high, float(np.exp(log_p)), len(credits))
         n, correct = len(credits), float(credits.sum())
         # Halves from ties are rounded down for interval and test, which need whole answers.
         low, high = wilson(np.floor(correct), n)

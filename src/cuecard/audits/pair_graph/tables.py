@@ -156,16 +156,16 @@ def _similarities(
     part, rows = sampled(pairs_compared(embed))
     tokens = encoded_texts(part, "default").stacked() if embed == "tfidf" else None
     alike = cosine_similarity(*_texts(part), embed, seed=seed, tokenised=tokens)
-    found = {"similarity": (alike, data.label_codes[rows], mass[rows])}
+    measures = {"similarity": (alike, data.label_codes[rows], mass[rows])}
     if has_transport():
         part, rows = sampled(PAIRS_TO_MOVE)
         tokens = encoded_texts(part, "default").stacked()
         distance = word_movers_distance(*_texts(part), seed=seed, tokenised=tokens)
-        known = np.isfinite(distance)
-        if known.any():
-            rows = rows[known]
-            found["word_movers_distance"] = (distance[known], data.label_codes[rows], mass[rows])
-    return found
+        finite = np.isfinite(distance)
+        if finite.any():
+            rows = rows[finite]
+            measures["word_movers_distance"] = (distance[finite], data.label_codes[rows], mass[rows])
+    return measures
 
 
 def _texts(pairs: Instances) -> tuple[pl.Series, pl.Series]:

@@ -106,9 +106,7 @@ class PartialInput:
         examples = Examples.of_rows(data, row_weights)
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
-            raise Skip(
-                f"it learns from train examples, and there are {len(train)}; {FEWEST_EXAMPLES} are needed"
-            )
+            raise Skip(f"needs at least {FEWEST_EXAMPLES} training examples, found {len(train)}")
         encoded = encode(data, tokens=self.tokens)
         extra = slice_columns(examples, without=(self.weights, data.cluster))
         inputs = conditions(encoded, examples, ngrams=self.ngrams, extra=extra)

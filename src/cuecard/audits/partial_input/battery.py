@@ -39,8 +39,8 @@ class Battery:
     @staticmethod
     def kept(data: Instances, weights: str | None) -> Battery | None:
         """Return the guesses that were kept with the dataset, if they were made with these weights."""
-        found: Battery | None = data.__dict__.get(_KEPT)
-        return found if found is not None and found.weights == weights else None
+        battery: Battery | None = data.__dict__.get(_KEPT)
+        return battery if battery is not None and battery.weights == weights else None
 
 
 def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesses]:

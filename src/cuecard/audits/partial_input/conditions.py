@@ -78,7 +78,7 @@ def conditions(
     lengths = side_by_side(build.block(Binned("relative length")), build.block(WithinExample("length")))
     overlap = side_by_side(build.block(Binned("share")), build.block(WithinExample("overlap")))
     choices = build.all_of(feature_blocks(task, "choices", ngrams=ngrams))
-    found = [
+    inputs = [
         InputFeatures("length", "content-blind", lengths, "choices"),
         InputFeatures("overlap", "relation", overlap, "example"),
         InputFeatures("choices_only", "partial", choices, "choices"),
@@ -86,8 +86,8 @@ def conditions(
     ]
     if task == "choice":
         place = data.table["position"].to_numpy().astype(np.int64)
-        found.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
-    return found
+        inputs.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
+    return inputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,12 +180,12 @@ def joined_guesses(parts: Iterable[Guesses]) -> Guesses:
 
 
 def _joined_tables(tables: list[Floats | None]) -> Floats | None:
-    known = [table for table in tables if table is not None]
-    if not known or len(known) < len(tables):
+    present = [table for table in tables if table is not None]
+    if not present or len(present) < len(tables):
         return None
-    width = max(table.shape[1] for table in known)
+    width = max(table.shape[1] for table in present)
     return np.concatenate(
-        [np.pad(t, ((0, 0), (0, width - t.shape[1])), constant_values=np.nan) for t in known]
+        [np.pad(t, ((0, 0), (0, width - t.shape[1])), constant_values=np.nan) for t in present]
     )
 
 

@@ -14,40 +14,42 @@ from cuecard.stats import format_p
 from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
-LOWER_BOUND = "These figures are a lower bound: a stronger learner may find more."
+LOWER_BOUND = "This is a lower bound: a stronger model may find more."
 
 _NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
-_SUBJECT = {
-    ("hypothesis_only", "pair"): "The hypothesis alone",
-    ("premise_only", "pair"): "The premise alone",
-    ("choices_only", "choice"): "The choices alone, without the question,",
-    ("choices_only", "preference"): "The two answers alone, without the prompt,",
+#: What the accuracy of a partial input is called, and what the model does not see.
+_ACCURACY = {
+    ("hypothesis_only", "pair"): ("Hypothesis-only accuracy", ""),
+    ("premise_only", "pair"): ("Premise-only accuracy", ""),
+    ("choices_only", "choice"): ("Choices-only accuracy", " (without the question)"),
+    ("choices_only", "preference"): ("Choices-only accuracy", " (without the prompt)"),
 }
 _RULE = {
-    "longest": "Always taking the longest answer",
-    "shortest": "Always taking the shortest answer",
-    "position": "The position of a choice alone",
-    "overlap": "The number of shared words alone",
-    "metadata": "The extra columns alone, without any text,",
-    "rarest_choice": "Taking the answer whose text occurs least often in the dataset",
-    "commonest_choice": "Taking the answer whose text occurs most often in the dataset",
-    "premise_least": "Naming the label that the premise has least in the training set",
-    "premise_most": "Naming the label that the premise has most in the training set",
-    "hypothesis_least": "Naming the label that the {} has least in the training set",
-    "hypothesis_most": "Naming the label that the {} has most in the training set",
+    "longest": "Always choosing the longest answer",
+    "shortest": "Always choosing the shortest answer",
+    "position": "A model that sees only the position of each choice",
+    "length": "A model that sees only the length of the {}",
+    "overlap": "A model that sees only the number of shared words",
+    "metadata": "A model that sees only the extra columns",
+    "rarest_choice": "Always choosing the answer that is rarest in the dataset",
+    "commonest_choice": "Always choosing the answer that is most frequent in the dataset",
+    "premise_least": "Predicting the least frequent training label of the premise",
+    "premise_most": "Predicting the most frequent training label of the premise",
+    "hypothesis_least": "Predicting the least frequent training label of the {}",
+    "hypothesis_most": "Predicting the most frequent training label of the {}",
 }
 _SHORT = {
     "longest": "the longest answer",
     "shortest": "the shortest answer",
     "rarest_choice": "the rarest answer",
     "commonest_choice": "the most frequent answer",
-    "metadata": "extra columns alone",
-    "premise_least": "the premise's least frequent label",
-    "premise_most": "the premise's most frequent label",
-    "hypothesis_least": "the hypothesis's least frequent label",
-    "hypothesis_most": "the hypothesis's most frequent label",
+    "metadata": "the extra columns",
+    "premise_least": "the least frequent label of the premise",
+    "premise_most": "the most frequent label of the premise",
+    "hypothesis_least": "the least frequent label of the hypothesis",
+    "hypothesis_most": "the most frequent label of the hypothesis",
 }
-#: Families of cues that a rule tells as a whole.
+#: Families of cues that a rule covers as a whole.
 _FAMILY = dict.fromkeys(("longest", "shortest", "length"), ("length:",)) | {"position": ("position:",)}
 #: A rule below chance is its opposite above chance.
 _OPPOSITE = {
@@ -80,26 +82,26 @@ def partial_findings(
 
 
 def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Finding:
-    subject = _SUBJECT[baseline.name, task]
-    plain = subject.split(",")[0]
-    text = f"{subject} {_verb(baseline, task)} {_score(baseline, task)}"
+    accuracy, unseen = _ACCURACY[baseline.name, task]
+    text = f"{accuracy}{unseen} is {_score(baseline, task)}"
     if baseline.direction == "below":
-        text += f": below chance. {_turned(baseline, task)}"
-        title = f"{plain} score{_ending(baseline)} below chance"
+        text += f". {_turned(baseline, task)}"
+        title = f"{accuracy} is below chance"
     else:
         text += f"{_against_full(baseline)}{_beyond_accuracy(baseline)} {LOWER_BOUND}"
-        title = f"{plain} beat{_ending(baseline)} chance"
+        above = baseline.accuracy > baseline.chance
+        title = f"{accuracy if above else accuracy.replace('accuracy', 'AUC')} is above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
 
 
 def _turned(baseline: Baseline, task: Task) -> str:
     """Say what a score below chance gives away."""
-    text = "What is right in the training examples tends to be wrong in those scored, which is a leak turned round"
+    text = "An accuracy below chance is a leak, too: the opposite prediction is above chance"
     if baseline.turned is None or baseline.turned_low is None or baseline.turned_high is None:
         return f"{text}."
     answer = "label" if task in ("pair", "text") else "answer"
     return (
-        f"{text}: naming the least likely {answer} has an accuracy of {_percent(baseline.turned)} (95 % CI "
+        f"{text}. The least likely {answer} has an accuracy of {_percent(baseline.turned)} (95 % CI "
         f"{_percent(baseline.turned_low)} to {_percent(baseline.turned_high)})."
     )
 
@@ -113,8 +115,8 @@ def _beyond_accuracy(baseline: Baseline) -> str:
         text += f", {baseline.information:.3f} bits about the answer"
     if baseline.low <= baseline.chance:
         text += (
-            ". Accuracy alone does not show it: the likeliest answer is often the same, "
-            f"but its probability varies with the right one (p = {_p(baseline)})"
+            ". Accuracy alone does not show this leak: the most likely answer is often the same, "
+            f"but its probability is associated with the correct answer (p = {_p(baseline)})"
         )
     return f"{text}."
 
@@ -124,14 +126,14 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     kept = [b for b in blind if b.direction == "above" or _OPPOSITE.get(b.name) not in above]
     best = max(kept, key=_given_away)
     rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in kept if b is not best]
-    text = f"{_rule(best, task)} {_verb(best, task)} {_score(best, task)}"
-    text += f"; also {listed(rest)}." if rest else "."
+    text = f"{_rule(best, task)} has an accuracy of {_score(best, task)}"
+    text += f". Other accuracies: {listed(rest)}." if rest else "."
     if best.direction == "below":
         text += f" {_turned(best, task)}"
     else:
         text += _beyond_accuracy(best)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
-    return _finding(best, severity_of_baseline(best), f"{_rule(best, task).split(',')[0]} {beats}", text)
+    return _finding(best, severity_of_baseline(best), f"{_rule(best, task)} {beats}", text)
 
 
 def _given_away(baseline: Baseline) -> tuple[int, float]:
@@ -140,23 +142,23 @@ def _given_away(baseline: Baseline) -> tuple[int, float]:
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
-    subject = _SUBJECT[baseline.name, task]
+    accuracy, unseen = _ACCURACY[baseline.name, task]
     text = (
-        f"{subject} {_verb(baseline, task)} {_score(baseline, task)}: not different from chance "
-        f"(p = {_p(baseline)}; {baseline.q_value:.2g} allowing for all baselines tested)."
+        f"{accuracy}{unseen} is {_score(baseline, task)}. The difference is not significant "
+        f"(p = {_p(baseline)}; adjusted for all baselines tested, q = {baseline.q_value:.2g})."
     )
     if baseline.detectable_auc is not None:
         text += (
-            f" This test finds an AUC of {baseline.detectable_auc:.3f} or more in four of five datasets like this; "
-            "smaller leaks, and those that this learner cannot read, stay open."
+            f" On a dataset of this size, the test detects an AUC of {baseline.detectable_auc:.3f} or more with a "
+            "power of 80 %. It may miss smaller leaks, and leaks that this model cannot learn."
         )
-    return _finding(baseline, "info", f"{subject.split(',')[0]}: not different from chance", text)
+    return _finding(baseline, "info", f"{accuracy} does not differ from chance", text)
 
 
 def _relation(baseline: Baseline, task: Task) -> Finding:
     text = (
-        f"{_rule(baseline, task)} {_verb(baseline, task)} {_score(baseline, task)}. That reads neither text, but "
-        "compares both, so it may follow from the task itself; a model that does no better has not shown more."
+        f"{_rule(baseline, task)} has an accuracy of {_score(baseline, task)}. Shared words compare the two texts, "
+        "so this may be part of the task; a model should exceed this accuracy."
     )
     return _finding(baseline, "info", f"{_rule(baseline, task)} beats chance", text)
 
@@ -164,8 +166,8 @@ def _relation(baseline: Baseline, task: Task) -> Finding:
 def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
     grouping = next(key for key in shift if key not in {"example", "difference"})
     text = (
-        f"With sentences shared between the examples learned from and those guessed, {name.replace('_', ' ')} "
-        f"scores {_percent(shift['example'])}; with examples that share a {grouping} kept together, "
+        f"If training and scored examples share sentences, the accuracy of {name.replace('_', ' ')} is "
+        f"{_percent(shift['example'])}. If examples with the same {grouping} stay in one fold, it is "
         f"{_percent(shift[grouping])}: a difference of {100 * shift['difference']:+.1f} points."
     )
     title = f"Shared sentences and {name.replace('_', ' ')}"
@@ -196,47 +198,30 @@ def _capped(baseline: Baseline, severity: Severity) -> Severity:
 
 
 def _rule(baseline: Baseline, task: Task) -> str:
-    noun = {"pair": "hypothesis", "text": "text"}.get(task, "answers")
-    if baseline.name == "length":
-        return f"The length of the {noun} alone"
-    return _RULE[baseline.name].format(noun)
-
-
-def _verb(baseline: Baseline, task: Task) -> str:
-    """Return the verb in the form its subject needs; only the choices and extra columns are many."""
-    ending = _ending(baseline)
-    if task == "preference":
-        return f"tell{ending} the preferred answer of"
-    return f"answer{ending}" if task == "choice" else f"predict{ending}"
-
-
-def _ending(baseline: Baseline) -> str:
-    return "" if baseline.name in ("choices_only", "metadata") else "s"
+    return _RULE[baseline.name].format({"pair": "hypothesis", "text": "text"}.get(task, "answers"))
 
 
 def _score(baseline: Baseline, task: Task) -> str:
-    what = f"{_percent(baseline.accuracy)} of {baseline.n:,} {_NOUN[task]}"
-    if baseline.direction == "above" and baseline.auc is not None and baseline.low > baseline.chance:
-        what = f"at least {what}"
-    if task in ("pair", "text"):
-        what = f"the label of {what}"
-    chance = (
-        f"always naming the commonest label is right for {_percent(baseline.chance)}"
-        if task in ("pair", "text")
-        else f"chance is {_percent(baseline.chance)}"
+    accuracy = f"{_percent(baseline.accuracy)} on {baseline.n:,} {_NOUN[task]}"
+    chance = "the majority baseline" if task in ("pair", "text") else "chance"
+    text = (
+        f"{accuracy} (95 % CI {_percent(baseline.low)} to {_percent(baseline.high)}); {chance} is "
+        f"{_percent(baseline.chance)}"
     )
-    return f"{what} (95 % CI {_percent(baseline.low)} to {_percent(baseline.high)}) where {chance}"
+    if baseline.kind == "content-blind" and baseline.auc is None and baseline.luck < baseline.chance - 0.0005:
+        text += f", and chance for these predictions is {_percent(baseline.luck)}"
+    return text
 
 
 def _against_full(baseline: Baseline) -> str:
     if baseline.percent_r is None:
         return "."
     full = _percent(baseline.accuracy / baseline.percent_r)
-    return f"; the same learner with the full input reaches {full}."
+    return f". With the full input, the same model has an accuracy of {full}."
 
 
 def _short(baseline: Baseline) -> str:
-    return _SHORT.get(baseline.name, f"{baseline.name} alone")
+    return _SHORT.get(baseline.name, f"{baseline.name} only")
 
 
 def _p(baseline: Baseline) -> str:

@@ -98,8 +98,8 @@ def make_folds(
     note = ""
     if grouping == "sentence" and largest > LARGEST_GROUP:
         note = (
-            f"For folds within a split: shared sentences tie {largest:.0%} of the examples together, too many to keep "
-            "out of training at once; examples that share their premise were kept together instead."
+            f"Shared sentences connect {100 * largest:.0f} % of the examples, too many for one fold. Therefore only "
+            "examples with the same premise stay in one fold."
         )
         grouping = "premise"
         groups = example_groups(data, grouping)
@@ -107,19 +107,19 @@ def make_folds(
         if largest > LARGEST_GROUP:
             what = "question" if data.grouped else "premise"
             note = (
-                f"{largest:.0%} of the examples share one {what}, too many to keep out of training at once; every "
-                "example was held out alone, so sentences can stand in training and in what is guessed."
+                f"{100 * largest:.0f} % of the examples have the same {what}, too many for one fold. Therefore the "
+                "folds are random, and a sentence can occur both in training and in scored examples."
             )
             grouping = "example"
             groups = example_groups(data, grouping)
             largest = _largest_share(groups)
-    found = Folds(assign(groups, strata, folds=folds, seed=seed), grouping, largest, note)
-    if found.count < 2:
+    grouped = Folds(assign(groups, strata, folds=folds, seed=seed), grouping, largest, note)
+    if grouped.count < 2:
         raise Skip(
-            f"the {len(groups):,} train examples make no two folds when what shares its {grouping} stays together, "
-            "so nothing can be learned from some and tried on others"
+            f"needs at least two groups of training examples with a different {grouping} for cross-validation; all "
+            f"{len(groups):,} examples are in one group"
         )
-    return found
+    return grouped
 
 
 def assign(groups: Ints, strata: Ints, *, folds: int, seed: int = 0) -> Ints:

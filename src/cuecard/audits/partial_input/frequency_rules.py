@@ -58,13 +58,13 @@ def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColu
     """Return how often the text of each example of `guess` has each label among `learn`; an empty text never."""
     keys, filled = text_keys(examples.instances.table[column])
     learned = learn[filled[learn]]
-    known, code = np.unique(keys[learned], return_inverse=True)
+    texts, code = np.unique(keys[learned], return_inverse=True)
     k = len(examples.instances.labels)
-    table = np.bincount(code * k + examples.gold[learned], minlength=len(known) * k).reshape(-1, k)
-    place = np.minimum(np.searchsorted(known, keys[guess]), max(len(known) - 1, 0))
-    if not len(known):
+    table = np.bincount(code * k + examples.gold[learned], minlength=len(texts) * k).reshape(-1, k)
+    place = np.minimum(np.searchsorted(texts, keys[guess]), max(len(texts) - 1, 0))
+    if not len(texts):
         return np.zeros((len(guess), k))
-    seen = (known[place] == keys[guess]) & filled[guess]
+    seen = (texts[place] == keys[guess]) & filled[guess]
     return np.where(seen[:, None], table[place], 0).astype(np.float64)
 
 

@@ -59,19 +59,19 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
 
 def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
     """Return how many examples of every split and label, or their weight, have a leak score in each of some bins."""
-    known = np.flatnonzero(np.isfinite(leak))
-    weight = examples.weight(known)
+    scored = np.flatnonzero(np.isfinite(leak))
+    weight = examples.weight(scored)
     if examples.instances.grouped:
-        labels = pl.Series(["all"] * len(known), dtype=pl.String)
+        labels = pl.Series(["all"] * len(scored), dtype=pl.String)
     else:
-        labels = pl.Series(examples.instances.labels, dtype=pl.String).gather(examples.gold[known])
-    bins = np.minimum((leak[known] * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
+        labels = pl.Series(examples.instances.labels, dtype=pl.String).gather(examples.gold[scored])
+    bins = np.minimum((leak[scored] * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
     frame = pl.DataFrame(
         {
-            "split": examples.splits.gather(known),
+            "split": examples.splits.gather(scored),
             "label": labels,
             "bin": bins,
-            "weight": np.ones(len(known), np.int64) if weight is None else weight,
+            "weight": np.ones(len(scored), np.int64) if weight is None else weight,
         }
     )
     return (

@@ -72,9 +72,9 @@ class LearnerPair:
             "percent_r": self.partial.percent_r,
             "nba": self.nba,
             "expected_nba": self.expected_nba,
-            "kappa": _known(self.kappa),
-            "nbr": _known(self.nbr),
-            "nbr_released": _known(self.nbr_released),
+            "kappa": _finite(self.kappa),
+            "nbr": _finite(self.nbr),
+            "nbr_released": _finite(self.nbr_released),
             **_tra(self.relevance),
         }
 
@@ -107,7 +107,7 @@ def learner_pairs(
                 learner_pair(recipe, data, folds, weights=weights, alpha=alpha, tell=tell, cache=cache)
             )
         except (MissingExtraError, Skip) as reason:
-            missing.append(f"The learner {recipe.model} was not trained: {reason}")
+            missing.append(f"The model {recipe.model} was not trained: {reason}")
     return pairs, missing
 
 
@@ -147,14 +147,14 @@ def learner_pair(
     of_train = None if weights is None else weights[learned_from]
     lines, guesses, maps, tokens = [], [], [], []
     mapped = _sample(held_out, recipe.options.get("seed", 0))
-    asked: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
-    for kind, part in asked:
+    inputs: list[tuple[str, Condition]] = [("full", "full"), ("partial", condition)]
+    for kind, part in inputs:
         one = replace(recipe, condition=part)
         with tell(f"{recipe.model}, {SEEN[part]}") as watch:
-            found = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped, cache=cache)
-        guesses.append(guesses_from(held_out, found.probabilities[0]).weighted(examples.weight()))
-        maps.append(found.maps)
-        tokens.append(found.tokens)
+            model = fitted(one, train, [held_out], weights=of_train, watch=watch, maps_of=mapped, cache=cache)
+        guesses.append(guesses_from(held_out, model.probabilities[0]).weighted(examples.weight()))
+        maps.append(model.maps)
+        tokens.append(model.tokens)
         name = "full" if kind == "full" else PARTIAL_NAMES[condition]
         lines.append(measured(name, kind, guesses[-1], examples.gold, grouped=data.grouped))
     full, partial = judged(lines, alpha)
@@ -226,26 +226,27 @@ def _parts(data: Instances, folds: Folds) -> tuple[npt.NDArray[np.bool_], npt.ND
 def pair_finding(pair: LearnerPair) -> Finding:
     """Return what the pair says: how much of what the learner reaches needs the whole input."""
     full, partial = pair.full, pair.partial
-    what = "the choices alone" if pair.condition == "choices" else "the hypothesis alone"
+    what = "choices-only" if pair.condition == "choices" else "hypothesis-only"
     text = (
-        f"{pair.learner}, trained on {pair.train_examples:,} examples, is right on {percent(full.accuracy)} of "
-        f"{full.n:,} with the full input and on {percent(partial.accuracy)} with {what} (95 % interval "
-        f"{percent(partial.low)} to {percent(partial.high)}; chance {percent(partial.chance)}): the part reaches "
-        f"{percent(partial.percent_r)} of the whole. The two give the same answer to {percent(pair.nba)}"
+        f"{pair.learner}, trained on {pair.train_examples:,} examples, has an accuracy of {percent(full.accuracy)} on "
+        f"{full.n:,} examples with the full input. Its {what} accuracy is {percent(partial.accuracy)} (95 % CI "
+        f"{percent(partial.low)} to {percent(partial.high)}; chance {percent(partial.chance)}), "
+        f"{percent(partial.percent_r)} of the full accuracy. The two models give the same answer to "
+        f"{percent(pair.nba)} of the examples."
     )
-    text += (
-        f", and the part also has {percent(pair.nbr_released)} of what the whole has right."
-        if np.isfinite(pair.nbr_released)
-        else "."
-    )
+    if np.isfinite(pair.nbr_released):
+        text += (
+            f" Where the full-input model is correct, the {what} model is correct in {percent(pair.nbr_released)} of "
+            "the examples."
+        )
     if full.direction != "above":
         # Two models that both know no more than the commonest answer agree on everything, and that says nothing.
         text += (
-            " With the full input it does not beat chance, so this pair says nothing about the data yet: "
-            "train it longer or on more examples."
+            " With the full input, accuracy is not above chance, so this comparison is not informative yet: "
+            "train longer or on more examples."
         )
     leaks = partial.direction == "above"
-    title = f"{pair.learner} with {what} {'beats' if leaks else 'does not beat'} chance"
+    title = f"{what.capitalize()} accuracy of {pair.learner} is {'' if leaks else 'not '}above chance"
     return Finding(
         "partial_input",
         severity_of_baseline(partial) if leaks else "info",
@@ -265,13 +266,13 @@ def _line(line: Baseline) -> dict[str, Any]:
     return {name: value for name, value in line.as_json().items() if name in kept}
 
 
-def _tra(found: RelevanceAgreement | None) -> dict[str, Any]:
+def _tra(agreement: RelevanceAgreement | None) -> dict[str, Any]:
     """Return the token relevance agreement with its interval and the number of examples that have one."""
-    if found is None:
+    if agreement is None:
         return dict.fromkeys(("tra", "tra_low", "tra_high", "tra_n"))
-    ends = {"tra": found.tra, "tra_low": found.low, "tra_high": found.high}
-    return {**{k: _known(v) for k, v in ends.items()}, "tra_n": len(found.cosines) - found.left_out}
+    ends = {"tra": agreement.tra, "tra_low": agreement.low, "tra_high": agreement.high}
+    return {**{k: _finite(v) for k, v in ends.items()}, "tra_n": len(agreement.cosines) - agreement.left_out}
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None

@@ -12,7 +12,9 @@ NAME = "partial_input"
 #: A shortcut is an input that should not be enough; the other lines are what it is compared with.
 ACCURACY = MeasureKind("{shortcut}.accuracy", "{shortcut} accuracy", "share", "higher")
 EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} accuracy above chance", "points", "higher")
-TURNED = MeasureKind("{shortcut}.turned_accuracy", "{shortcut} accuracy, turned round", "share", "higher")
+TURNED = MeasureKind(
+    "{shortcut}.turned_accuracy", "{shortcut} accuracy of the least likely answer", "share", "higher"
+)
 AUC = MeasureKind("{shortcut}.auc", "{shortcut} AUC", "score", "higher")
 BITS = MeasureKind("{shortcut}.bits", "{shortcut} information", "bits", "higher")
 REFERENCE = MeasureKind("{reference}.accuracy", "{reference} accuracy", "share")

@@ -11,7 +11,7 @@ from cuecard.analysis import Finding
 from cuecard.audits.cues import Cues
 from cuecard.audits.partial_input.baselines import Baseline
 from cuecard.data import Instances
-from cuecard.wording import listed, percent
+from cuecard.wording import listed, percent, plural
 
 WORDS_SHOWN = 5
 #: Columns of the table, as the cue audit names them.
@@ -39,12 +39,15 @@ def with_words(findings: Sequence[Finding], words: pl.DataFrame) -> list[Finding
             f"“{row['feature']}” ({percent(row['share'])} {row['label']})"
             for row in words.head(WORDS_SHOWN).iter_rows(named=True)
         ]
-        said = f" {words.height:,} words of the premise are associated with a label, first {listed(shown)}."
+        sentence = (
+            f" {plural(words.height, 'word')} of the premise {'is' if words.height == 1 else 'are'} associated with a "
+            f"label; the strongest: {listed(shown)}."
+        )
     else:
-        said = " No single word of the premise is associated with a label."
+        sentence = " No single word of the premise is associated with a label."
     return [
-        replace(finding, text=finding.text + said)
-        if finding.title.startswith("The premise alone beats")
+        replace(finding, text=finding.text + sentence)
+        if finding.key == "premise_only" and finding.severity != "info"
         else finding
         for finding in findings
     ]

@@ -50,11 +50,11 @@ class Slices:
     def run(self, data: Instances) -> Result:
         """Return one row per rule and slice, and sentences about the slices that differ from the rest."""
         if not any(self._names(data)):
-            raise Skip(f"it needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
+            raise Skip(f"needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
         battery = self._battery(data)
         table = self._table(battery)
         if not table.height:
-            raise Skip(f"no value of an extra column has {self.fewest} examples")
+            raise Skip(f"needs a value of an extra column with at least {self.fewest} examples")
         significant = table.filter(pl.col("q_value") <= self.alpha)
         summary: dict[str, Any] = {
             "tests": table.height,

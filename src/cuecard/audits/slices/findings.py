@@ -7,24 +7,24 @@ from typing import Any
 
 from cuecard.analysis import Finding, Severity
 from cuecard.data import Task
-from cuecard.wording import percent, plural
+from cuecard.wording import percent, plural, points
 
 MOST_FINDINGS = 3
 _RULE = {
-    "longest": "the longest answer",
-    "shortest": "the shortest answer",
-    "rarest_choice": "the rarest answer",
-    "commonest_choice": "the most frequent answer",
+    "longest": "choosing the longest answer",
+    "shortest": "choosing the shortest answer",
+    "rarest_choice": "choosing the rarest answer",
+    "commonest_choice": "choosing the most frequent answer",
     "position": "the position of an answer",
     "length": "length",
     "metadata": "the other extra columns",
-    "hypothesis_only": "the hypothesis alone",
-    "premise_only": "the premise alone",
-    "choices_only": "the answers alone",
-    "premise_least": "the label that the premise has least in the training set",
-    "premise_most": "the label that the premise has most in the training set",
-    "hypothesis_least": "the label that the text has least in the training set",
-    "hypothesis_most": "the label that the text has most in the training set",
+    "hypothesis_only": "the hypothesis-only model",
+    "premise_only": "the premise-only model",
+    "choices_only": "the choices-only model",
+    "premise_least": "the least frequent training label of the premise",
+    "premise_most": "the most frequent training label of the premise",
+    "hypothesis_least": "the least frequent training label of the text",
+    "hypothesis_most": "the most frequent training label of the text",
 }
 _NOUN = {"pair": "pair", "choice": "question", "preference": "preference", "text": "text"}
 
@@ -35,10 +35,10 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
     if not shown:
         text = (
             f"{plural(summary['tests'], 'test')} of {plural(len(summary['rules']), 'shortcut')} on the values of "
-            f"{plural(len(summary['columns']), 'extra column')}: on no slice does one of them work better or worse "
-            "than on the rest of the data."
+            f"{plural(len(summary['columns']), 'extra column')} show no slice with an accuracy different from the rest "
+            "of the data."
         )
-        return [Finding("slices", "info", "Shortcuts work alike on all slices", text, key="none")]
+        return [Finding("slices", "info", "Shortcuts work equally well on all slices", text, key="none")]
     return [_finding(row, task) for row in shown[:MOST_FINDINGS]]
 
 
@@ -48,12 +48,12 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     where = f"{row['column']} = {row['value']}"
     text = (
         f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])} "
-        f"(95 % CI {percent(row['low'])} to {percent(row['high'])}); the same guesses get {percent(row['chance'])} by "
-        f"luck. On the rest of the data it is {100 * row['rest_excess']:+.1f} points from luck, here "
-        f"{100 * row['excess']:+.1f} (q = {row['q_value']:.2g} over all shortcuts and slices)."
+        f"(95 % CI {percent(row['low'])} to {percent(row['high'])}); chance is {percent(row['chance'])}. The "
+        f"difference from chance is {points(row['excess'])} points here and {points(row['rest_excess'])} on the rest "
+        f"of the data (q = {row['q_value']:.2g} over all shortcuts and slices)."
     )
     if below:
-        text += " Wrong more often than luck is a leak turned round."
+        text += " An accuracy below chance is a leak, too."
     title = f"{rule[0].upper()}{rule[1:]} {'misleads' if below else 'works'} where {where}"
     return Finding(
         "slices",

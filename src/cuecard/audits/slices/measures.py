@@ -8,8 +8,8 @@ from typing import Any
 from cuecard.analysis import Measure, MeasureKind
 
 NAME = "slices"
-SIGNIFICANT = MeasureKind("significant", "shortcuts on slices that differ from luck", "count", "higher")
-EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} above luck, strongest slice", "points")
+SIGNIFICANT = MeasureKind("significant", "shortcuts on slices that differ from chance", "count", "higher")
+EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} above chance, strongest slice", "points")
 KINDS = (SIGNIFICANT, EXCESS)
 
 

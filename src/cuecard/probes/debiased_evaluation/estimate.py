@@ -38,9 +38,9 @@ def debiased_evaluation(
     gold = gold.join(mine, on="example_id", how="left", maintain_order="left")
     if gold["weight"].null_count():
         raise InputError(
-            f"{gold['weight'].null_count():,} {split} examples have no weight; weigh all splits together."
+            f"{gold['weight'].null_count():,} {split} examples have no weight; reweight all splits together."
         )
-    found = [majority_row(gold["gold"], gold["weight"].to_numpy(), level)]
+    rows = [majority_row(gold["gold"], gold["weight"].to_numpy(), level)]
     if "model" not in predictions.columns:
         predictions = predictions.with_columns(model=pl.lit("model"))
     for (name,), answers in predictions.group_by("model", maintain_order=True):
@@ -57,8 +57,8 @@ def debiased_evaluation(
                 f"{joined.filter(pl.col('prediction').is_null())['example_id'][0]!r}; predict every example."
             )
         right = (joined["prediction"] == joined["gold"]).to_numpy()
-        found.append(accuracy_row(str(name), right, joined["weight"].to_numpy(), level))
-    return pl.DataFrame(found, schema_overrides=ROW_SCHEMA)
+        rows.append(accuracy_row(str(name), right, joined["weight"].to_numpy(), level))
+    return pl.DataFrame(rows, schema_overrides=ROW_SCHEMA)
 
 
 def _gold(data: Instances) -> pl.DataFrame:

@@ -10,13 +10,11 @@ from cuecard.analysis import Measure, MeasureKind
 NAME = "debiased_evaluation"
 SIZE = MeasureKind("effective_sample_size", "effective sample size of the test set", "share", "lower")
 ACCURACY = MeasureKind("accuracy.{model}", "unweighted accuracy of {model}", "share", "lower")
-WEIGHTED = MeasureKind("weighted_accuracy.{model}", "accuracy of {model} under the weights", "share", "lower")
-CHANGE = MeasureKind(
-    "change.{model}", "change of the accuracy of {model} under the weights", "points", "lower"
-)
+WEIGHTED = MeasureKind("weighted_accuracy.{model}", "reweighted accuracy of {model}", "share", "lower")
+CHANGE = MeasureKind("change.{model}", "change of accuracy of {model} after reweighting", "points", "lower")
 BASELINE = MeasureKind("baseline.{model}", "unweighted accuracy of the baseline {model}", "share")
 WEIGHTED_BASELINE = MeasureKind(
-    "weighted_baseline.{model}", "accuracy of the baseline {model} under the weights", "share"
+    "weighted_baseline.{model}", "reweighted accuracy of the baseline {model}", "share"
 )
 KINDS = (SIZE, ACCURACY, WEIGHTED, CHANGE, BASELINE, WEIGHTED_BASELINE)
 

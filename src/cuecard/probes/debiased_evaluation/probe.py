@@ -24,7 +24,7 @@ from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.doubly_robust import DebiasedAccuracy, doubly_robust_accuracy, expected_correctness
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.wording import percent, plural, points
+from cuecard.wording import only_applies_to, percent, plural, points
 
 #: What the table calls a forest that sees the three leakage features and no word.
 GRAPH_ALONE = "pair graph alone"
@@ -124,16 +124,16 @@ class DebiasedEvaluation:
 
     def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
-        found, labels = neutral.found, neutral.labels
+        weighting, labels = neutral.found, neutral.labels
         expected = expected_correctness(
-            right, labels, neutral.features, n_labels=len(found.labels), folds=AGAIN_FOLDS, trees=self.trees,
+            right, labels, neutral.features, n_labels=len(weighting.labels), folds=AGAIN_FOLDS, trees=self.trees,
             depth=self.depth, seed=self.seed,
         )  # fmt: skip
         # Under the weights the labels keep their shares. The prior behind the weights says the same, but a handful of
         # examples that no forest expected can move it far.
         shares = np.bincount(labels) / len(labels)
-        tilt = found.probabilities @ (1 / shares)
-        return doubly_robust_accuracy(right, labels, found.weights, shares, expected, tilt=tilt)
+        tilt = weighting.probabilities @ (1 / shares)
+        return doubly_robust_accuracy(right, labels, weighting.weights, shares, expected, tilt=tilt)
 
     def _neutral(self, data: Instances, examples: Examples) -> _Neutral:
         """Return leakage-neutral weights of the test pairs, and where forests are right.
@@ -143,34 +143,33 @@ class DebiasedEvaluation:
         """
         if data.task != "pair":
             raise Skip(
-                f"leakage-neutral weights are for pairs with a label each, and this is {data.task} data; "
-                "give weights of your own with --test-weights COLUMN"
+                f"{only_applies_to({'pair'}, data.task)}; use your own weights with --test-weights COLUMN"
             )
         graph = graph_of(data)
         if not (graph.frequency > 1).any():
-            raise Skip("no sentence occurs twice, so the pair graph says nothing about the label")
+            raise Skip("no sentence occurs twice, so the pair graph cannot predict the label")
         labels = examples.gold
         if len(np.unique(labels)) < 2:
-            raise Skip("all test examples have the same label")
+            raise Skip("needs at least two labels; all test examples have the same one")
         in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said in the notes instead
             features = leakage_features(graph)[in_test]
             try:
-                found = leakage_neutral_weights(
+                weighting = leakage_neutral_weights(
                     labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
                     depth=self.depth, max_weight=self.max_weight, seed=self.seed,
                 )  # fmt: skip
             except ValueError as error:
                 raise UsageError(str(error)) from None
-        guessed = np.asarray(found.labels)[found.probabilities.argmax(axis=1)] == labels
+        guessed = np.asarray(weighting.labels)[weighting.probabilities.argmax(axis=1)] == labels
         folds = fold_numbers(len(labels), min(AGAIN_FOLDS, len(labels)), seed=self.seed + 1)
         answers = cross_fitted(
             features, labels, n_labels=int(labels.max()) + 1, folds=folds, trees=self.trees, depth=self.depth,
-            seed=self.seed + 1, weights=found.weights,
+            seed=self.seed + 1, weights=weighting.weights,
         )  # fmt: skip
         codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        return _Neutral(found, codes, features, guessed, answers.argmax(axis=1) == labels)
+        return _Neutral(weighting, codes, features, guessed, answers.argmax(axis=1) == labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +193,9 @@ def _own_weights(examples: Examples, column: str) -> Floats:
         raise unknown_name("column of weights", column, table.columns)
     values = table[column].gather(examples.right_rows)
     if not values.dtype.is_numeric():
-        raise InputError(f"Column {column!r} holds {values.dtype}, not weights: name a column of numbers.")
+        raise InputError(
+            f"Column {column!r} has the type {values.dtype}; weights must be numbers: name another column."
+        )
     weights = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
@@ -204,7 +205,7 @@ def _own_weights(examples: Examples, column: str) -> Floats:
             "number that is not negative; the test file needs one in every row."
         )
     if not weights.sum() > 0:
-        raise InputError(f"Column {column!r} gives no test example a weight above zero.")
+        raise InputError(f"Column {column!r} has no weight above zero in the test split.")
     return np.asarray(weights / weights.mean())
 
 
@@ -213,36 +214,35 @@ def _described(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
-    """Return what makes the weighted accuracies rough, in sentences."""
+    """Return why the weighted accuracies are uncertain, in sentences."""
     n, size = summary["n"], summary["effective_sample_size"]
     notes = (
         []
         if own
         else [
-            "The estimate is doubly robust: it holds if either the weights or the expected correctness, both learnt "
-            "from the test split, are right. The intervals take both as known."
+            "The estimate is doubly robust: it is valid if either the weights or the outcome model (both fitted on the "
+            "test set) is correct. The CIs treat both as fixed."
         ]
     )
     if size < SMALL_ESS or size < n / 5:
         notes.append(
-            f"Rough: under the weights {plural(n, 'test example')} are worth {size:,.0f} equally weighted ones, and "
-            f"the heaviest has {percent(summary['largest_share'])} of all weight."
+            f"The estimate is rough: the effective sample size is {size:,.0f} of {plural(n, 'test example')}, and the "
+            f"largest weight is {percent(summary['largest_share'])} of the total."
         )
     if not own and n < FEW_EXAMPLES:
         notes.append(
-            f"The weights rest on {plural(n, 'test example')} only; from so few it is uncertain how the label goes "
-            "with the graph, which the intervals do not show."
+            f"The weights are estimated from only {plural(n, 'test example')}. The CIs do not include this uncertainty."
         )
     if summary["infinite"]:
         notes.append(
-            f"{plural(summary['infinite'], 'weight')} would have been infinite, because no tree gave the example's "
-            "label any chance; the smallest chance a forest can express was taken instead."
+            f"{plural(summary['infinite'], 'weight')} would be infinite, because the forest predicts the label of the "
+            "example with probability 0; the smallest probability of a forest is used instead."
         )
     if summary["clipped"]:
         were = "was" if summary["clipped"] == 1 else "were"
         notes.append(
-            f"{plural(summary['clipped'], 'weight')} above {summary['largest']:,.0f} {were} cut to it "
-            "(--set debiased_evaluation.max_weight=none leaves them)."
+            f"{plural(summary['clipped'], 'weight')} above {summary['largest']:,.0f} {were} clipped "
+            "(--set debiased_evaluation.max_weight=none keeps them)."
         )
     return notes
 
@@ -250,22 +250,22 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
 def _findings(table: pl.DataFrame, summary: dict[str, Any]) -> list[Finding]:
     """Return a sentence for every model, serious where it loses accuracy beyond chance."""
     world = (
-        "where sentence frequencies say nothing about the label"
+        "if sentence frequency did not predict the label"
         if summary["weights"] == "leakage-neutral"
-        else f"under the weights in the column {summary['weights']!r}"
+        else f"with the weights of the column {summary['weights']!r}"
     )
     findings = []
     for row in table.filter(~pl.col("baseline")).iter_rows(named=True):
         loss = -row["change_high"]
         severity: Severity = "medium" if loss >= LARGE_LOSS else "low" if loss >= NOTABLE_LOSS else "info"
         text = (
-            f"{row['model']} is right on {percent(row['accuracy'])} of {plural(row['n'], 'test example')}, and on an "
-            f"estimated {percent(row['weighted_accuracy'])} (95 % interval {percent(row['weighted_low'])} to "
+            f"{row['model']} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], 'test example')}, and "
+            f"an estimated {percent(row['weighted_accuracy'])} (95 % CI {percent(row['weighted_low'])} to "
             f"{percent(row['weighted_high'])}) {world}: a change of {points(row['change'])} points "
-            f"({points(row['change_low'])} to {points(row['change_high'])})."
+            f"(95 % CI {points(row['change_low'])} to {points(row['change_high'])})."
         )
         title = f"{row['model']} loses accuracy without the leak" if severity != "info" else (
-            f"{row['model']} without the leak"
+            f"Accuracy of {row['model']} without the leak"
         )  # fmt: skip
         findings.append(
             Finding(

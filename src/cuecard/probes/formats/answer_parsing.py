@@ -63,16 +63,16 @@ def parsed_answer(
         cut: whether the text was cut off for its length, so that its end says nothing.
     """
     text = _EMPHASIS.sub("", text)
-    known = _known(answers, texts)
+    names = _known(answers, texts)
     marks = list(_MARK.finditer(text))
     for mark in reversed(marks):
         if _denied_before(text[: mark.start()]):
             continue
-        found = _leading(text[mark.end() :].partition("\n")[0], known)
-        if found is None:
+        named = _leading(text[mark.end() :].partition("\n")[0], names)
+        if named is None:
             continue
-        answer, rest = found
-        if _several(rest, answer, known):
+        answer, rest = named
+        if _several(rest, answer, names):
             return None
         if not _TAKEN_BACK.match(rest):
             return answer
@@ -80,13 +80,13 @@ def parsed_answer(
         return None
     lines = [line for line in text.splitlines() if line.strip()]
     for part in (text, *lines[-1:]):
-        if _bare(part) in known:
-            return known[_bare(part)]
-    listed = [match for match in map(_LISTED.match, lines) if match and match.group(1).lower() in known]
+        if _bare(part) in names:
+            return names[_bare(part)]
+    listed = [match for match in map(_LISTED.match, lines) if match and match.group(1).lower() in names]
     if listed and listed[-1].string == lines[-1] and len({match.group(1).lower() for match in listed}) == 1:
-        answer = known[listed[-1].group(1).lower()]
-        return None if _several(lines[-1][listed[-1].end() :], answer, known) else answer
-    return _only_named(text, known)
+        answer = names[listed[-1].group(1).lower()]
+        return None if _several(lines[-1][listed[-1].end() :], answer, names) else answer
+    return _only_named(text, names)
 
 
 def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
@@ -108,21 +108,21 @@ def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequenc
 
 def _known(answers: Sequence[str], texts: Iterable[str]) -> dict[str, str]:
     """Return what each name stands for; a name of several answers is left out, and letters go before texts."""
-    known: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for names in (zip(answers, answers, strict=True), zip(texts, answers, strict=False)):
-        found: dict[str, set[str]] = {}
+        answers_by_name: dict[str, set[str]] = {}
         for name, answer in names:
-            found.setdefault(_bare(name), set()).add(answer)
-        unique = {name: next(iter(of)) for name, of in found.items() if name and len(of) == 1}
-        known = unique | known
-    return known
+            answers_by_name.setdefault(_bare(name), set()).add(answer)
+        unique = {name: next(iter(of)) for name, of in answers_by_name.items() if name and len(of) == 1}
+        by_name = unique | by_name
+    return by_name
 
 
-def _leading(marked: str, known: Mapping[str, str]) -> tuple[str, str] | None:
+def _leading(marked: str, names: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the answer that what follows "answer:" begins with, the longest if several do, and the rest."""
     opening = _OPENING.match(marked)
     start = opening.end() if opening else 0
-    matches = {name: _named(name).match(marked, start) for name in known}
+    matches = {name: _named(name).match(marked, start) for name in names}
     ends = {name: match.end() for name, match in matches.items() if match}
     if not ends:
         return None
@@ -132,32 +132,32 @@ def _leading(marked: str, known: Mapping[str, str]) -> tuple[str, str] | None:
         # "answer: B the dog" names a choice; "answer: A question" and "answer: I think" need not.
         follows = _bare(rest)
         if not any(
-            known[text] == known[name] and len(text) > 1 and follows.startswith(text) for text in known
+            names[text] == names[name] and len(text) > 1 and follows.startswith(text) for text in names
         ):
             return None
     if len(name) == 1:
         rest = _CHOICE.sub("", rest)
-    return known[name], rest
+    return names[name], rest
 
 
-def _several(rest: str, answer: str, known: Mapping[str, str]) -> bool:
+def _several(rest: str, answer: str, names: Mapping[str, str]) -> bool:
     """Return whether an answer goes on with an alternative: "or …", or "and" or a comma and another answer."""
     if _OR.match(rest):
         return True
     also = _ALSO.match(rest)
     if not also:
         return False
-    others = [_named(name).match(rest, also.end()) for name, other in known.items() if other != answer]
+    others = [_named(name).match(rest, also.end()) for name, other in names.items() if other != answer]
     return any(
         re.match(r"[\"'”’)\]]*\s*(?:$|[,.;!]|(?:or|and)\b)", rest[match.end() :]) for match in others if match
     )
 
 
-def _only_named(text: str, known: Mapping[str, str]) -> str | None:
+def _only_named(text: str, names: Mapping[str, str]) -> str | None:
     """Return the one answer that a text mentions, unless a mention is denied."""
     taken: list[tuple[int, int]] = []
     named: set[str] = set()
-    for name in sorted((name for name in known if len(name) > 1), key=len, reverse=True):
+    for name in sorted((name for name in names if len(name) > 1), key=len, reverse=True):
         for match in _named(name).finditer(text):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue  # part of a longer name
@@ -168,7 +168,7 @@ def _only_named(text: str, known: Mapping[str, str]) -> str | None:
             taken.append(match.span())
             if _denied_before(text[: match.start()]) or _TAKEN_BACK.match(rest):
                 return None
-            named.add(known[name])
+            named.add(names[name])
     return named.pop() if len(named) == 1 else None
 
 

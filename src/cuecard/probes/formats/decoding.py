@@ -92,19 +92,19 @@ def _positions(
     # Without the right answers beside them, numbers are positions from 0: where a model leaves a position out, its
     # answers do not tell from where they count.
     base = 0 if gold is None and _are_numbers(texts) else None
-    found = tables[0].positions(choose_rule(tables, base=base))
-    lost = pl.Series(found < 0) & tables[0].answers.is_not_null()
+    positions = tables[0].positions(choose_rule(tables, base=base))
+    lost = pl.Series(positions < 0) & tables[0].answers.is_not_null()
     if lost.any():
         read = _named(texts, lost, examples) if free else {}
         if not read and (not free or lost.sum() == texts.is_not_null().sum()):
             raise _unknown(texts.filter(lost), examples, where)
-        found = np.array([read.get(i, int(position)) for i, position in enumerate(found)])
-    return found.astype(np.int64)
+        positions = np.array([read.get(i, int(position)) for i, position in enumerate(positions)])
+    return positions.astype(np.int64)
 
 
 def _are_numbers(texts: pl.Series) -> bool:
-    given = texts.drop_nulls()
-    return len(given) > 0 and given.str.contains(r"^\d+$").all()
+    values = texts.drop_nulls()
+    return len(values) > 0 and values.str.contains(r"^\d+$").all()
 
 
 def _text_positions(texts: pl.Series, examples: Examples) -> Ints:
@@ -116,10 +116,10 @@ def _unknown(unknown: pl.Series, examples: Examples, where: str) -> InputError:
     if examples.instances.task == "choice":
         what = "none of the example's choices: give the position from 0, the letter or the text of a choice"
     else:
-        known = ", ".join(examples.instances.labels)
+        label_names = ", ".join(examples.instances.labels)
         numbers = unknown.cast(pl.Int64, strict=False).null_count() == 0
         hint = "; say what numbers mean with --labels 0=NAME,1=NAME" if numbers else ""
-        what = f"no label of the data ({known}){hint}"
+        what = f"no label of the data ({label_names}){hint}"
     return InputError(
         f"{where}: {plural(len(unknown), 'prediction')} such as {shown} {'is' if len(unknown) == 1 else 'are'} {what}."
     )

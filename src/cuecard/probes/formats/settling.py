@@ -99,7 +99,9 @@ def settle(given: Given, data: Instances, examples: Examples, labels: Mapping[st
         _check_gold(given, decode(gold, gold, examples, labels, where=given.source), examples)
     unread = int((answers == UNANSWERED).sum())
     if unread:
-        notes.append(f"{plural(unread, 'answer')} of {len(answers):,} could not be read and count as wrong.")
+        notes.append(
+            f"{plural(unread, 'answer')} of {len(answers):,} could not be parsed and count as wrong."
+        )
     if given.probability_kind == "score":
         probabilities = None
     return Settled(answers, probabilities, tuple(notes))

@@ -69,7 +69,7 @@ def _prompted(given: Given, prompt: str, rows: pl.DataFrame) -> Given:
         by = rows[READ_FROM].cast(pl.String)
         notes = (
             f"{(by == 'probability').sum():,} answers by log-probability, {(by == 'text').sum():,} by text, "
-            f"{by.null_count():,} could not be read and count as wrong.",
+            f"{by.null_count():,} could not be parsed and count as wrong.",
         )
     return replace(given, prompt=prompt, may_be_unanswered=True, notes=notes)
 

@@ -80,15 +80,19 @@ def score_identical_pairs(
     for name, model in models.items():
         scores = []
         for part in pairs.iter_slices(batch):
-            given = np.asarray(
+            probabilities = np.asarray(
                 model.predict_proba(part["premise"].to_list(), part["hypothesis"].to_list()), dtype=float
             )
-            if given.ndim != 2 or len(given) != part.height or not 0 <= label < given.shape[1]:
+            if (
+                probabilities.ndim != 2
+                or len(probabilities) != part.height
+                or not 0 <= label < probabilities.shape[1]
+            ):
                 raise InputError(
-                    f"predict_proba of {name!r} gave an array of shape {given.shape} for {part.height} pairs; expected "
-                    f"a row per pair and more than {label} columns."
+                    f"predict_proba of {name!r} gave an array of shape {probabilities.shape} for {part.height} pairs; "
+                    f"expected a row per pair and more than {label} columns."
                 )
-            scores.append(given[:, label])
+            scores.append(probabilities[:, label])
         frames.append(
             pairs.select("example_id", "frequency").with_columns(
                 model=pl.lit(name),

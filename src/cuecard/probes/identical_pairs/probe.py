@@ -23,7 +23,9 @@ FEWEST_COMPARED = 5
 #: Frequent sentences whose mean score is compared with that of the rarest.
 FEWEST_FREQUENT = 20
 
-MATCHED = MeasureKind("matched.{model}", "identical pairs that {model} matches", "share", "lower")
+MATCHED = MeasureKind(
+    "matched.{model}", "identical pairs that {model} predicts as matching", "share", "lower"
+)
 RISE = MeasureKind("rise.{model}", "score of {model} for frequent minus rare sentences", "points")
 
 
@@ -69,7 +71,7 @@ class IdenticalPairTest:
     def __post_init__(self) -> None:
         """Check the number at once, so that a typo costs no time."""
         if self.last < 2:
-            raise UsageError(f"identical_pairs.last must be at least 2, and is {self.last}.")
+            raise UsageError(f"identical_pairs.last must be at least 2, not {self.last}.")
 
     def run(self, data: Instances, identical_pairs: Sequence[str]) -> Result:
         """Return the boxes, and how every model's score goes with frequency.
@@ -81,13 +83,13 @@ class IdenticalPairTest:
         )
         if scores.select("model", "example_id").is_duplicated().any():
             raise UsageError(
-                "Two files of identical pairs have the same name: give --identical-pairs NAME=FILE."
+                "Two files of identical pairs have the same name: use --identical-pairs NAME=FILE."
             )
         boxes = box_statistics(scores, last=self.last)
         models = {str(name): _trend(mine) for (name,), mine in scores.group_by("model", maintain_order=True)}
         summary = {"models": models, "last": self.last, "pairs": scores["example_id"].n_unique()}
         tables = {"identical_pairs": boxes, "identical_pair_scores": scores}
-        findings = [_finding(name, found) for name, found in models.items()]
+        findings = [_finding(name, summary_of_scores) for name, summary_of_scores in models.items()]
         return Result(summary, tables, findings, measures=identical_pair_measures(summary))
 
 
@@ -96,7 +98,7 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     from scipy.stats import spearmanr, ttest_ind
 
     frequency, score = scores["frequency"].to_numpy(), scores["score"].to_numpy()
-    known: dict[str, Any] = {
+    trend: dict[str, Any] = {
         "n": scores.height,
         "mean": float(score.mean()),
         "matched": float((score >= 0.5).mean()),
@@ -106,22 +108,22 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     }
     levels = np.unique(frequency)
     if len(levels) < 2:
-        return known
+        return trend
     if len(np.unique(score)) > 1:
-        found = spearmanr(frequency, score)
-        known |= {"rho": float(found.statistic), "p_value": float(found.pvalue)}
+        correlation = spearmanr(frequency, score)
+        trend |= {"rho": float(correlation.statistic), "p_value": float(correlation.pvalue)}
     # The most frequent sentences are few: as many levels are joined as give a mean that can be relied on.
     start = next((x for x in levels[:0:-1] if (frequency >= x).sum() >= FEWEST_FREQUENT), levels[1])
     rare, frequent = score[frequency == levels[0]], score[frequency >= start]
     if min(len(rare), len(frequent)) < FEWEST_COMPARED:
-        return known
+        return trend
     rise = float(frequent.mean() - rare.mean())
     low, high = rise, rise
     if len(np.unique(frequent)) > 1 or len(np.unique(rare)) > 1:
         with warnings.catch_warnings():  # scores of one group that hardly differ are no reason to warn
             warnings.simplefilter("ignore", RuntimeWarning)
             low, high = ttest_ind(frequent, rare, equal_var=False).confidence_interval(0.95)  # Welch
-    return known | {
+    return trend | {
         "rarest": {"frequency": int(levels[0]), "n": len(rare), "mean": float(rare.mean())},
         "most_frequent": {"from": int(start), "n": len(frequent), "mean": float(frequent.mean())},
         "rise": rise,
@@ -130,29 +132,31 @@ def _trend(scores: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _finding(model: str, found: dict[str, Any]) -> Finding:
-    said = f"Of {plural(found['n'], 'sentence')} paired with themselves, which all match, {model} scores "
-    if found["rise"] is None:
+def _finding(model: str, scores: dict[str, Any]) -> Finding:
+    pairs = f"{plural(scores['n'], 'sentence')} paired with themselves (all match)"
+    if scores["rise"] is None:
         title = f"{model} on identical pairs"
         text = (
-            f"{said}{percent(found['matched'])} at least one half; too few occur more often to compare them."
+            f"On {pairs}, {model} gives {percent(scores['matched'])} a score of at least 0.5. Too few sentences are "
+            "frequent to compare them with rare ones."
         )
-        return Finding("identical_pairs", "info", title, text, n=found["n"], key=model)
-    rare, frequent, rise = found["rarest"], found["most_frequent"], found["rise"]
+        return Finding("identical_pairs", "info", title, text, n=scores["n"], key=model)
+    rare, frequent, rise = scores["rarest"], scores["most_frequent"], scores["rise"]
     severity: Severity = "info"
-    goes_with = found["p_value"] is not None and found["p_value"] <= ALPHA
-    title = f"{model} scores identical pairs {'nearly ' if goes_with else ''}alike, rare or frequent"
-    least = max(found["rise_low"], -found["rise_high"])
+    goes_with = scores["p_value"] is not None and scores["p_value"] <= ALPHA
+    title = f"{model} scores rare and frequent identical pairs {'nearly ' if goes_with else ''}equally"
+    least = max(scores["rise_low"], -scores["rise_high"])
     if goes_with and least > 0 and abs(rise) >= NOTABLE_RISE:
         severity = "medium" if abs(rise) >= LARGE_RISE else "low"
-        title = f"{model} is surer that a {'frequent' if rise > 0 else 'rare'} sentence matches itself"
-    trend = "" if found["rho"] is None else f"; Spearman's ρ {found['rho']:+.2f}"
+        title = f"{model} scores identical pairs of {'frequent' if rise > 0 else 'rare'} sentences higher"
+    trend = "" if scores["rho"] is None else f"; Spearman's ρ {scores['rho']:+.2f}"
     text = (
-        f"{said}those that occur {_times(rare['frequency'])} {rare['mean']:.2f} on average and the "
-        f"{frequent['n']:,} that occur at least {_times(frequent['from'])} {frequent['mean']:.2f}: a difference of "
-        f"{_signed(rise)} (95 % interval {_signed(found['rise_low'])} to {_signed(found['rise_high'])}{trend})."
+        f"On {pairs}, the mean score of {model} is {rare['mean']:.2f} for those that occur "
+        f"{_times(rare['frequency'])} and {frequent['mean']:.2f} for the {frequent['n']:,} that occur at least "
+        f"{_times(frequent['from'])}: a difference of {_signed(rise)} (95 % CI {_signed(scores['rise_low'])} to "
+        f"{_signed(scores['rise_high'])}{trend})."
     )
-    return Finding("identical_pairs", severity, title, text, n=found["n"], key=model)
+    return Finding("identical_pairs", severity, title, text, n=scores["n"], key=model)
 
 
 def _signed(difference: float) -> str:

@@ -45,12 +45,13 @@ def matching_label(data: Instances, wanted: str | None = None) -> str:
         if wanted not in data.labels:
             raise unknown_name("label", wanted, list(data.labels))
         return wanted
-    known = [label for label in data.labels if label.lower() in MATCHING]
-    if len(known) != 1:
+    matching = [label for label in data.labels if label.lower() in MATCHING]
+    if len(matching) != 1:
         raise UsageError(
-            f"Which label says that two sentences match? Name it with --match; there are {', '.join(data.labels)}."
+            f"Which label means that two sentences match? Name it with --match; the labels are "
+            f"{', '.join(data.labels)}."
         )
-    return known[0]
+    return matching[0]
 
 
 def check_source(given: str) -> None:
@@ -96,16 +97,16 @@ def _asked(data: Instances, model: str, name: str, match: str, seed: int) -> pl.
     """Return the scores of a built-in model, trained on train."""
     pairs = identical_pairs(data, sample=MOST_SENTENCES, seed=seed)
     train = data.train.table.select(pl.col("split").cast(pl.String), pl.exclude("split"))
-    asked = pairs.select(
+    table = pairs.select(
         "example_id", "premise", "hypothesis",
         split=pl.lit("test"), position=pl.lit(0), label=pl.lit(match),
     )  # fmt: skip
     columns = ["example_id", "position", "split", "premise", "hypothesis", "label"]
     kinds = {name: train.schema[name] for name in columns}
-    both = pl.concat([train.select(columns), asked.select(columns).cast(kinds)])  # type: ignore[arg-type]
-    found = linear_predictions(replace(data, table=both), model, seed=seed)
-    assert found.probabilities is not None
-    score = found.probabilities[:, data.labels.index(match)]
+    both = pl.concat([train.select(columns), table.select(columns).cast(kinds)])  # type: ignore[arg-type]
+    predictions = linear_predictions(replace(data, table=both), model, seed=seed)
+    assert predictions.probabilities is not None
+    score = predictions.probabilities[:, data.labels.index(match)]
     return pairs.select(pl.lit(name).alias("model"), "example_id", "frequency", pl.Series("score", score))
 
 
@@ -139,9 +140,9 @@ def _checked(values: pl.Series, name: str, source: str) -> pl.Series:
     wrong = numbers.is_null() | ~numbers.is_between(0, 1).fill_null(False)
     if wrong.any():
         row = int(wrong.arg_max() or 0)
-        found = "nothing" if values[row] is None else values[row]
+        value = "nothing" if values[row] is None else values[row]
         raise InputError(
-            f"{source}: row {row + 1:,} has {found} as {name} ({plural(int(wrong.sum()), 'row')} in all); "
+            f"{source}: row {row + 1:,} has {value} as {name} ({plural(int(wrong.sum()), 'row')} in all); "
             "a score is a probability from 0 to 1."
         )
     return numbers
@@ -160,8 +161,8 @@ def _with_frequency(scored: pl.DataFrame, source: str, data: Instances) -> pl.Da
     on = "premise"
     if key is not None:
         on, rows = "example_id", rows.with_columns(example_id=pl.col(key).cast(pl.String))
-    known = pairs.select({"example_id", on, "frequency"}).rename({} if key else {"example_id": "found_id"})
-    joined = rows.join(known, on=on, how="left", maintain_order="left")
+    written = pairs.select({"example_id", on, "frequency"}).rename({} if key else {"example_id": "found_id"})
+    joined = rows.join(written, on=on, how="left", maintain_order="left")
     missing = joined.filter(pl.col("frequency").is_null())
     if missing.height:
         raise InputError(

@@ -41,7 +41,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 ACCURACY = MeasureKind("accuracy.{model}", "accuracy with the prompt {model}", "share", "lower")
 UNANSWERED_SHARE = MeasureKind(
-    "unanswered.{model}", "examples without an answer to {model}", "share", "higher"
+    "unanswered.{model}", "unanswered examples with the prompt {model}", "share", "higher"
 )
 
 
@@ -217,7 +217,7 @@ class PromptStudy:
     def run(self, data: Instances, prompts: Sequence[Predictions], cues: CueSet) -> Result:
         """Return one row per prompt and cue, and the prompt with the smallest |ΔAcc| of every cue."""
         if not len(cues):
-            raise Skip("there is no cue to compare prompts on")
+            raise Skip("needs at least one cue to compare prompts")
         table = pl.concat([self._of_prompt(model, cues) for model in prompts])
         best = (
             table.drop_nans("gap")
@@ -255,16 +255,16 @@ class PromptStudy:
 def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
     name = cue_phrase(best["feature"])
     rows = table.filter((pl.col("family") == best["family"]) & (pl.col("feature") == best["feature"]))
-    said = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
+    gaps = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
     text = (
-        f"With {name} against without, the accuracy gap in points is: {said}. The smallest is that of "
-        f"“{best['prompt']}” (95 % interval {points(best['gap_low'])} to {points(best['gap_high'])}; "
-        f"{plural(best['with_cue'], 'test example')} with the cue); prompts whose intervals overlap cannot be ranked."
+        f"Accuracy gaps (with {name} minus without), in points: {gaps}. The prompt “{best['prompt']}” has the smallest "
+        f"gap (95 % CI {points(best['gap_low'])} to {points(best['gap_high'])}; "
+        f"{plural(best['with_cue'], 'test example')} with the cue). Prompts with overlapping CIs cannot be ranked."
     )
     return Finding(
         "prompts",
         "info",
-        f"“{best['prompt']}” leans least on {name}",
+        f"The prompt “{best['prompt']}” has the smallest accuracy gap for {name}",
         text,
         best["gap"],
         best["gap_low"],

@@ -76,7 +76,7 @@ class AccuracyTest:
     def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
         right = model.correct(cues.examples)
         low, high = wilson(int(right.sum()), len(right))
-        known: dict[str, Any] = {
+        scores: dict[str, Any] = {
             "accuracy": float(right.mean()),
             "low": float(low),
             "high": float(high),
@@ -88,13 +88,13 @@ class AccuracyTest:
         }
         if len(cues):
             weak = model_weakness(right, cues.members.having, draws=self.draws, seed=self.seed)
-            known |= {
+            scores |= {
                 "weakness": weak.weakness,
                 "weakness_corrected": weak.corrected,
                 "weakness_low": weak.low,
                 "weakness_high": weak.high,
             }
-        return known
+        return scores
 
 
 def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> pl.DataFrame:
@@ -125,21 +125,21 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
         name = cue_phrase(row["feature"])
-        more = "more" if row["gap"] > 0 else "less"
+        change = "higher" if row["gap"] > 0 else "lower"
         nearest = row["gap_low"] if row["gap"] > 0 else -row["gap_high"]
         severity: Severity = "medium" if nearest >= 2 * NOTABLE_GAP else "low"
         text = (
-            f"{row['model']} is right on {percent(row['accuracy_with'])} of the "
-            f"{plural(row['with_cue'], 'test example')} with {name} and on {percent(row['accuracy_without'])} of the "
+            f"{row['model']} has an accuracy of {percent(row['accuracy_with'])} on the "
+            f"{plural(row['with_cue'], 'test example')} with {name}, and {percent(row['accuracy_without'])} on the "
             f"others: a gap of {points(row['gap'])} points "
-            f"(95 % interval {points(row['gap_low'])} to {points(row['gap_high'])}). "
-            "A gap can also come from which labels the two groups hold; see the distribution test."
+            f"(95 % CI {points(row['gap_low'])} to {points(row['gap_high'])}). "
+            "Different labels in the two groups can also cause a gap; see the distribution test."
         )
         findings.append(
             Finding(
                 "accuracy_test",
                 severity,
-                f"{row['model']} is {more} often right with {name}",
+                f"Accuracy of {row['model']} is {change} with {name}",
                 text,
                 row["gap"],
                 row["gap_low"],
@@ -155,14 +155,14 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
 
 def _ranking(summaries: dict[str, dict[str, Any]], cues: int) -> Finding:
     order = sorted(summaries, key=lambda name: summaries[name]["weakness_corrected"])
-    said = ", ".join(
-        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:.1f} without "
-        f"noise, 95 % interval {100 * summaries[name]['weakness_low']:.1f} to "
+    sums = ", ".join(
+        f"{name} {100 * summaries[name]['weakness']:.1f} ({100 * summaries[name]['weakness_corrected']:.1f} corrected "
+        f"for noise, 95 % CI {100 * summaries[name]['weakness_low']:.1f} to "
         f"{100 * summaries[name]['weakness_high']:.1f})"
         for name in order
     )
     text = (
-        f"Over {plural(cues, 'cue')} the absolute accuracy gaps sum to {said} points, least first. "
-        "The sum of absolute values grows with noise, so compare the corrected ones and their intervals."
+        f"Sum of absolute accuracy gaps over {plural(cues, 'cue')}, in points, smallest first: {sums}. "
+        "The raw sum grows with noise, so compare the corrected sums and their CIs."
     )
     return Finding("accuracy_test", "info", "Model weakness", text, n=cues, key="weakness", counted="cues")

@@ -64,7 +64,7 @@ class AgreementOfModels:
     def run(self, data: Instances, predictions: Sequence[Predictions]) -> Result:
         """Return one row per two models."""
         if len(predictions) < 2:
-            raise Skip("there is one model, and agreement needs two")
+            raise Skip("needs at least two models, found one")
         for name in self.normal:
             if name not in (model.model for model in predictions):
                 raise unknown_name("model in agreement.normal", name, [model.model for model in predictions])
@@ -77,49 +77,49 @@ class AgreementOfModels:
             both = (first.answers != UNANSWERED) & (second.answers != UNANSWERED)
             left_out = len(both) - int(both.sum())
             if not both.any():
-                skipped.append(f"{first.model} and {second.model} have no example that both answered.")
+                skipped.append(f"No example has an answer from both {first.model} and {second.model}.")
                 continue
-            found = agreement(first.answers[both], second.answers[both], gold[both])
-            low, high = (float(end) for end in wilson(found.agreed, found.n))
+            agreed = agreement(first.answers[both], second.answers[both], gold[both])
+            low, high = (float(end) for end in wilson(agreed.agreed, agreed.n))
             rows.append(
                 {
                     "normal": first.model,
                     "biased": second.model,
-                    "n": found.n,
+                    "n": agreed.n,
                     "left_out": left_out,
-                    "agreed": found.agreed,
-                    "both_right": found.both_right,
-                    "nba": found.nba,
+                    "agreed": agreed.agreed,
+                    "both_right": agreed.both_right,
+                    "nba": agreed.nba,
                     "nba_low": low,
                     "nba_high": high,
-                    "expected_nba": found.expected_nba,
-                    "kappa": found.kappa,
-                    "nbr": found.nbr,
-                    "nbr_released": found.nbr_released,
-                    "normal_accuracy": found.normal_right / found.n,
-                    "biased_accuracy": found.biased_right / found.n,
+                    "expected_nba": agreed.expected_nba,
+                    "kappa": agreed.kappa,
+                    "nbr": agreed.nbr,
+                    "nbr_released": agreed.nbr_released,
+                    "normal_accuracy": agreed.normal_right / agreed.n,
+                    "biased_accuracy": agreed.biased_right / agreed.n,
                 }
             )
             text = (
-                f"{first.model} and {second.model} give the same answer to {percent(found.nba)} of the test examples "
-                f"(95 % interval {percent(low)} to {percent(high)}; {percent(found.expected_nba)} would be expected "
-                f"from their label frequencies); {second.model} is also right on {percent(found.nbr_released)} of what "
-                f"{first.model} has right."
+                f"{first.model} and {second.model} give the same answer to {percent(agreed.nba)} of the test examples "
+                f"(95 % CI {percent(low)} to {percent(high)}; {percent(agreed.expected_nba)} is expected from their "
+                f"label frequencies). Where {first.model} is correct, {second.model} is correct in "
+                f"{percent(agreed.nbr_released)}."
             )
             if left_out:
-                text += f" {plural(left_out, 'example')} that one of them did not answer are left out."
-            title = f"{first.model} and {second.model} agree on {percent(found.nba)}"
+                text += f" {plural(left_out, 'example')} without an answer from both models are left out."
+            title = f"{first.model} and {second.model} agree on {percent(agreed.nba)} of the examples"
             findings.append(
                 Finding(
                     "agreement",
                     "info",
                     title,
                     text,
-                    found.nba,
+                    agreed.nba,
                     low,
                     high,
-                    found.expected_nba,
-                    found.n,
+                    agreed.expected_nba,
+                    agreed.n,
                     key=f"{first.model}/{second.model}",
                 )
             )

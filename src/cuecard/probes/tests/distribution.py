@@ -95,9 +95,9 @@ class DistributionTest:
         flatten = self._choice if cues.examples.instances.grouped else self._labels
         rows, tests = [], []
         for i, cue in enumerate(cues.names.iter_rows(named=True)):
-            found = flatten(model, cues, i)
-            tests.append({"model": model.model, **cue, **found["test"]})
-            rows += [{"model": model.model, **cue, **row} for row in found["shares"]]
+            flattened = flatten(model, cues, i)
+            tests.append({"model": model.model, **cue, **flattened["test"]})
+            rows += [{"model": model.model, **cue, **row} for row in flattened["shares"]]
         table = pl.DataFrame(tests, schema=_TEST_SCHEMA, orient="row")
         log_p = table["log10_p"].fill_null(np.nan).to_numpy()
         q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
@@ -130,17 +130,17 @@ class DistributionTest:
         flat = 1 / len(labels)
         if counts.min() < self.min_per_label:
             return _untested(int(counts.sum()), labels, train, np.full(len(labels), flat), counts, usual)
-        found = flattened_distribution(
+        flattened = flattened_distribution(
             predicted, gold, label_count=len(labels), draws=self.draws, seed=self.seed
         )
         contrast = self._contrast(model, cues, i, usual)
-        drawn_low, drawn_high = np.quantile(found.draws, [0.025, 0.975], axis=0)
+        drawn_low, drawn_high = np.quantile(flattened.draws, [0.025, 0.975], axis=0)
         shares = [
             {
                 "answer": label,
-                "predicted_share": float(found.share[code]),
-                "low": float(found.low[code]),
-                "high": float(found.high[code]),
+                "predicted_share": float(flattened.share[code]),
+                "low": float(flattened.low[code]),
+                "high": float(flattened.high[code]),
                 "drawn_low": float(drawn_low[code]),
                 "drawn_high": float(drawn_high[code]),
                 "train_share": float(train[code]),
@@ -151,19 +151,19 @@ class DistributionTest:
         ]
         test = {
             "n": int(counts.sum()),
-            "per_label": found.per_label,
-            "usual_share": float(found.share[usual]),
-            "usual_low": float(found.low[usual]),
-            "usual_high": float(found.high[usual]),
+            "per_label": flattened.per_label,
+            "usual_share": float(flattened.share[usual]),
+            "usual_low": float(flattened.low[usual]),
+            "usual_high": float(flattened.high[usual]),
             "train_share": float(train[usual]),
             "flat": flat,
-            "lean": float(found.share[usual]) - flat,
-            "amplification": found.amplification,
-            "amplification_low": found.amplification_low,
-            "amplification_high": found.amplification_high,
-            "amplification_null": found.amplification_null,
+            "lean": float(flattened.share[usual]) - flat,
+            "amplification": flattened.amplification,
+            "amplification_low": flattened.amplification_low,
+            "amplification_high": flattened.amplification_high,
+            "amplification_null": flattened.amplification_null,
             "train_divergence": float(bits_from(train, np.full(len(labels), flat))),
-            "log10_p": found.log10_p,
+            "log10_p": flattened.log10_p,
         }
         if contrast is not None:
             test |= {
@@ -194,15 +194,15 @@ class DistributionTest:
         counts = np.array([right.sum(), len(right) - right.sum()])
         m = np.add.reduceat(having.astype(np.int64), examples.first_rows[:-1])[here]
         sizes = examples.sizes[here]
-        found = None
+        contrast = None
         if counts.min() >= self.min_per_label:
-            found = flattened_choice(picked, right, m, sizes)
-        if found is None:
+            contrast = flattened_choice(picked, right, m, sizes)
+        if contrast is None:
             flat = float((m / sizes).sum() / m.sum()) if len(m) else float("nan")
             return _untested(len(right), labels, train, np.array([flat, 1 - flat]), counts, usual)
-        flats = np.array([found.flat, 1 - found.flat])
-        ends = {0: (found.share, found.low, found.high)}
-        ends[1] = (1 - found.share, 1 - found.high, 1 - found.low)
+        flats = np.array([contrast.flat, 1 - contrast.flat])
+        ends = {0: (contrast.share, contrast.low, contrast.high)}
+        ends[1] = (1 - contrast.share, 1 - contrast.high, 1 - contrast.low)
         shares = [
             {
                 "answer": label,
@@ -217,10 +217,10 @@ class DistributionTest:
             }
             for code, label in enumerate(labels)
         ]
-        spread = [float(bits_from([x, 1 - x], flats)) for x in (found.low, found.high)]
-        inside = found.low <= found.flat <= found.high
+        spread = [float(bits_from([x, 1 - x], flats)) for x in (contrast.low, contrast.high)]
+        inside = contrast.low <= contrast.flat <= contrast.high
         test = {
-            "n": found.examples,
+            "n": contrast.examples,
             "per_label": int(counts.min()),
             "usual_share": ends[usual][0],
             "usual_low": ends[usual][1],
@@ -228,15 +228,15 @@ class DistributionTest:
             "train_share": float(train[usual]),
             "flat": float(flats[usual]),
             "lean": ends[usual][0] - float(flats[usual]),
-            "amplification": float(bits_from([found.share, 1 - found.share], flats)),
+            "amplification": float(bits_from([contrast.share, 1 - contrast.share], flats)),
             "amplification_low": 0.0 if inside else min(spread),
             "amplification_high": max(spread),
             "train_divergence": float(bits_from(train, flats)),
-            "log10_p": found.log10_p,
+            "log10_p": contrast.log10_p,
             # The other choices of an example are what its choices with the cue are compared with.
             "usual_share_without": float(flats[usual]),
             "contrast": ends[usual][0] - float(flats[usual]),
-            "contrast_log10_p": found.log10_p,
+            "contrast_log10_p": contrast.log10_p,
         }
         return {"shares": shares, "test": test}
 
@@ -282,13 +282,13 @@ def _untested(
         }
         for code, label in enumerate(labels)
     ]
-    known = {
+    tested = {
         "n": n,
         "per_label": int(counts.min()),
         "train_share": float(train[usual]),
         "flat": float(flat[usual]),
     }
-    return {"shares": shares, "test": known}
+    return {"shares": shares, "test": tested}
 
 
 def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
@@ -327,35 +327,35 @@ def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
 
 def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
     text = (
-        f"Among test examples with {name} sampled to equal labels, {row['model']} predicts {row['label']} for "
-        f"{_share(row)}, where {percent(row['flat'])} would be even-handed and "
-        f"{percent(row['usual_share_without'])} get it without the cue; in train {percent(row['train_share'])} of such "
-        f"instances are {row['label']} ({plural(row['n'], 'test example')})."
+        f"On {plural(row['n'], 'test example')} with {name}, sampled to balanced labels, {row['model']} predicts "
+        f"{row['label']} for {_share(row)}. An unbiased model would predict it for {percent(row['flat'])}; without the "
+        f"cue, this model predicts it for {percent(row['usual_share_without'])}. In the training set, "
+        f"{percent(row['train_share'])} of the instances with the cue are {row['label']}."
     )
     if row["lean"] < 0:
-        return f"{row['model']} avoids {row['label']} where {name} is", text + _opposite(row)
-    return f"{row['model']} leans to {row['label']} where {name} is", text
+        return f"{row['model']} avoids {row['label']} in examples with {name}", text + _opposite(row)
+    return f"{row['model']} prefers {row['label']} in examples with {name}", text
 
 
 def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
-    verb = "picks" if row["label"] in ("right", "chosen") else "passes over"
+    verb = "prefers" if row["label"] in ("right", "chosen") else "rejects"
     noun = "choices" if row["label"] in ("right", "wrong") else "answers"
     text = (
-        f"Where {noun} with {name} are right as often as chance has it, {row['model']} {verb} {_share(row)} of them; "
-        f"{percent(row['flat'])} would be even-handed. In train {percent(row['train_share'])} of such {noun} are "
-        f"{row['label']} ({plural(row['n'], 'test example')})."
+        f"On {plural(row['n'], 'test example')}, reweighted so that {noun} with {name} are correct at chance, "
+        f"{row['model']} {verb} {_share(row)} of them; an unbiased model would have {percent(row['flat'])}. In the "
+        f"training set, {percent(row['train_share'])} of these {noun} are {row['label']}."
     )
     if row["lean"] < 0:
-        opposite = "avoids" if verb == "picks" else "picks"
+        opposite = "rejects" if verb == "prefers" else "prefers"
         return f"{row['model']} {opposite} {noun} with {name}", text + _opposite(row)
     return f"{row['model']} {verb} {noun} with {name}", text
 
 
 def _opposite(row: dict[str, Any]) -> str:
     """Return that the model does the opposite of what train suggests, where train suggests anything."""
-    return " That is the opposite of what train suggests." if row["train_share"] > row["flat"] else ""
+    return " This is the opposite of the training set." if row["train_share"] > row["flat"] else ""
 
 
 def _share(row: dict[str, Any]) -> str:
     low, high = percent(row["usual_low"]), percent(row["usual_high"])
-    return f"{percent(row['usual_share'])} (95 % interval {low} to {high})"
+    return f"{percent(row['usual_share'])} (95 % CI {low} to {high})"

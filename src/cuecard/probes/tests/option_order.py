@@ -18,9 +18,7 @@ from cuecard.probes.predictions import Predictions
 from cuecard.stats import clopper_pearson, format_p, goodness_of_fit, log10_p
 from cuecard.wording import percent
 
-PREFERENCE = MeasureKind(
-    "preference.{model}", "position {model} answers most above the key", "points", "higher"
-)
+PREFERENCE = MeasureKind("preference.{model}", "largest position preference of {model}", "points", "higher")
 P_VALUE = MeasureKind("p.{model}", "p-value of the position preference of {model}", "p", "lower")
 
 
@@ -73,17 +71,17 @@ def option_order(answers: npt.ArrayLike, key: npt.ArrayLike) -> OptionOrder:
     `key`, `answers` (counts), `key_share`, `answer_share`, and `accuracy` with `low` and `high` among the
     examples whose right choice stands there.
     """
-    given, right = np.asarray(answers, dtype=np.int64), np.asarray(key, dtype=np.int64)
-    if given.shape != right.shape or given.ndim != 1:
+    chosen, right = np.asarray(answers, dtype=np.int64), np.asarray(key, dtype=np.int64)
+    if chosen.shape != right.shape or chosen.ndim != 1:
         raise ValueError("answers and key must be one position per example each")
-    answered = given >= 0
-    given, right = given[answered], right[answered]
-    n = len(given)
+    answered = chosen >= 0
+    chosen, right = chosen[answered], right[answered]
+    n = len(chosen)
     if n == 0:
         raise ValueError("there is no answered example")
-    k = int(max(given.max(), right.max())) + 1
+    k = int(max(chosen.max(), right.max())) + 1
     both = np.zeros((k, k), dtype=np.int64)
-    np.add.at(both, (right, given), 1)
+    np.add.at(both, (right, chosen), 1)
     keys, guesses = both.sum(axis=1), both.sum(axis=0)
     fit = goodness_of_fit(guesses, keys)
     defined = not (guesses[keys == 0] > 0).any()
@@ -146,23 +144,23 @@ class OptionOrderTest:
         gold = check_test(data).gold
         models = {model.model: option_order(model.answers, gold) for model in predictions}
         table = pl.concat(
-            found.table.select(pl.lit(name).alias("model"), pl.all()) for name, found in models.items()
+            order.table.select(pl.lit(name).alias("model"), pl.all()) for name, order in models.items()
         )
-        summary = {"models": {name: found.summary() for name, found in models.items()}}
-        findings = [self._finding(name, found) for name, found in models.items()]
+        summary = {"models": {name: order.summary() for name, order in models.items()}}
+        findings = [self._finding(name, order) for name, order in models.items()]
         return Result(summary, {"option_order": table}, findings, measures=option_order_measures(summary))
 
-    def _finding(self, model: str, found: OptionOrder) -> Finding:
-        gap = found.table.with_columns(gap=pl.col("answer_share") - pl.col("key_share"))
+    def _finding(self, model: str, test: OptionOrder) -> Finding:
+        gap = test.table.with_columns(gap=pl.col("answer_share") - pl.col("key_share"))
         row = gap.sort("gap", descending=True).row(0, named=True)
-        prefers = 10**found.paired_log10_p <= self.alpha
+        prefers = 10**test.paired_log10_p <= self.alpha
         place = f"choice {row['position'] + 1}"
-        said = (
-            f"{model} answers {place} for {percent(row['answer_share'])} of {found.n:,} examples, and the key has it "
-            f"for {percent(row['key_share'])} (Stuart–Maxwell p = {format_p(found.paired_log10_p)})"
+        text = (
+            f"{model} chooses {place} in {percent(row['answer_share'])} of {test.n:,} examples; {place} is correct in "
+            f"{percent(row['key_share'])} (Stuart–Maxwell p = {format_p(test.paired_log10_p)})."
         )
         title = f"{model} prefers {place}" if prefers else f"{model} prefers no position"
-        text = f"{said}." if prefers else f"{said}: no preference beyond chance."
+        text += "" if prefers else " The difference is not significant."
         severity: Severity = "medium" if prefers else "info"
         share, key = float(row["answer_share"]), float(row["key_share"])
-        return Finding("option_order", severity, title, text, value=share, chance=key, n=found.n, key=model)
+        return Finding("option_order", severity, title, text, value=share, chance=key, n=test.n, key=model)

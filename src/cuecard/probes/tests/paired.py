@@ -58,7 +58,7 @@ class PairedComparison:
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return one row per two models, and one per two models and cue."""
         if len(predictions) < 2:
-            raise Skip("there is one model, and a comparison needs two")
+            raise Skip("needs at least two models, found one")
         rows: list[dict[str, Any]] = []
         tables, findings = [], []
         for a, b in combinations(predictions, 2):
@@ -86,24 +86,24 @@ class PairedComparison:
         return Result(summary, frames, findings, measures=paired_measures(summary))
 
     def _by_cue(self, a: Predictions, b: Predictions, cues: CueSet) -> pl.DataFrame:
-        found = paired_by_cue(
+        comparison = paired_by_cue(
             a.correct(cues.examples),
             b.correct(cues.examples),
             cues.members.having,
             draws=self.draws,
             seed=self.seed,
         )
-        q = q_of(found.log10_p)
+        q = q_of(comparison.log10_p)
         return cues.names.select(
             pl.lit(a.model).alias("model_a"), pl.lit(b.model).alias("model_b"), pl.all()
         ).with_columns(
-            n=found.n,
-            only_a=found.only_a,
-            only_b=found.only_b,
-            difference=pl.Series(found.difference, dtype=pl.Float64).fill_nan(None),
-            low=pl.Series(found.low, dtype=pl.Float64).fill_nan(None),
-            high=pl.Series(found.high, dtype=pl.Float64).fill_nan(None),
-            log10_p=found.log10_p,
+            n=comparison.n,
+            only_a=comparison.only_a,
+            only_b=comparison.only_b,
+            difference=pl.Series(comparison.difference, dtype=pl.Float64).fill_nan(None),
+            low=pl.Series(comparison.low, dtype=pl.Float64).fill_nan(None),
+            high=pl.Series(comparison.high, dtype=pl.Float64).fill_nan(None),
+            log10_p=comparison.log10_p,
             q_value=pl.Series(q, dtype=pl.Float64),
             significant=pl.Series(q <= self.alpha, dtype=pl.Boolean),
         )
@@ -115,10 +115,10 @@ def _finding(row: dict[str, Any]) -> Finding:
     p = format_p(log10_p)
     better, worse = (a, b) if difference >= 0 else (b, a)
     clear = log10_p <= -1.30103
-    title = f"{better} is better than {worse}" if clear else f"{a} and {b} cannot be told apart"
+    title = f"{better} is more accurate than {worse}" if clear else f"{a} and {b} do not differ significantly"
     text = (
-        f"{a} is right on {percent(float(row['accuracy_a']))} and {b} on {percent(float(row['accuracy_b']))} of the "
-        f"same {int(row['n']):,} test examples: a difference of {points(difference)} points (95 % interval "
+        f"{a} has an accuracy of {percent(float(row['accuracy_a']))} and {b} of {percent(float(row['accuracy_b']))} on "
+        f"the same {int(row['n']):,} test examples: a difference of {points(difference)} points (95 % CI "
         f"{points(low)} to {points(high)}; exact McNemar p = {p})."
     )
     return Finding(

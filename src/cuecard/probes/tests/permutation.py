@@ -78,7 +78,7 @@ class PermutationTest:
         )
         usual, unusual = (np.asarray(part.sum(axis=1)).ravel() > 0 for part in (sets.usual, sets.unusual))
         if not usual.any() or not unusual.any():
-            raise Skip("no test example has a word of highest z with its usual label, or none with another")
+            raise Skip("needs test examples that contain a word with its usual label, and with another label")
         tests: dict[str, dict[str, Any]] = {}
         findings, tables = [], []
         for model in predictions:
@@ -135,8 +135,8 @@ class PermutationTest:
         if self.stratify is None or cues.examples.instances.grouped:
             return []
         return [
-            "All examples in which a word has its usual label have the same right answer, so words one by one are "
-            "tested without strata."
+            "All examples in which a word has its usual label have the same correct answer, so single words are tested "
+            "without strata."
         ]
 
 
@@ -197,19 +197,19 @@ def _finding(
     severity: Severity = "info"
     if tested.log10_p <= np.log10(alpha) and tested.difference > 0:
         severity = "high" if tested.difference >= 0.10 else "medium" if tested.difference >= 0.03 else "low"
-        title = f"{model} does better where words have their usual label"
+        title = f"{model} is more accurate if words have their usual label"
     else:
-        title = f"No sign that {model} does better where words have their usual label"
+        title = f"No evidence that {model} is more accurate if words have their usual label"
     text = (
-        f"{model} is right on {percent(tested.usual_accuracy)} of {plural(tested.usual, 'test example')} that have a "
-        f"word of highest z with its usual label, and on {percent(tested.unusual_accuracy)} of {tested.unusual:,} that "
-        f"have one with another label, {points(tested.difference)} points (95 % interval {points(tested.low)} to "
-        f"{points(tested.high)}): p = {tested.p_text}"
+        f"{model} has an accuracy of {percent(tested.usual_accuracy)} on {plural(tested.usual, 'test example')} that "
+        f"contain a strong word with its usual label, and {percent(tested.unusual_accuracy)} on {tested.unusual:,} "
+        f"that contain one with another label: a difference of {points(tested.difference)} points (95 % CI "
+        f"{points(tested.low)} to {points(tested.high)}; permutation test p = {tested.p_text}"
     )
     if stratified:
-        text += f" (shuffled within each right answer; {other.p_text} without)."
+        text += f", stratified by correct answer; {other.p_text} without strata)."
     else:
-        text += f" (within each right answer: {within.p_text})."
+        text += f"; stratified by correct answer, p = {within.p_text})."
     low, high, n = tested.low, tested.high, tested.pool
     return Finding(
         "permutation_test",

@@ -72,7 +72,7 @@ class Reliance:
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return the joined table with what to do next about every cue."""
         if not len(cues):
-            raise Skip("the data has no significant cue that occurs often enough in both splits")
+            raise Skip("needs a significant cue that is frequent enough in both splits")
         table = pl.concat([self._of_model(model, cues) for model in predictions])
         advice = _advice(table)
         table = table.join(advice, on=["family", "feature"], how="left", maintain_order="left")
@@ -130,9 +130,9 @@ class Reliance:
         leaning, beyond = pl.col("leaning"), pl.col("with_cue_only")
         # Whether the model prefers the label anyway is not known where too few examples could tell.
         open_question = pl.col("contrast_q").is_null()
-        given = pl.col("given_length_q") <= self.alpha
-        towards = (given & (pl.col("given_length") > 0)).fill_null(False)
-        away = (given & (pl.col("given_length") < 0)).fill_null(False)
+        beyond_length = pl.col("given_length_q") <= self.alpha
+        towards = (beyond_length & (pl.col("given_length") > 0)).fill_null(False)
+        away = (beyond_length & (pl.col("given_length") < 0)).fill_null(False)
         unexplained = beyond & (towards | pl.col("given_length_q").is_null())
         verdict = (
             pl.when(better & leaning & unexplained)
@@ -167,17 +167,17 @@ def _next(part: pl.DataFrame) -> str:
     signs = part.filter(pl.col("verdict") == "signs")["model"].to_list()
     if relying:
         return (
-            f"Balance the cue before training (cuecard debias), and report {listed(relying)} on the "
-            f"{plural(unusual, 'test example')} that break it."
+            f"Balance the cue before training (cuecard debias), and report the accuracy of {listed(relying)} on the "
+            f"{plural(unusual, 'counterexample')} in the test set."
         )
     if unusual < ENOUGH_UNUSUAL:
-        return f"Collect test examples that break it: {unusual} are too few to tell."
+        return f"Collect more test examples that are counterexamples: {unusual} are too few to test."
     avoiding = part.filter(pl.col("verdict") == "avoids")["model"].to_list()
     if avoiding:
-        return f"Report that {listed(avoiding)} does the opposite of the cue; it costs accuracy where the cue is right."
+        return f"Report that {listed(avoiding)} avoids the cue; this reduces accuracy on examples that follow the cue."
     if signs:
-        return f"Look at the {plural(unusual, 'test example')} that break it with {listed(signs)}."
-    return "Nothing for these models; a weaker model may still learn it."
+        return f"Inspect the {plural(unusual, 'counterexample')} and what {listed(signs)} predicts there."
+    return "Nothing to do for these models; another model may still learn the cue."
 
 
 def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
@@ -185,24 +185,24 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
     relied = part.filter(pl.col("verdict") == "relies").sort("difference", descending=True)
     if relied.is_empty():
         signs = int((part["verdict"] == "signs").sum())
-        text = f"For none of {plural(cues, 'cue')} all tests say that {model} relies on it" + (
-            f"; for {signs} some of them do." if signs else "."
+        text = f"For none of {plural(cues, 'cue')} do all tests show that {model} relies on it" + (
+            f"; for {signs}, some tests do." if signs else "."
         )
-        title = f"No cue that {model} clearly relies on"
+        title = f"No evidence that {model} relies on a cue"
         return Finding("reliance", "info", title, text, n=cues, key=model, counted="cues")
     worst: dict[str, Any] = relied.row(0, named=True)
     names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
     such_as = f", such as {listed(names)}" if relied.height > len(names) else f", {listed(names)}"
     usual, other = (
-        (f"that are {worst['label']}, the usual label,", "that are not")
+        (f"with the usual label ({worst['label']})", "with another label")
         if task not in GROUPED_TASKS
-        else (f"whose {whose_choice(task, worst['label'])}, as usual,", "where it is the other way round")
+        else (f"that follow the cue (the {whose_choice(task, worst['label'])})", "that do not")
     )
     text = (
-        f"{model} relies on {relied.height} of {plural(cues, 'cue')}{such_as}: with {names[0]} it is "
-        f"right on {percent(worst['usual_accuracy'])} of {plural(worst['usual'], 'test example')} {usual} and on "
-        f"{percent(worst['unusual_accuracy'])} of the {worst['unusual']:,} {other}."
+        f"{model} relies on {relied.height} of {plural(cues, 'cue')}{such_as}. With {names[0]}, its accuracy is "
+        f"{percent(worst['usual_accuracy'])} on {plural(worst['usual'], 'test example')} {usual} and "
+        f"{percent(worst['unusual_accuracy'])} on the {worst['unusual']:,} {other}."
     )
     return Finding(
         "reliance",

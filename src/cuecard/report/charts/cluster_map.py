@@ -21,9 +21,9 @@ FIRST_THRESHOLD = 0.2
 MOST_NAMES = 14
 #: Stands below a map that is a page of its own.
 HOW_TO_READ = (
-    "Each point is a text; neighbours are alike. Large: in clusters whose labels diverge from the whole by more than "
-    "the threshold, which the slider moves. Choose a label in the legend; drag to move, Ctrl + wheel to "
-    "zoom, double-click to reset."
+    "Each point is a text; similar texts are close together. Large points: clusters whose label distribution diverges "
+    "from the whole by more than the threshold (use the slider). Choose a label in the legend; drag to move, "
+    "Ctrl + wheel to zoom, double-click to reset."
 )
 _MAP_HEIGHT = 520
 

@@ -74,8 +74,8 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
         x=alt.X("k:N", sort=ks, title="clusters", axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("components:N", sort=dimensions, title="principal components"),
         tooltip=[
-            alt.Tooltip("k:N", title="clusters asked for"),
-            alt.Tooltip("left:Q", title="clusters left"),
+            alt.Tooltip("k:N", title="requested clusters"),
+            alt.Tooltip("left:Q", title="clusters after merging"),
             alt.Tooltip("components:N", title="components"),
             alt.Tooltip("starts:Q", title="k-means starts"),
             alt.Tooltip("score:Q", title="PECO", format=".2f"),
@@ -124,7 +124,7 @@ def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most
             alt.Tooltip("cluster:N", title="cluster"),
             alt.Tooltip("label:N", title="label"),
             alt.Tooltip("share:Q", title="share", format=".1%"),
-            alt.Tooltip("interval:N", title="95 % interval"),
+            alt.Tooltip("interval:N", title="95 % CI"),
             alt.Tooltip("size:Q", title="sentences", format=","),
         ],
     )
@@ -137,12 +137,12 @@ def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most
     bars = base.mark_bar(height=15).encode(
         x=x, color=label_colour(names, symbolType="square"), order=alt.Order("order:Q")
     )
-    said = (
+    text = (
         base.transform_filter("datum.order == 0")
         .mark_text(style="figure", align="left", dx=8, aria=False)
         .encode(x=alt.datum(1.0), text=alt.Text("text:N"))
     )
-    return alt.layer(bars, said).properties(width="container", height=alt.Step(25))
+    return alt.layer(bars, text).properties(width="container", height=alt.Step(25))
 
 
 def transformations(tables: Mapping[str, pl.DataFrame]) -> Any:

@@ -21,14 +21,14 @@ _SIZE = (560.0, 300.0)
 
 #: What the columns of a comparison are called on an axis, and whether they are fractions.
 AXES: dict[str, tuple[str, bool]] = {
-    "psc": ("accuracy with the full input", True),
-    "ssc": ("accuracy with one text only", True),
+    "psc": ("full-input accuracy", True),
+    "ssc": ("partial-input accuracy", True),
     "sota": ("best published accuracy", True),
-    "delta_maj": ("one text only, above majority", True),
-    "recovered": ("share of the full accuracy that one text recovers", True),
-    "nba": ("agreement of the two conditions (NBA)", True),
-    "nbr": ("both right among agreements (NBR)", True),
-    "nbr_released": ("both right among right with the full input", True),
+    "delta_maj": ("partial-input accuracy above the majority baseline", True),
+    "recovered": ("partial-input accuracy divided by full-input accuracy", True),
+    "nba": ("agreement of full and partial input (NBA)", True),
+    "nbr": ("both correct among agreements (NBR)", True),
+    "nbr_released": ("both correct among correct with the full input", True),
     "tra": ("token relevance agreement (TRA)", True),
     "peco": ("PECO", False),
     "peco_released": ("PECO as released", False),
@@ -49,7 +49,7 @@ def saturation_map(table: pl.DataFrame) -> Any:
 
     Both conditions of a dataset are joined by a dotted line with a tick at their mean (PECO, Figure 2).
     """
-    known = table.drop_nulls(["psc", "ssc"])
+    complete = table.drop_nulls(["psc", "ssc"])
     rows = [
         {
             "name": display_text(row["name"], 40),
@@ -58,16 +58,16 @@ def saturation_map(table: pl.DataFrame) -> Any:
             "ssc": row["ssc"],
             "majority": numbers.percent(row["majority"]),
         }
-        for row in known.iter_rows(named=True)
+        for row in complete.iter_rows(named=True)
     ]
     joined = (
-        known.group_by("name", maintain_order=True)
+        complete.group_by("name", maintain_order=True)
         .agg(pl.col("psc").first(), low=pl.col("ssc").min(), high=pl.col("ssc").max(), n=pl.len())
         .filter(pl.col("n") > 1)
         .with_columns(mean=(pl.col("low") + pl.col("high")) / 2)
     )
-    x = alt.X("psc:Q", **_axis_and_scale("psc", known))
-    height = _axis_and_scale("ssc", known)
+    x = alt.X("psc:Q", **_axis_and_scale("psc", complete))
+    height = _axis_and_scale("ssc", complete)
     pairs = alt.Chart(inline(joined.iter_rows(named=True)))
     rule = pairs.mark_rule(style="prior").encode(x=x, y=alt.Y("low:Q", **height), y2=alt.Y2("high:Q"))
     middle = pairs.mark_tick(style="figure", orient="horizontal", size=12, thickness=2).encode(
@@ -75,7 +75,7 @@ def saturation_map(table: pl.DataFrame) -> Any:
     )
     y = alt.Y("ssc:Q", **height)
     base = alt.Chart(inline(rows)).encode(x=x, y=y)
-    shapes = {name: shape for name, shape in _SHAPES.items() if name in known["condition"]}
+    shapes = {name: shape for name, shape in _SHAPES.items() if name in complete["condition"]}
     shape = alt.Shape(
         "condition:N",
         scale=alt.Scale(domain=list(shapes), range=list(shapes.values())),
@@ -85,10 +85,10 @@ def saturation_map(table: pl.DataFrame) -> Any:
         shape=shape,
         tooltip=[
             alt.Tooltip("name:N", title="dataset"),
-            alt.Tooltip("condition:N", title="sees"),
-            alt.Tooltip("ssc:Q", title="one text", format=".1%"),
+            alt.Tooltip("condition:N", title="input"),
+            alt.Tooltip("ssc:Q", title="partial input", format=".1%"),
             alt.Tooltip("psc:Q", title="full input", format=".1%"),
-            alt.Tooltip("majority:N", title="majority"),
+            alt.Tooltip("majority:N", title="majority baseline"),
         ],
     )
     names = _written(rows, x, y, ("psc", "ssc"))
@@ -100,11 +100,11 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
 
     `identity` adds the line on which both are equal, as in the paper's Figure 3.
     """
-    known = table.drop_nulls([x, y])
-    rows = [{"name": _row_name(row), "x": row[x], "y": row[y]} for row in known.iter_rows(named=True)]
+    complete = table.drop_nulls([x, y])
+    rows = [{"name": _row_name(row), "x": row[x], "y": row[y]} for row in complete.iter_rows(named=True)]
     across, up = (
-        alt.X("x:Q", **_axis_and_scale(x, known)),
-        alt.Y("y:Q", **_axis_and_scale(y, known)),
+        alt.X("x:Q", **_axis_and_scale(x, complete)),
+        alt.Y("y:Q", **_axis_and_scale(y, complete)),
     )
     base = alt.Chart(inline(rows)).encode(x=across, y=up)
     points = base.mark_point(style="accent", filled=True, size=80, opacity=0.9, shape="circle").encode(
@@ -115,20 +115,20 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
         ]
     )
     layers = [points, *_written(rows, across, up, ("x", "y"))]
-    found = correlate(table, x, y)
-    said = "too few datasets for a correlation"
-    if found is not None:
+    fit = correlate(table, x, y)
+    correlation = "too few datasets for a correlation"
+    if fit is not None:
         ends = [min(row["x"] for row in rows), max(row["x"] for row in rows)]
-        line = [{"x": end, "y": found.intercept + found.slope * end} for end in ends]
+        line = [{"x": end, "y": fit.intercept + fit.slope * end} for end in ends]
         trend = alt.Chart(inline(line)).mark_line(style="accent", strokeWidth=1.5, opacity=0.55)
         layers.insert(0, trend.encode(x=alt.X("x:Q"), y=alt.Y("y:Q")))
-        said = f"r = {found.r:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}), {found.n} points"
+        correlation = f"r = {fit.r:.2f} (95 % CI {fit.low:.2f} to {fit.high:.2f}), {fit.n} points"
     if identity and rows:
         low = max(min(row["x"] for row in rows), min(row["y"] for row in rows))
         high = min(max(row["x"] for row in rows), max(row["y"] for row in rows))
         equal = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}]))
         layers.insert(0, equal.mark_line(style="prior").encode(x=alt.X("x:Q"), y=alt.Y("y:Q")))
-    title = alt.TitleParams(said, anchor="start", fontWeight="normal")
+    title = alt.TitleParams(correlation, anchor="start", fontWeight="normal")
     return alt.layer(*layers).properties(width="container", height=320, title=title)
 
 
@@ -151,12 +151,12 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=[row["name"] for row in rows], title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
-            alt.Tooltip("name:N", title="set"),
+            alt.Tooltip("name:N", title="dataset"),
             alt.Tooltip("score:Q", title="PECO", format=".2f"),
             alt.Tooltip("null:Q", title="with shuffled labels", format=".2f"),
             alt.Tooltip("excess:Q", title="excess", format=".2f"),
-            alt.Tooltip("low:Q", title="from", format=".2f"),
-            alt.Tooltip("high:Q", title="to", format=".2f"),
+            alt.Tooltip("low:Q", title="CI low", format=".2f"),
+            alt.Tooltip("high:Q", title="CI high", format=".2f"),
             alt.Tooltip("p:N", title="p-value"),
         ],
     )
@@ -164,7 +164,7 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
     interval = base.mark_rule(style="accent", strokeWidth=2, opacity=0.6).encode(x=x, x2=alt.X2("high:Q"))
     point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x=alt.X("excess:Q"))
     chance = alt.Chart(inline([{"x": 0.0}])).mark_rule(style="prior").encode(x=alt.X("x:Q"))
-    title = alt.TitleParams("PECO beyond chance, with 95 % intervals", anchor="start")
+    title = alt.TitleParams("PECO above chance, with 95 % CIs", anchor="start")
     return alt.layer(chance, interval, point).properties(width="container", height=alt.Step(28), title=title)
 
 

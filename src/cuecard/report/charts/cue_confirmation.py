@@ -35,8 +35,8 @@ def train_against_test(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]
     ]
     scale = alt.Scale(domain=[0, 1.02], nice=False)
     ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
-    x = alt.X("share:Q", scale=scale, axis=percent_axis("share in train", values=ticks))
-    y = alt.Y("test_share:Q", scale=scale, axis=percent_axis("share in test", values=ticks))
+    x = alt.X("share:Q", scale=scale, axis=percent_axis("share in the training set", values=ticks))
+    y = alt.Y("test_share:Q", scale=scale, axis=percent_axis("share in the test set", values=ticks))
     points = (
         alt.Chart(inline(rows))
         .mark_point(filled=True, clip=True, strokeWidth=0, opacity=0.65, aria=False)

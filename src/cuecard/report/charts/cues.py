@@ -51,14 +51,14 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
     floor = min([*(row["share"] for row in rows), *prior_of(section).values()], default=0.0)
     x = alt.X(
         "n:Q",
-        title="train instances with the feature (logarithmic)",
+        title="training instances with the feature (logarithmic)",
         scale=alt.Scale(type="log", domain=[max(1, lowest) * 0.9, max(highest, 10) * 1.4], nice=False),
         axis=alt.Axis(grid=False, format="~s", tickCount=6),
     )
     y = alt.Y(
         "share:Q",
         scale=alt.Scale(domain=[max(0.0, floor - 0.05), 1.04], nice=False),
-        axis=percent_axis("share of the label it points to", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+        axis=percent_axis("share of the label", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
     )
     colour = label_colour(names, symbolSize=90)
     chosen = alt.selection_point(fields=["label"], bind="legend", name="chosen_label")
@@ -109,10 +109,10 @@ def _tooltip() -> list[Any]:
     return [
         alt.Tooltip("feature:N", title="feature"),
         alt.Tooltip("family:N", title="family"),
-        alt.Tooltip("label:N", title="points to"),
-        alt.Tooltip("train:N", title="train share"),
-        alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("test:N", title="test share"),
+        alt.Tooltip("label:N", title="label"),
+        alt.Tooltip("train:N", title="training set"),
+        alt.Tooltip("interval:N", title="95 % CI"),
+        alt.Tooltip("test:N", title="test set"),
         alt.Tooltip("lift:Q", title="lift", format=".2f"),
         alt.Tooltip("p:N", title="p-value"),
     ]
@@ -163,8 +163,8 @@ def _curves(
     visible: Any,
 ) -> list[Any]:
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
-    known = prior_of(section)
-    prior = {display_text(label, 60): known[label] for label in labels if label in known}
+    priors = prior_of(section)
+    prior = {display_text(label, 60): priors[label] for label in labels if label in priors}
     z = -float(ndtri(max(critical_p(section, cues), 1e-300) / 2))
     lowest, highest = cues["train_count"].min(), cues["train_count"].max()
     if lowest is None or highest is None:
@@ -191,7 +191,7 @@ def _curves(
             opacity=visible,
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("text:N", title="share of train"),
+                alt.Tooltip("text:N", title="share in the training set"),
             ],
         )
     )
@@ -260,7 +260,7 @@ def family_counts(section: Section) -> Any:
         y=alt.Y("family:N", title=None, sort=[row["family"] for row in rows]),
         tooltip=[
             alt.Tooltip("family:N", title="family"),
-            alt.Tooltip("text:N", title="cues of features tested"),
+            alt.Tooltip("text:N", title="cues / features tested"),
             alt.Tooltip("said:N", title="significant"),
         ],
     )

@@ -35,7 +35,9 @@ def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
     scale = alt.Scale(domain=steps, scheme="viridis")
     shapes = alt.Scale(domain=steps, range=[SHAPES[i % len(SHAPES)] for i in range(len(steps))])
     widest = max(0.1, math.ceil(20 * max(dynamics["variability"].to_list(), default=0.0)) / 20)
-    x = alt.X("variability:Q", title="variability: how much the probability of the label changed over epochs")
+    x = alt.X(
+        "variability:Q", title="variability: standard deviation of the probability of the label over epochs"
+    )
     y = alt.Y("confidence:Q", axis=percent_axis("confidence: mean probability of the label"))
     points = (
         alt.Chart(inline(rows))
@@ -43,7 +45,7 @@ def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
         .encode(
             x=x.scale(domain=[0, widest], nice=False),
             y=y.scale(domain=[0, 1]),
-            color=alt.Color("correct:N", scale=scale, legend=alt.Legend(title="right in this share of epochs")),
+            color=alt.Color("correct:N", scale=scale, legend=alt.Legend(title="correct in share of epochs")),
             shape=alt.Shape("correct:N", scale=shapes),
             tooltip=[
                 alt.Tooltip(f"{name}:N", title=title)
@@ -54,7 +56,7 @@ def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
             + [
                 alt.Tooltip("confidence:Q", format=".1%"),
                 alt.Tooltip("variability:Q", format=".3f"),
-                alt.Tooltip("correct:N", title="right in epochs"),
+                alt.Tooltip("correct:N", title="correct in epochs"),
             ],
         )
         .properties(width=640, height=460)
@@ -63,7 +65,7 @@ def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
         alt.layer(points, *_regions(widest)), _counts(dynamics, steps, scale), spacing=16
     ).properties(
         title=alt.TitleParams(
-            f"{of + ': data' if of else 'Data'} map of {dynamics.height:,} train examples"
+            f"{of + ': data' if of else 'Data'} map of {dynamics.height:,} training examples"
             + (f" ({len(rows):,} drawn)" if len(rows) < dynamics.height else ""),
             anchor="start",
         )
@@ -111,7 +113,7 @@ def _counts(dynamics: pl.DataFrame, steps: list[str], scale: alt.Scale) -> Any:
             color=alt.Color("correct:N", scale=scale),
             tooltip=[
                 alt.Tooltip("bin:Q", title="confidence from", format=".0%"),
-                alt.Tooltip("correct:N", title="right in epochs"),
+                alt.Tooltip("correct:N", title="correct in epochs"),
                 alt.Tooltip("examples:Q", format=","),
             ],
         )

@@ -11,7 +11,7 @@ from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
 from cuecard.report.texts import display_text
 
-SERIES = ("as it stands", "under the weights")
+SERIES = ("unweighted", "reweighted")
 
 
 def both_accuracies(table: pl.DataFrame) -> Any:
@@ -38,8 +38,8 @@ def both_accuracies(table: pl.DataFrame) -> Any:
         color=label_colour(SERIES, title=None),
         tooltip=[
             alt.Tooltip("name:N", title="model"),
-            alt.Tooltip("label:N", title="accuracy"),
-            alt.Tooltip("text:N", title="share right"),
+            alt.Tooltip("label:N", title="weights"),
+            alt.Tooltip("text:N", title="accuracy"),
         ],
     )
     spans = base.mark_rule(strokeWidth=2).encode(

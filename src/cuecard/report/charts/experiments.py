@@ -14,7 +14,7 @@ from cuecard.report.charts.drawing import SHAPES, inline, percent_axis
 from cuecard.report.texts import display_text
 
 PLAIN, WITHIN = "over all", "within each label"
-AS_IT_STANDS, UNDER_WEIGHTS = "as it stands", "under leakage-neutral weights"
+AS_IT_STANDS, UNDER_WEIGHTS = "unweighted", "leakage-neutral weights"
 
 
 def p_values(runs: pl.DataFrame, alpha: float) -> Any:
@@ -35,7 +35,7 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
     ]
     order = list(dict.fromkeys(row["weights"] for row in rows))
     base = alt.Chart().encode(
-        x=alt.X("evidence:Q", title="−log₁₀ p of the permutation test (farther right: relies more on words)"),
+        x=alt.X("evidence:Q", title="−log₁₀ p of the permutation test (larger: relies more on words)"),
         y=alt.Y("weights:N", sort=order, title=None),
         tooltip=[
             alt.Tooltip("model:N"),
@@ -43,7 +43,7 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
             alt.Tooltip("test:N", title="shuffled"),
             alt.Tooltip("seed:Q"),
             alt.Tooltip("p:N", title="p-value"),
-            alt.Tooltip("accuracy:Q", title="right answers", format=".1%"),
+            alt.Tooltip("accuracy:Q", title="accuracy", format=".1%"),
         ],
     )
     points = base.mark_point(filled=True, size=80, opacity=0.8, aria=False).encode(
@@ -63,7 +63,7 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
 
 
 def evaluations(table: pl.DataFrame) -> Any:
-    """Return the accuracy of every model as the test set stands and under weights, with 95 % intervals."""
+    """Return the accuracy of every model as the test set stands and under weights, with 95 % CIs."""
     rows = []
     for row in table.iter_rows(named=True):
         for name, prefix in ((AS_IT_STANDS, ""), (UNDER_WEIGHTS, "weighted_")):
@@ -80,7 +80,7 @@ def evaluations(table: pl.DataFrame) -> Any:
 
 
 def across_sets(table: pl.DataFrame) -> Any:
-    """Return the accuracy of biased and debiased training on every set, with 95 % intervals."""
+    """Return the accuracy of biased and debiased training on every set, with 95 % CIs."""
     seeds = table["seed"].n_unique()
     rows = [
         {
@@ -105,12 +105,12 @@ def _dots(rows: Sequence[Mapping[str, Any]], line: str, kind: str, kinds: Sequen
         tooltip=[
             alt.Tooltip(f"{line}:N"),
             alt.Tooltip(f"{kind}:N"),
-            alt.Tooltip("accuracy:Q", title="right answers", format=".1%"),
-            alt.Tooltip("low:Q", title="from", format=".1%"),
-            alt.Tooltip("high:Q", title="to", format=".1%"),
+            alt.Tooltip("accuracy:Q", title="accuracy", format=".1%"),
+            alt.Tooltip("low:Q", title="CI low", format=".1%"),
+            alt.Tooltip("high:Q", title="CI high", format=".1%"),
         ],
     )
-    x = alt.X("low:Q", axis=percent_axis("right answers, with 95 % interval"), scale=alt.Scale(zero=False))
+    x = alt.X("low:Q", axis=percent_axis("accuracy, with 95 % CI"), scale=alt.Scale(zero=False))
     lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x, x2=alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(
         x=alt.X("accuracy:Q"),

@@ -24,7 +24,9 @@ def identical_pairs_chart(boxes: pl.DataFrame, *, last: int = LAST_FREQUENCY) ->
         for row in boxes.sort("frequency", maintain_order=True).iter_rows(named=True)
     ]
     order = list(dict.fromkeys(row["frequency"] for row in rows))
-    x = alt.X("frequency:N", sort=order, axis=alt.Axis(title="times the sentence occurs", labelAngle=0))
+    x = alt.X(
+        "frequency:N", sort=order, axis=alt.Axis(title="sentence frequency in the training set", labelAngle=0)
+    )
     beside = alt.XOffset("label:N", sort=models)
     scale = alt.Scale(domain=[0, 1.02], nice=False)
     base = alt.Chart(inline(rows)).encode(x=x, xOffset=beside, color=label_colour(models, symbolSize=90))
@@ -34,7 +36,7 @@ def identical_pairs_chart(boxes: pl.DataFrame, *, last: int = LAST_FREQUENCY) ->
         alt.Tooltip("n:Q", title="sentences"),
     ]
     tooltip += [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("low", "q1", "median", "q3", "high")]
-    y = alt.Y("low:Q", scale=scale, axis=percent_axis("probability that the two match"))
+    y = alt.Y("low:Q", scale=scale, axis=percent_axis("probability of a match"))
     whiskers = base.mark_rule(aria=False).encode(y=y, y2=alt.Y2("high:Q"))
     bodies = base.mark_bar(opacity=0.55, size=14, aria=False).encode(
         y=alt.Y("q1:Q", scale=scale), y2=alt.Y2("q3:Q"), tooltip=tooltip

@@ -49,14 +49,14 @@ def balance_before_after(table: pl.DataFrame) -> Any:
         .mark_point(filled=True, size=42, opacity=0.85, aria=False)
         .encode(
             x=x,
-            y=alt.Y("off:Q", axis=percent_axis("mean distance of label shares from target")),
+            y=alt.Y("off:Q", axis=percent_axis("mean distance of the label shares from the target")),
             color=_weights_colour(),
             shape=alt.Shape(
                 "weights:N", scale=alt.Scale(domain=[EQUAL, WEIGHTED], range=["diamond", "circle"])
             ),
             tooltip=[
                 alt.Tooltip("feature:N", title="feature"),
-                alt.Tooltip("count:Q", title="train instances", format=","),
+                alt.Tooltip("count:Q", title="training instances", format=","),
                 alt.Tooltip("before:Q", title=EQUAL, format=".2%"),
                 alt.Tooltip("after:Q", title=WEIGHTED, format=".2%"),
             ],
@@ -88,8 +88,8 @@ def weight_histogram(bins: Sequence[Mapping[str, float]]) -> Any:
             y=alt.Y("examples:Q", title="examples", axis=alt.Axis(format="~s", tickCount=4)),
             y2=alt.Y2("none:Q"),
             tooltip=[
-                alt.Tooltip("from:Q", title="weight from", format=".3g"),
-                alt.Tooltip("to:Q", title="to", format=".3g"),
+                alt.Tooltip("from:Q", title="weight low", format=".3g"),
+                alt.Tooltip("to:Q", title="weight high", format=".3g"),
                 alt.Tooltip("examples:Q", title="examples", format=","),
             ],
         )

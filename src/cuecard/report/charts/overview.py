@@ -104,9 +104,7 @@ def length_distribution(
             opacity=either(alt.OpacityValue, near, 1, 0),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip(
-                    "tokens:Q", title="words" if width == 1 else f"words, from … to {width - 1} more"
-                ),
+                alt.Tooltip("tokens:Q", title="words" if width == 1 else f"words (bin of {width})"),
                 alt.Tooltip("said:N", title="share (instances)"),
             ],
         )

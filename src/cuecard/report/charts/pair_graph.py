@@ -14,8 +14,8 @@ from cuecard.report.texts import display_text
 
 MOST_LABELS = 4
 FEATURE_TITLES = {
-    "s1_freq": "first sentence's frequency",
-    "s2_freq": "second sentence's frequency",
+    "s1_freq": "frequency of the first sentence",
+    "s2_freq": "frequency of the second sentence",
     "s1s2_inter": "two-step walks",
     "similarity": "text similarity",
     "word_movers_distance": "Word Mover's Distance",
@@ -63,19 +63,21 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
         .encode(
             x=alt.X(
                 "s1_freq:O",
-                title="first sentence occurs",
+                title="frequency of the first sentence",
                 scale=alt.Scale(domain=steps),
                 axis=alt.Axis(labelAngle=0),
             ),
-            y=alt.Y("s2_freq:O", title="second sentence occurs", scale=alt.Scale(domain=steps[::-1])),
+            y=alt.Y(
+                "s2_freq:O", title="frequency of the second sentence", scale=alt.Scale(domain=steps[::-1])
+            ),
             color=alt.Color(
                 "share:Q",
                 scale=alt.Scale(scheme="blueorange", domain=[0, 1], domainMid=1 / len(labels)),
                 legend=alt.Legend(title="share", format="%"),
             ),
             tooltip=[
-                alt.Tooltip("s1_freq:O", title="first sentence occurs"),
-                alt.Tooltip("s2_freq:O", title="second sentence occurs"),
+                alt.Tooltip("s1_freq:O", title="frequency of the first sentence"),
+                alt.Tooltip("s2_freq:O", title="frequency of the second sentence"),
                 alt.Tooltip("label:N", title="label"),
                 alt.Tooltip("text:N", title="share"),
                 alt.Tooltip("n:Q", title="pairs", format=","),
@@ -101,10 +103,10 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
     ]
     order = list(dict.fromkeys(row["times"] for row in sorted(rows, key=lambda row: row["from"])))
     base = alt.Chart(inline(rows)).encode(
-        x=alt.X("times:O", sort=order, title="occurs … times", axis=alt.Axis(labelAngle=-40))
+        x=alt.X("times:O", sort=order, title="sentence frequency", axis=alt.Axis(labelAngle=-40))
     )
     tooltip = [
-        alt.Tooltip("times:N", title="occurs"),
+        alt.Tooltip("times:N", title="frequency"),
         alt.Tooltip("label:N", title="label"),
         alt.Tooltip("text:N", title="share"),
         alt.Tooltip("n:Q", title="pairs", format=","),

@@ -14,8 +14,8 @@ from cuecard.report.texts import display_text
 
 MOST_SLICES = 40
 _KIND_NAMES = {
-    "reference": "blind guess",
-    "content-blind": "reads nothing",
+    "reference": "baseline",
+    "content-blind": "content-blind",
     "relation": "compares texts",
     "partial": "partial input",
     "full": "full input",
@@ -47,14 +47,14 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
     order = [row["name"] for row in rows]
     highest = max((row["high"] for row in rows), default=1.0)
     scale = alt.Scale(domain=[0, min(1.0, highest + 0.12)], nice=False)
-    axis = percent_axis("right answers")
+    axis = percent_axis("accuracy")
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=160)),
         tooltip=[
-            alt.Tooltip("name:N", title="guess"),
-            alt.Tooltip("kind:N", title="looks at"),
-            alt.Tooltip("text:N", title="right"),
-            alt.Tooltip("interval:N", title="95 % interval"),
+            alt.Tooltip("name:N", title="input"),
+            alt.Tooltip("kind:N", title="kind"),
+            alt.Tooltip("text:N", title="accuracy"),
+            alt.Tooltip("interval:N", title="95 % CI"),
             alt.Tooltip("chance:Q", title="chance", format=".1%"),
             alt.Tooltip("p:N", title="p-value"),
         ],
@@ -85,8 +85,8 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
 def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], split: str) -> Any:
     """Return how many examples have which leak score, stacked by label."""
     table = tables["leak_histogram"].filter(pl.col("split") == split)
-    known = set(table["label"].to_list())
-    names = [display_text(label, 60) for label in labels if label in known] or ["all"]
+    present = set(table["label"].to_list())
+    names = [display_text(label, 60) for label in labels if label in present] or ["all"]
     rows = [
         {**row, "label": display_text(row["label"], 60)}
         for row in table.select("label", "low", "high", "count").iter_rows(named=True)
@@ -99,15 +99,15 @@ def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], sp
                 "low:Q",
                 bin="binned",
                 scale=alt.Scale(domain=[0, 1]),
-                axis=percent_axis("probability of the right answer from partial input"),
+                axis=percent_axis("probability of the correct answer from partial input"),
             ),
             x2=alt.X2("high:Q"),
             y=alt.Y("count:Q", stack="zero", title="examples", axis=alt.Axis(format="~s")),
             color=label_colour(names, symbolType="square") if len(names) > 1 else label_colour(names),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("low:Q", title="from", format=".0%"),
-                alt.Tooltip("high:Q", title="to", format=".0%"),
+                alt.Tooltip("low:Q", title="low", format=".0%"),
+                alt.Tooltip("high:Q", title="high", format=".0%"),
                 alt.Tooltip("count:Q", title="examples", format=","),
             ],
         )
@@ -122,12 +122,12 @@ def learning_curve(table: pl.DataFrame) -> Any:
     )
     x = alt.X(
         "train_examples:Q",
-        title="examples learned from (logarithmic)",
+        title="training examples (logarithmic)",
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(grid=False, format="~s", tickCount=6),
     )
     scale = alt.Scale(zero=False, padding=12)
-    axis = percent_axis("right answers")
+    axis = percent_axis("accuracy")
     base = alt.Chart(inline(mean.iter_rows(named=True))).encode(x=x)
     band = base.mark_area(style="accent", opacity=0.15, aria=False).encode(
         y=alt.Y("low:Q", scale=scale, axis=axis), y2=alt.Y2("high:Q")
@@ -142,9 +142,9 @@ def learning_curve(table: pl.DataFrame) -> Any:
             x=x,
             y=alt.Y("accuracy:Q", scale=scale, axis=axis),
             tooltip=[
-                alt.Tooltip("train_examples:Q", title="learned from", format=","),
-                alt.Tooltip("accuracy:Q", title="right", format=".1%"),
-                alt.Tooltip("n:Q", title="scored", format=","),
+                alt.Tooltip("train_examples:Q", title="training examples", format=","),
+                alt.Tooltip("accuracy:Q", title="accuracy", format=".1%"),
+                alt.Tooltip("n:Q", title="scored examples", format=","),
             ],
         )
     )
@@ -175,8 +175,8 @@ def slices(table: pl.DataFrame) -> Any:
         color=alt.Color("column:N", legend=None),
         tooltip=[
             alt.Tooltip("slice:N", title="slice"),
-            alt.Tooltip("accuracy:Q", title="right", format=".1%"),
-            alt.Tooltip("chance:Q", title="chance there", format=".1%"),
+            alt.Tooltip("accuracy:Q", title="accuracy", format=".1%"),
+            alt.Tooltip("chance:Q", title="chance in this slice", format=".1%"),
             alt.Tooltip("n:Q", title="examples", format=","),
             alt.Tooltip("p:N", title="p-value"),
         ],

@@ -14,7 +14,7 @@ from cuecard.report.charts.drawing import inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
 #: What the bars beside the models are called in a distribution chart.
-TRAIN_BAR, FLAT_BAR = "train (with the cue)", "flat labels"
+TRAIN_BAR, FLAT_BAR = "training set (with the cue)", "balanced labels"
 
 
 def _name(value: Any) -> str:
@@ -48,8 +48,8 @@ def gap_heatmap(table: pl.DataFrame) -> Any:
             alt.Tooltip("model:N"),
             alt.Tooltip("cue:N"),
             alt.Tooltip("gap:Q", title="accuracy gap", format="+.1%"),
-            alt.Tooltip("interval:N", title="95 % interval"),
-            alt.Tooltip("n:Q", title="test examples with it", format=","),
+            alt.Tooltip("interval:N", title="95 % CI"),
+            alt.Tooltip("n:Q", title="test examples with the cue", format=","),
             alt.Tooltip("p:N", title="p-value"),
         ],
     )
@@ -65,13 +65,13 @@ def weakness_bars(section: Section) -> Any:
     rows = [
         {
             "model": _name(name),
-            "raw": known["weakness"],
-            "corrected": max(known["weakness_corrected"], 0.0),
-            "low": known["weakness_low"],
-            "high": known["weakness_high"],
+            "raw": scores["weakness"],
+            "corrected": max(scores["weakness_corrected"], 0.0),
+            "low": scores["weakness_low"],
+            "high": scores["weakness_high"],
         }
-        for name, known in section.summary["models"].items()
-        if "weakness" in known
+        for name, scores in section.summary["models"].items()
+        if "weakness" in scores
     ]
     order = [row["model"] for row in sorted(rows, key=lambda row: row["corrected"])]
     axis = alt.Axis(
@@ -82,7 +82,7 @@ def weakness_bars(section: Section) -> Any:
         tooltip=[
             alt.Tooltip("model:N"),
             alt.Tooltip("raw:Q", title="raw sum", format=".3f"),
-            alt.Tooltip("corrected:Q", title="without noise", format=".3f"),
+            alt.Tooltip("corrected:Q", title="corrected for noise", format=".3f"),
             alt.Tooltip("low:Q", format=".3f"),
             alt.Tooltip("high:Q", format=".3f"),
         ],
@@ -116,10 +116,10 @@ def predicted_labels(shares: pl.DataFrame, labels: Sequence[str], family: str, f
             color=label_colour(names, symbolType="square"),
             order=alt.Order("rank:Q"),
             tooltip=[
-                alt.Tooltip("bar:N", title="who"),
+                alt.Tooltip("bar:N", title="model"),
                 alt.Tooltip("label:N"),
                 alt.Tooltip("share:Q", format=".1%"),
-                alt.Tooltip("interval:N", title="95 % interval"),
+                alt.Tooltip("interval:N", title="95 % CI"),
             ],
         )
         .properties(width="container", height=alt.Step(26))
@@ -156,7 +156,7 @@ def usual_and_unusual(section: Section) -> Any:
         ),
         tooltip=[
             alt.Tooltip("model:N"),
-            alt.Tooltip("label:N", title="words have their"),
+            alt.Tooltip("label:N", title="words have"),
             alt.Tooltip("accuracy:Q", format=".1%"),
             alt.Tooltip("n:Q", title="test examples", format=","),
         ],
@@ -169,11 +169,11 @@ def usual_and_unusual(section: Section) -> Any:
 def p_values(section: Section) -> Any:
     """Return the permutation test's p of every model on a logarithmic scale, with and without strata."""
     rows = []
-    other = "within each right answer" if section.summary["stratify"] is None else "over all examples"
-    asked = "over all examples" if section.summary["stratify"] is None else "within each right answer"
+    other = "stratified by correct answer" if section.summary["stratify"] is None else "over all examples"
+    tested = "over all examples" if section.summary["stratify"] is None else "stratified by correct answer"
     for name, test in section.summary["models"].items():
         second = test.get("log10_p_stratified", test.get("log10_p_unstratified"))
-        for kind, value in ((asked, test["log10_p"]), (other, second)):
+        for kind, value in ((tested, test["log10_p"]), (other, second)):
             rows.append(
                 {
                     "model": _name(name),
@@ -182,7 +182,7 @@ def p_values(section: Section) -> Any:
                     "p": numbers.probability(None, value),
                 }
             )
-    kinds = ["over all examples", "within each right answer"]
+    kinds = ["over all examples", "stratified by correct answer"]
     axis = alt.Axis(title="p-value (logarithmic)", labelExpr="datum.value == 0 ? '1' : '1e-' + datum.value")
     x = alt.X("exponent:Q", axis=axis, scale=alt.Scale(zero=True))
     points = (

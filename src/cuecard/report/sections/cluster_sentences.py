@@ -1,4 +1,4 @@
-"""The sentences of the cluster section: what was done, what it says, what was asked for beside it."""
+"""The sentences of the cluster section: what was done, the result, and optional comparisons."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cuecard.report import numbers
 from cuecard.wording import listed
 
 _EMBEDDINGS = {"tfidf": "the words they share (TF-IDF)", "minilm": "MiniLM sentence vectors"}
+_SPLITS = {"train": "training set", "test": "test set", "dev": "dev set"}
 _TEXTS = {"pair": "hypotheses", "choice": "choices", "preference": "answers", "text": "texts"}
 
 
@@ -29,9 +30,9 @@ def made(card: Card, summary: dict[str, Any]) -> str:
     texts = texts_looked_at(card, summary)
     by = _EMBEDDINGS.get(summary["embedding"], f"vectors of {summary['embedding']}")
     return (
-        f"The {numbers.count(summary['instances'])} {texts} of {summary['split']} were grouped by {by} into "
-        f"{summary['k']} clusters without looking at the labels. In a set whose {texts} alone tell nothing, every "
-        "cluster has the labels of the whole."
+        f"The {numbers.count(summary['instances'])} {texts} of the {_SPLITS.get(summary['split'], summary['split'])} "
+        f"are grouped into {summary['k']} clusters by {by}, without the labels. If {texts} do not predict the label, "
+        "every cluster has the label distribution of the whole set."
     )
 
 
@@ -41,24 +42,24 @@ def cluster_verdict(card: Card, summary: dict[str, Any]) -> str:
     caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, texts_looked_at(card, summary))
     if summary["p_value"] > summary["alpha"]:
         return (
-            f"That holds here: the PECO score is {summary['peco_exact_l2']:.2f}, against {chance}.{caveats}"
+            f"This is the case here: the PECO score is {summary['peco_exact_l2']:.2f}, and {chance}.{caveats}"
         )
     differing = summary["significant_clusters"]
     which = (
-        f"and {numbers.plural(differing, 'cluster')} of {summary['k']} {'differs' if differing == 1 else 'differ'} "
-        "from the whole beyond chance"
+        f"{differing} of {numbers.plural(summary['k'], 'cluster')} {'differs' if differing == 1 else 'differ'} "
+        "significantly from the whole set"
         if differing
-        else f"though none of the {summary['k']} clusters shown stands out alone"
+        else f"none of the {summary['k']} clusters shown is significant by itself"
     )
     return (
-        f"{'Here they differ' if clusterings_agree(summary, summary['alpha']) else 'Here they may differ'}: the PECO "
-        f"score is {summary['peco_exact_l2']:.2f} against {chance}, {which}.{caveats}"
+        f"Here the clusters {'differ' if clusterings_agree(summary, summary['alpha']) else 'may differ'}: the PECO "
+        f"score is {summary['peco_exact_l2']:.2f}, and {chance}; {which}.{caveats}"
     )
 
 
-def asked_for(card: Card, section: Section) -> list[str]:
-    """Return what became of texts that were changed, and of training dynamics, where they were asked for."""
-    said = []
+def comparisons(card: Card, section: Section) -> list[str]:
+    """Return the results on changed texts and with training dynamics, if the card has them."""
+    sentences = []
     if "cluster_transformations" in section.tables:
         original, *changed = card.tables["cluster_transformations"].iter_rows(named=True)
         excesses = [
@@ -66,45 +67,45 @@ def asked_for(card: Card, section: Section) -> list[str]:
             + ("" if row["p_value"] <= section.summary["alpha"] else " (not significant)")
             for row in changed
         ]
-        said.append(
-            f"On changed texts, the excess over shuffled labels is {listed(excesses)}; as they are, it is "
-            f"{original['excess']:.2f}."
+        sentences.append(
+            f"On the original texts, the excess over shuffled labels is {original['excess']:.2f}; on changed texts "
+            f"it is {listed(excesses)}."
         )
     if "cluster_confidence" in section.tables:
-        said.append(_confidence(card.tables["cluster_confidence"]))
-    return said
+        sentences.append(_confidence(card.tables["cluster_confidence"]))
+    return sentences
 
 
 def _confidence(histogram: pl.DataFrame) -> str:
     inside, outside = int(histogram["biased"].sum()), int(histogram["other"].sum())
     if not inside:
-        return f"In training: no cluster diverges by more than {BIASED}, so none is set against the others."
+        return f"No cluster diverges by more than {BIASED}, so training confidence is not compared."
     sure = histogram.filter(pl.col("low") >= 0.5 - 1e-9)
     share = {name: numbers.percent(float(sure[f"{name}_share"].sum())) for name in ("biased", "other")}
     return (
-        f"In training, the confidence in the gold label was at least 50 % for {share['biased']} of the "
+        f"The training confidence in the gold label is at least 50 % for {share['biased']} of the "
         f"{numbers.count(inside)} examples in clusters that diverge by more than {BIASED}, and for "
-        f"{share['other']} of the {numbers.count(outside)} others."
+        f"{share['other']} of the {numbers.count(outside)} other examples."
     )
 
 
 def notes(summary: dict[str, Any]) -> list[str]:
     """Return how the numbers were made."""
     shuffled = (
-        "Labels were shuffled within each example, so that one of its choices stays right."
+        "Labels are shuffled within each example, so that each example keeps one correct choice."
         if summary["null"] == "within-example"
-        else "Labels were shuffled over all sentences."
+        else "Labels are shuffled over all sentences."
     )
     excesses = summary["excess_by_start"]
     starts = numbers.plural(summary["starts"], "start")
     return [
-        f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means, whose excesses go from "
+        f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means. Their excess ranges from "
         f"{min(excesses):.2f} to {max(excesses):.2f}; {summary['starts_significant']} of {starts} "
-        f"{'is' if summary['starts_significant'] == 1 else 'are'} significant alone. Map, curve and tables show the "
-        f"tightest clustering. {shuffled} Each shuffle is scored with every clustering, so the p-value holds for all "
-        "of them together.",
-        f"The score as the authors' program computes it is {summary['peco_released_l2']:.1f} (L2; 5.0 where no "
-        f"cluster leans) and {summary['peco_released_kl']:.1f} (KL divergence).",
+        f"{'is' if summary['starts_significant'] == 1 else 'are'} significant. Map, curve and tables show "
+        f"the clustering with the lowest inertia. {shuffled} Each shuffle is scored with every clustering, so the "
+        "p-value is valid for all of them together.",
+        f"The score computed like the authors' released code is {summary['peco_released_l2']:.1f} (L2; 5.0 if no "
+        f"cluster is biased) and {summary['peco_released_kl']:.1f} (KL divergence).",
     ]
 
 
@@ -116,8 +117,8 @@ def confidence_caption(histogram: pl.DataFrame) -> str:
             f"No cluster diverges by more than {BIASED}, so all {numbers.count(outside)} examples are grey."
         )
     return (
-        f"Blue: the {numbers.count(inside)} examples of clusters that diverge by more than {BIASED}. Grey: the "
-        f"{numbers.count(outside)} others. Each adds up to 100 %."
+        f"Blue: the {numbers.count(inside)} examples in clusters that diverge by more than {BIASED}. Grey: the "
+        f"{numbers.count(outside)} other examples. Each group sums to 100 %."
     )
 
 
@@ -126,8 +127,8 @@ def sweep_caption(sweep: pl.DataFrame) -> str:
     others, headline = sweep.filter(~pl.col("headline")), sweep.filter("headline")
     text = "Excess over shuffled labels; n.s. = not significant. "
     if others.height:
-        text += f"Each cell is the mean of {numbers.plural(others['starts'][0], 'start')} of k-means"
+        text += f"Each cell is the mean over {numbers.plural(others['starts'][0], 'start')} of k-means"
     if headline.height:
-        text += f"{', the' if others.height else 'The'} framed one that of the {headline['starts'][0]} above"
-    merged = " A number in brackets says how many clusters were left after small ones were merged."
+        text += f"{'; the' if others.height else 'The'} framed cell is the mean over the {headline['starts'][0]} above"
+    merged = " The number in brackets is the number of clusters after merging small ones."
     return f"{text}.{merged if (sweep['clusters'] < sweep['k']).any() else ''}"

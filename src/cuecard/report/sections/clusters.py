@@ -10,8 +10,8 @@ import polars as pl
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.sections.cluster_sentences import (
-    asked_for,
     cluster_verdict,
+    comparisons,
     confidence_caption,
     made,
     notes,
@@ -29,23 +29,27 @@ def clusters(card: Card, section: Section) -> SectionView:
     """Return the score beside what chance gives, the map, the curve and the clusters to search."""
     summary = section.summary
     return SectionView(
-        lead=[made(card, summary), cluster_verdict(card, summary), *asked_for(card, section)],
+        lead=[made(card, summary), cluster_verdict(card, summary), *comparisons(card, section)],
         figures=[
             KeyFigure(
                 "PECO",
                 numbers.decimal(summary["peco_exact_l2"]),
-                f"{summary['null_mean']:.2f} by chance",
+                f"chance {summary['null_mean']:.2f}",
             ),
             KeyFigure(
-                "excess over chance",
+                "above chance",
                 numbers.decimal(summary["excess"]),
-                f"95 % interval {summary['excess_low']:.2f} to {summary['excess_high']:.2f}",
+                f"95 % CI {summary['excess_low']:.2f} to {summary['excess_high']:.2f}",
             ),
-            KeyFigure("p-value", numbers.probability(summary["p_value"]), "labels shuffled"),
+            KeyFigure("p-value", numbers.probability(summary["p_value"]), "permutation test"),
             KeyFigure(
-                "leaning clusters", f"{summary['leaning_clusters']} of {summary['k']}", "by 10 points or more"
+                "predictive clusters",
+                f"{summary['leaning_clusters']} of {summary['k']}",
+                "label share 10 points or more above chance",
             ),
-            KeyFigure("in leaning clusters", numbers.percent(summary["leaning_share"]), "of the sentences"),
+            KeyFigure(
+                "in predictive clusters", numbers.percent(summary["leaning_share"]), "of the sentences"
+            ),
         ],
         charts=_charts(card, section),
         tables=[
@@ -79,11 +83,11 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             ChartView(
                 "Map of meaning",
                 chart("cluster_map", labels),
-                alt=f"Map of {numbers.count(size)} {text}: those of similar meaning lie together, those of biased "
+                alt=f"Map of {numbers.count(size)} {text}: similar texts are close together; texts in biased "
                 "clusters are drawn large. The table of clusters below has the same numbers.",
-                caption=f"Each point is one of the {text}; neighbours are alike. Large: in clusters whose labels "
-                f"diverge from the whole by more than the threshold, which the slider moves.{sampled} Choose a "
-                "label in the legend; drag to move, Ctrl + wheel to zoom, double-click to reset.",
+                caption=f"Each point is one of the {text}; similar texts are close together. Large points: clusters "
+                "whose label distribution diverges from the whole by more than the threshold (use the slider)."
+                f"{sampled} Choose a label in the legend; drag to move, Ctrl + wheel to zoom, double-click to reset.",
                 name="map",
             )
         )
@@ -91,11 +95,11 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         words = tables["clusters"].filter("significant")["words"].head(3).to_list()
         shown.append(
             ChartView(
-                "Clusters that lean most",
+                "Clusters that predict a label",
                 chart("cluster_bars", labels, MOST_BARS),
-                alt="Label shares of the clusters that lean most, named by their words; first come "
+                alt="Label shares of the most predictive clusters, named by their words; the first are "
                 f"{'; '.join(words)}.",
-                caption="Share of each label in a cluster; the clusters that move most labels come first.",
+                caption="Share of each label in a cluster; clusters with the largest effect first.",
                 name="leaning",
             )
         )
@@ -103,10 +107,10 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         ChartView(
             "PECO curve",
             chart("curve"),
-            alt="Share of clusters whose labels diverge from the whole by more than a threshold, above the band that "
-            "shuffled labels give.",
-            caption="Blue: the clustering shown, whose score is the area from the least divergence on: "
-            f"{tables['cluster_starts']['peco_exact_l2'][0]:.2f}. Grey: 95 % of shuffles of the labels.",
+            alt="Share of clusters whose label distribution diverges from the whole by more than a threshold, with the "
+            "band of shuffled labels.",
+            caption="Blue: the clustering shown; its score is the area under the curve: "
+            f"{tables['cluster_starts']['peco_exact_l2'][0]:.2f}. Grey: 95 % of label shuffles.",
             wide=False,
             name="curve",
         )
@@ -114,7 +118,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     if "cluster_sweep" in section.tables and tables["cluster_sweep"].height > 1:
         shown.append(
             ChartView(
-                "Does it depend on the settings?",
+                "Sensitivity to the settings",
                 chart("sweep"),
                 alt="Excess of the PECO score over shuffled labels for several numbers of clusters and components.",
                 caption=sweep_caption(tables["cluster_sweep"]),
@@ -125,10 +129,10 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     if "cluster_transformations" in section.tables:
         shown.append(
             ChartView(
-                "What the score rests on",
+                "Effect of text transformations",
                 chart("transformations"),
-                alt="Excess of the PECO score for the texts as they are and after each transformation.",
-                caption="The same audit on texts from which something was taken away.",
+                alt="Excess of the PECO score for the original texts and after each transformation.",
+                caption="The same audit on texts from which a part was removed.",
                 wide=False,
                 name="transformations",
             )
@@ -150,14 +154,14 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
 def _settings(card: Card) -> TableView:
     """Return the sweep as a table: what was asked for, what became of it, and the score."""
     columns = {
-        "k": Column("k", "count", "clusters asked for"),
+        "k": Column("k", "count", "requested clusters"),
         "clusters": Column(
-            "Clusters", "count", "left after small ones were merged, in the start with fewest"
+            "Clusters", "count", "after merging small clusters; the smallest number of all starts"
         ),
         "components": Column("Components", "text", "principal components kept"),
         "starts": Column("Starts", "count", "k-means starts averaged"),
         "peco_exact_l2": Column("PECO", "decimal"),
-        "null_mean": Column("By chance", "decimal", "with shuffled labels"),
+        "null_mean": Column("Chance", "decimal", "with shuffled labels"),
         "excess": Column("Excess", "decimal"),
         "p_value": Column("p", "probability"),
     }
@@ -185,17 +189,17 @@ def _table(card: Card) -> TableView:
     )
     frame = frame.join(nearest, on="cluster", how="left", maintain_order="left")
     columns = {
-        "words": Column("Words", hint="words that set the cluster apart from all other texts"),
-        "size": Column("Size", "count", "sentences in the cluster"),
-        "label": Column("Leans to", "label"),
+        "words": Column("Words", hint="words that distinguish the cluster from all other texts"),
+        "size": Column("Size", "count", "texts in the cluster"),
+        "label": Column("Label", "label"),
         "share": Column("Share", "percent", "share of that label in the cluster"),
-        "share_low": Column("from", "percent", "lower end of the 95 % interval of the share", brief=False),
-        "share_high": Column("to", "percent", "upper end of the 95 % interval of the share", brief=False),
+        "share_low": Column("CI low", "percent", "lower end of the 95 % CI of the share", brief=False),
+        "share_high": Column("CI high", "percent", "upper end of the 95 % CI of the share", brief=False),
         "divergence_l2": Column(
-            "Divergence", "fine", "sum of squared differences from the whole set's shares"
+            "Divergence", "fine", "sum of squared differences from the label shares of the whole set"
         ),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
-        "example": Column("Nearest its centre", brief=False),  # cut short it says nothing
+        "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
+        "example": Column("Closest to the centre", brief=False),  # cut short it says nothing
     }
     return TableView(
         title="All clusters",
@@ -217,11 +221,11 @@ def _examples(card: Card) -> TableView:
         "text": Column("Text"),
         "label": Column("Label", "label"),
         "words": Column("Cluster"),
-        "kind": Column("Chosen", hint="nearest the centre of its cluster, or at random from it"),
+        "kind": Column("Chosen", hint="closest to the centre of its cluster, or random"),
         "example_id": Column("Example"),
     }
     return TableView(
-        title="Examples of the clusters that lean most",
+        title="Examples from the most predictive clusters",
         columns=list(columns.values()),
         rows=frame.select(list(columns)).rows(),
         total=card.tables["cluster_examples"].height,

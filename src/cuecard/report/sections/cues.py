@@ -33,13 +33,15 @@ def cues(card: Card, section: Section) -> SectionView:
             KeyFigure("features tested", numbers.count(summary["features"])),
             KeyFigure("significant", numbers.count(summary["significant"]), f"q ≤ {summary['alpha']:g}"),
             KeyFigure(
-                "cues", numbers.count(summary["cues"]), f"at least {summary['min_count']} times in each split"
+                "cues",
+                numbers.count(summary["cues"]),
+                f"in at least {summary['min_count']} instances of each split",
             ),
-            KeyFigure("families", numbers.count(looked_at), f"of {len(families)} asked for"),
+            KeyFigure("families", numbers.count(looked_at), f"of {len(families)} requested"),
         ],
         charts=_charts(card, section),
         tables=[_table(card), *_redundant(card)],
-        notes=[f"Not looked at: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
+        notes=[f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
 
 
@@ -47,14 +49,14 @@ def _verdict(summary: dict[str, Any]) -> str:
     tested = numbers.plural(summary["features"], "feature")
     if not summary["significant"]:
         return (
-            f"None of {tested} is associated with a label beyond chance "
+            f"None of {tested} is significantly associated with a label "
             f"(false discovery rate {numbers.percent(summary['alpha'], 0)})."
         )
     return (
         f"{numbers.count(summary['significant'])} of {tested} "
-        f"({numbers.percent(summary['significant'] / summary['features'])}) are associated with a label "
-        f"beyond chance at a false discovery rate of {numbers.percent(summary['alpha'], 0)}; "
-        f"{numbers.count(summary['cues'])} of them occur often enough to be listed as cues."
+        f"({numbers.percent(summary['significant'] / summary['features'])}) are significantly associated with a label "
+        f"(false discovery rate {numbers.percent(summary['alpha'], 0)}); "
+        f"{numbers.count(summary['cues'])} of them are frequent enough to be listed as cues."
     )
 
 
@@ -69,9 +71,8 @@ def _strongest(card: Card, section: Section) -> list[str]:
     where = " in examples whose choices differ in it" if differing else ""
     return [
         f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: "
-        f"{numbers.percent(row['share'])} of the {numbers.count(n)} train instances that "
-        f"have it{where} are {row['label']}, "
-        f"against {numbers.percent(chance)} by chance."
+        f"{numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
+        f"{row['label']}; chance is {numbers.percent(chance)}."
     ]
 
 
@@ -91,7 +92,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         return family_counts(section)
 
     sampled = (
-        f" Shown are {MOST_POINTS:,} of {frame.height:,} features, the strongest first."
+        f" The chart shows the strongest {MOST_POINTS:,} of {frame.height:,} features."
         if frame.height > MOST_POINTS
         else ""
     )
@@ -99,12 +100,12 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         ChartView(
             "Map of cues",
             cue_map,
-            alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of train instances "
-            "and share of the label each points to; those above their label's curve are significant. The "
+            alt=f"Scatter plot of {min(frame.height, MOST_POINTS):,} features by number of training instances "
+            "and share of the label each predicts; features above the curve of their label are significant. The "
             "table below has the same numbers.",
-            caption="Each point is a feature. Dashed lines are chance, the label's share of train; "
-            f"above the curve of its colour a share is significant.{sampled} Choose a label in the legend; "
-            "drag to move, Ctrl + wheel to zoom, double-click resets.",
+            caption="Each point is a feature. Dashed lines show chance (the label's share in the training set); "
+            f"points above the curve of their colour are significant.{sampled} Choose a label in the legend; "
+            "drag to move, Ctrl + wheel to zoom, double-click to reset.",
             name="map",
         )
     ]
@@ -132,11 +133,12 @@ def _confirmation(card: Card) -> ChartView:
         return train_against_test(card.tables, card.dataset.labels)
 
     return ChartView(
-        "Train against test",
+        "Training set and test set",
         draw,
-        alt="Scatter plot of the strongest cues by their label's share in train and in test.",
-        caption="Each point is a significant cue of train, larger the more test instances have it. On the dashed line "
-        "its label's share is the same in both; cues that were luck would lie near the chance level in test.",
+        alt="Scatter plot of the strongest cues by the share of their label in the training set and the test set.",
+        caption="Each point is a significant cue in the training set; its size is the number of test instances with "
+        "it. On the dashed line, the label share is equal in both sets. A cue that is only noise is near chance in the "
+        "test set.",
         name="confirmation",
     )
 
@@ -151,15 +153,15 @@ def _label_chart(card: Card, section: Section, label: str) -> ChartView:
     return ChartView(
         f"Cues of {display_text(label, 40)}",
         draw,
-        alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, in train "
-        f"with 95 % interval and in test; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
-        caption="● train, with 95 % interval · ◇ test · ┆ chance",
+        alt=f"Share of {display_text(label, 40)} among instances with each of its strongest cues, in the training set "
+        f"with 95 % CI and in the test set; the strongest are {', '.join(display_text(t, 40) for t in top)}.",
+        caption="● training set with 95 % CI · ◇ test set · ┆ chance",
         wide=False,
     )
 
 
 def _redundant(card: Card) -> list[TableView]:
-    """Return the cues that travel with a stronger one, and what they add to it."""
+    """Return the cues that co-occur with a stronger one, and what they add to it."""
     frame = card.tables.get("redundancy")
     if frame is None:
         return []
@@ -169,18 +171,16 @@ def _redundant(card: Card) -> list[TableView]:
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
-        "label": Column("Points to", "label"),
-        "given": Column("Travels with", hint="a stronger cue that most of its instances have too"),
-        "contained": Column("Together", "percent", "share of its instances that have the stronger cue"),
-        "share_with": Column("Share", "percent", "its label's share where both are present"),
-        "base_with": Column(
-            "Stronger alone", "percent", "the label's share wherever the stronger cue is present"
-        ),
-        "z_given": Column("z given it", "decimal", "what it adds to the stronger cue, in standard errors"),
+        "label": Column("Label", "label"),
+        "given": Column("Co-occurs with", hint="a stronger cue that occurs in most of its instances"),
+        "contained": Column("Together", "percent", "share of its instances with the stronger cue"),
+        "share_with": Column("Share", "percent", "label share if both cues are present"),
+        "base_with": Column("Stronger cue", "percent", "label share if the stronger cue is present"),
+        "z_given": Column("Added z", "decimal", "what it adds to the stronger cue, in standard errors"),
     }
     return [
         TableView(
-            title="Cues that travel with a stronger one",
+            title="Cues that co-occur with a stronger cue",
             columns=list(columns.values()),
             rows=told.select(list(columns)).head(REDUNDANT_ROWS).rows(),
             total=told.height,
@@ -190,25 +190,34 @@ def _redundant(card: Card) -> list[TableView]:
 
 
 def _table(card: Card) -> TableView:
-    frame = with_test_share(card.tables["cues"], card.dataset.labels)
+    frame = with_test_share(card.tables["cues"], card.dataset.labels).with_columns(
+        pl.col("direction").replace({"points to": "for", "rules out": "against"})
+    )
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
-        "direction": Column("Says", "text", "points to its label, or rules it out"),
+        "direction": Column(
+            "Cue", "text", "for the label (more frequent with it) or against it (less frequent)"
+        ),
         "label": Column("Label", "label"),
-        "train_count": Column("Train", "count", "train instances that have the feature"),
-        "train_texts": Column("Texts", "count", "distinct texts among them; copies count once", brief=False),
-        "share": Column("Share", "percent", "share of the label among them"),
-        "share_low": Column("from", "percent", "lower end of the 95 % interval of the share", brief=False),
-        "share_high": Column("to", "percent", "upper end of the 95 % interval of the share", brief=False),
+        "train_count": Column("Train", "count", "training instances with the feature"),
+        "train_texts": Column(
+            "Texts", "count", "distinct texts among them; duplicates count once", brief=False
+        ),
+        "share": Column("Share", "percent", "share of the label among these instances"),
+        "share_low": Column("CI low", "percent", "lower end of the 95 % CI of the share", brief=False),
+        "share_high": Column("CI high", "percent", "upper end of the 95 % CI of the share", brief=False),
         "lift": Column("Lift", "decimal", "share divided by the label's prior"),
-        "test_count": Column("Test", "count", "test instances that have the feature"),
-        "test_share": Column("Test share", "percent", "share of the same label in test"),
+        "test_count": Column("Test", "count", "test instances with the feature"),
+        "test_share": Column("Test share", "percent", "share of the same label in the test set"),
         "cueness": Column(
-            "Cueness", "decimal", "deviation from balance that holds in test, in percent", brief=False
+            "Cueness",
+            "decimal",
+            "deviation from balance that also holds in the test set, in percent",
+            brief=False,
         ),
         "z": Column("z", "decimal", "standard errors above the prior", brief=False),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
     }
     return TableView(
         title="All cues" if frame.height <= MOST_ROWS else "Strongest cues",

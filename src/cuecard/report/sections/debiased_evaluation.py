@@ -34,8 +34,8 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
             ChartView(
                 "Accuracy with and without the leak",
                 accuracies,
-                alt="Accuracy of every model as it stands and under the weights, each with its interval.",
-                caption="With 95 % intervals. Models that lean on the leak lose more than others.",
+                alt="Unweighted and reweighted accuracy of every model, each with its 95 % CI.",
+                caption="With 95 % CIs. Models that rely on the leak lose more accuracy.",
                 name="accuracy",
             )
         ],
@@ -45,20 +45,20 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
 
 
 def _weights(summary: dict[str, Any]) -> str:
-    worth = (
-        f"{numbers.plural(summary['n'], 'test example')}, worth {numbers.count(summary['effective_sample_size'])} "
-        "equally weighted ones"
+    size = (
+        f"the effective sample size is {numbers.count(summary['effective_sample_size'])} of "
+        f"{numbers.plural(summary['n'], 'test example')}"
     )
     if summary["weights"] == "leakage-neutral":
-        return f"Leakage-neutral weights make the pair graph say nothing about the label: {worth}."
-    return f"Weights of the column “{display_text(summary['weights'], 60)}”: {worth}."
+        return f"With leakage-neutral weights, the pair graph does not predict the label; {size}."
+    return f"With the weights of the column “{display_text(summary['weights'], 60)}”, {size}."
 
 
 def _sentence(name: str, row: dict[str, Any]) -> str:
     return (
-        f"{display_text(name, 60)} is right on {numbers.percent(row['accuracy'])} as it stands and on "
-        f"{numbers.percent(row['weighted_accuracy'])} ({numbers.percent(row['weighted_low'])} to "
-        f"{numbers.percent(row['weighted_high'])}) under the weights."
+        f"{display_text(name, 60)} has an accuracy of {numbers.percent(row['accuracy'])}, and "
+        f"{numbers.percent(row['weighted_accuracy'])} (95 % CI {numbers.percent(row['weighted_low'])} to "
+        f"{numbers.percent(row['weighted_high'])}) on the reweighted test set."
     )
 
 
@@ -67,24 +67,24 @@ def _table(card: Card) -> TableView:
     columns = {
         "model": Column("Model"),
         "accuracy": Column("Accuracy", "percent"),
-        "low": Column("from", "percent", "lower end of the 95 % interval", brief=False),
-        "high": Column("to", "percent", "upper end of the 95 % interval", brief=False),
+        "low": Column("CI low", "percent", "lower end of the 95 % CI", brief=False),
+        "high": Column("CI high", "percent", "upper end of the 95 % CI", brief=False),
         "weighted_accuracy": Column(
-            "Without the leak", "percent", "accuracy under the weights; leakage-neutral: doubly robust"
+            "Reweighted", "percent", "accuracy on the reweighted test set; leakage-neutral: doubly robust"
         ),
-        "weighted_low": Column("from", "percent", "lower end of the 95 % interval"),
-        "weighted_high": Column("to", "percent", "upper end of the 95 % interval"),
-        "change": Column("Change", "points", "without the leak minus as it stands, in points"),
-        "change_low": Column("from", "points", "lower end of the 95 % interval of the change"),
-        "change_high": Column("to", "points", "upper end of the 95 % interval of the change"),
-        "weights_alone": Column("Weights alone", "percent", "weighted mean, no outcome model", brief=False),
-        "effective_n": Column("Worth", "count", "equally weighted answers with the same error", brief=False),
+        "weighted_low": Column("CI low", "percent", "lower end of the 95 % CI"),
+        "weighted_high": Column("CI high", "percent", "upper end of the 95 % CI"),
+        "change": Column("Change", "points", "reweighted minus unweighted accuracy, in points"),
+        "change_low": Column("CI low", "points", "lower end of the 95 % CI of the change"),
+        "change_high": Column("CI high", "points", "upper end of the 95 % CI of the change"),
+        "weights_alone": Column("Weights only", "percent", "weighted mean, no outcome model", brief=False),
+        "effective_n": Column("Effective n", "count", "effective sample size of the estimate", brief=False),
     }
     return TableView(
-        title="Accuracy as it stands and under the weights",
+        title="Unweighted and reweighted accuracy",
         columns=list(columns.values()),
         rows=frame.select(list(columns)).rows(),
         total=frame.height,
         source="tables/debiased_evaluation.parquet",
-        caption="The interval of the change knows that both accuracies are about the same examples.",
+        caption="The CI of the change is paired: both accuracies are on the same examples.",
     )

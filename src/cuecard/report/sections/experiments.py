@@ -20,21 +20,21 @@ def stubborn(card: Card, section: Section) -> SectionView:
     """Return p-values and accuracies by model and weights, and what the weights leave of the sample."""
     summary, parameters = section.summary, section.parameters
     lead = [
-        f"{numbers.count(summary['runs'])} models were trained and tested on "
-        f"{numbers.count(summary['test_examples'])} examples: are they right more often where one of the "
-        f"{numbers.count(summary['words'])} words of highest z has its usual label?"
+        f"{numbers.count(summary['runs'])} models are trained and tested on "
+        f"{numbers.count(summary['test_examples'])} examples. Is their accuracy higher if one of the "
+        f"{numbers.count(summary['words'])} words with the highest z has its usual label?"
     ]
     notes = [
-        "p: correctness shuffled over the examples that have such a word (one-sided, exact). Within each label: the "
-        "same, shuffled among examples of the same label, so that a model that is merely better at one label is not "
-        "called biased. Words and labels are those of the unweighted train split under all weights.",
+        "p: exact one-sided permutation test; correctness is shuffled over the examples with such a word. Within "
+        "label: correctness is shuffled among examples of the same label, so a higher accuracy on one label does not "
+        "count as bias. Words and usual labels always come from the unweighted training set.",
         *summary.get("notes", []),
     ]
     chart = ChartView(
         "Reliance on words by weights",
         _drawn("p_values", card.tables["stubborn_runs"], parameters.get("alpha", 0.05)),
-        alt="−log10 of the p-values of every run by the weights of its training.",
-        caption="A point per seed. Left of the broken line a difference is not significant.",
+        alt="−log10 of the p-value of every run, by training weights.",
+        caption="One point per seed. Differences to the left of the dashed line are not significant.",
     )
     return SectionView(
         lead, charts=[chart], tables=[_groups(card), _weighing(card), _runs(card)], notes=notes
@@ -45,10 +45,10 @@ def _groups(card: Card) -> TableView:
     columns = {
         "model": Column("Model"),
         "weights": Column("Weights"),
-        "accuracy": Column("Right", "percent", "mean over the seeds"),
+        "accuracy": Column("Accuracy", "percent", "mean over the seeds"),
         "accuracy_sd": Column("± sd", "percent", "standard deviation over the seeds", brief=False),
-        "usual_accuracy": Column("Usual", "percent", "right where a word has its usual label"),
-        "unusual_accuracy": Column("Other", "percent", "right where a word has another label"),
+        "usual_accuracy": Column("Usual", "percent", "accuracy if a word has its usual label"),
+        "unusual_accuracy": Column("Other", "percent", "accuracy if a word has another label"),
         "log10_p": Column("log₁₀ p", "decimal", "median over the seeds"),
         "log10_p_lowest": Column("lowest", "decimal", "over the seeds", brief=False),
         "log10_p_highest": Column("highest", "decimal", "over the seeds", brief=False),
@@ -57,14 +57,16 @@ def _groups(card: Card) -> TableView:
         ),
         "seeds": Column("Seeds", "count", brief=False),
     }
-    return _view("What weights change", card.tables["stubborn"], columns, "stubborn")
+    return _view("Effect of the weights", card.tables["stubborn"], columns, "stubborn")
 
 
 def _weighing(card: Card) -> TableView:
     columns = {
         "weights": Column("Weights"),
-        "features": Column("Balanced", "count", "features whose label shares are equal under the weights"),
-        "ess": Column("Effective sample", "percent", "effective sample size, of the train examples"),
+        "features": Column("Balanced", "count", "features with equal label shares after reweighting"),
+        "ess": Column(
+            "Effective sample size", "percent", "effective sample size, as a share of the training examples"
+        ),
         "max_weight": Column("Largest", "number", "largest weight; the mean is 1"),
     }
     return _view("The weights", card.tables["stubborn_weights"], columns, "stubborn_weights", everywhere=True)
@@ -75,50 +77,50 @@ def _runs(card: Card) -> TableView:
         "model": Column("Model"),
         "weights": Column("Weights"),
         "seed": Column("Seed", "count"),
-        "accuracy": Column("Right", "percent"),
+        "accuracy": Column("Accuracy", "percent"),
         "usual_accuracy": Column("Usual", "percent"),
         "unusual_accuracy": Column("Other", "percent"),
         "log10_p": Column("log₁₀ p", "decimal"),
         "log10_p_within_label": Column("within label", "decimal"),
     }
-    return _view("Every run", card.tables["stubborn_runs"], columns, "stubborn_runs")
+    return _view("All runs", card.tables["stubborn_runs"], columns, "stubborn_runs")
 
 
 @SECTION_VIEWS.register("selection")
 def selection(card: Card, section: Section) -> SectionView:
-    """Return biased and debiased training as they stand, under weights, elsewhere, and on identical pairs."""
+    """Return biased and debiased training: unweighted, reweighted, on other datasets, and on identical pairs."""
     summary = section.summary
     lead = [
-        f"{summary['model']} was trained with equal weights (biased) and with leakage-neutral weights (debiased), "
-        "and both were scored on the test set as it stands and under leakage-neutral weights."
+        f"{summary['model']} is trained with equal weights (biased) and with leakage-neutral weights (debiased). Both "
+        "models are scored on the test set, unweighted and with leakage-neutral weights."
     ]
     kept, largest = summary["weights"]["effective_share"], summary["weights"]["largest"]
     notes = [
-        f"The weights keep {numbers.percent(kept)} of the effective sample size; the largest is "
+        f"The effective sample size of the weights is {numbers.percent(kept)}; the largest weight is "
         f"{numbers.number(largest)}.",
-        f"A sentence paired with itself should be {summary['match']!r}: boxes that rise or fall with the sentence's "
-        "frequency show that a model learned how often sentences were drawn.",
+        f"A sentence paired with itself should be {summary['match']!r}. If the boxes rise or fall with sentence "
+        "frequency, the model has learned sentence frequency.",
     ]
     if kept < FEW_EFFECTIVE:
         notes.append(
-            "So few examples carry the weight that weighted figures are uncertain: try --max-weight 50."
+            "The effective sample size is small, so weighted results are uncertain: try --max-weight 50."
         )
     charts = [
         ChartView(
             "Evaluation",
             _drawn("evaluations", card.tables["selection"]),
-            alt="Right answers of biased and debiased training, as the test set stands and under weights.",
+            alt="Accuracy of biased and debiased training, unweighted and reweighted.",
         ),
         ChartView(
-            "Other sets",
+            "Other datasets",
             _drawn("across_sets", card.tables["selection_across"]),
-            alt="Right answers of biased and debiased training on every set.",
+            alt="Accuracy of biased and debiased training on every dataset.",
         ),
         ChartView(
             "Identical pairs",
             _identical(card.tables["selection_identical"]),
-            alt="Tukey boxes of the score of sentences paired with themselves, by their frequency in train.",
-            caption="Sentences of the train split paired with themselves, by how often they occur there.",
+            alt="Tukey boxes of the score of sentences paired with themselves, by their frequency in the training set.",
+            caption="Sentences of the training set paired with themselves, by frequency in the training set.",
         ),
     ]
     tables = [_evaluation(card), _across(card)]
@@ -128,12 +130,12 @@ def selection(card: Card, section: Section) -> SectionView:
 def _evaluation(card: Card) -> TableView:
     columns = {
         "model": Column("Training"),
-        "accuracy": Column("Right", "percent", "as the test set stands"),
-        "low": Column("from", "percent"),
-        "high": Column("to", "percent"),
-        "weighted_accuracy": Column("Weighted", "percent", "under leakage-neutral weights"),
-        "weighted_low": Column("from", "percent"),
-        "weighted_high": Column("to", "percent"),
+        "accuracy": Column("Accuracy", "percent", "unweighted"),
+        "low": Column("CI low", "percent"),
+        "high": Column("CI high", "percent"),
+        "weighted_accuracy": Column("Reweighted", "percent", "accuracy with leakage-neutral weights"),
+        "weighted_low": Column("CI low", "percent"),
+        "weighted_high": Column("CI high", "percent"),
         "effective_n": Column("Effective n", "count"),
         "n": Column("Examples", "count", brief=False),
     }
@@ -142,12 +144,12 @@ def _evaluation(card: Card) -> TableView:
 
 def _across(card: Card) -> TableView:
     columns = {
-        "dataset": Column("Set"),
-        "biased_accuracy": Column("Biased", "percent", "right answers of biased training"),
-        "debiased_accuracy": Column("Debiased", "percent", "right answers of debiased training"),
+        "dataset": Column("Dataset"),
+        "biased_accuracy": Column("Biased", "percent", "accuracy of biased training"),
+        "debiased_accuracy": Column("Debiased", "percent", "accuracy of debiased training"),
         "points": Column("Difference", "decimal", "debiased minus biased, in points"),
-        "points_low": Column("from", "decimal"),
-        "points_high": Column("to", "decimal"),
+        "points_low": Column("CI low", "decimal"),
+        "points_high": Column("CI high", "decimal"),
         "p": Column("p", "probability", "exact McNemar test"),
         "n": Column("Examples", "count"),
         "seed": Column("Seed", "count", brief=False),
@@ -158,7 +160,7 @@ def _across(card: Card) -> TableView:
         points_high=100 * pl.col("difference_high"),
         p=pl.lit(10.0).pow(pl.col("log10_p")),
     )
-    return _view("On every set", shown, columns, "selection_across", everywhere=True)
+    return _view("On every dataset", shown, columns, "selection_across", everywhere=True)
 
 
 def _view(

@@ -22,16 +22,16 @@ def identical_pairs(card: Card, section: Section) -> SectionView:
 
     return SectionView(
         lead=[
-            f"{numbers.plural(summary['pairs'], 'sentence')} of train, each paired with itself: all of them match, so "
-            "a score that goes with how often the sentence occurs does not come from reading.",
-            *(_sentence(name, found) for name, found in summary["models"].items()),
+            f"{numbers.plural(summary['pairs'], 'sentence')} of the training set, each paired with itself. All of them "
+            "match, so a score that depends on sentence frequency does not come from reading the pair.",
+            *(_sentence(name, scores) for name, scores in summary["models"].items()),
         ],
         charts=[
             ChartView(
-                "Score by how often the sentence occurs",
+                "Score by sentence frequency",
                 draw,
                 alt="Tukey boxes of each model's score of identical pairs by the sentence's frequency.",
-                caption="Box: the middle half; line: median; whiskers: the outermost scores within 1.5 box lengths.",
+                caption="Box: middle 50 %; line: median; whiskers: most extreme scores within 1.5 box lengths.",
                 name="scores",
             )
         ],
@@ -39,15 +39,15 @@ def identical_pairs(card: Card, section: Section) -> SectionView:
     )
 
 
-def _sentence(name: str, found: dict[str, Any]) -> str:
+def _sentence(name: str, scores: dict[str, Any]) -> str:
     trend = (
         ""
-        if found["rho"] is None
-        else f"; Spearman's ρ with frequency is {found['rho']:+.2f} (p = {numbers.probability(found['p_value'])})"
+        if scores["rho"] is None
+        else f"; Spearman's ρ with frequency is {scores['rho']:+.2f} (p = {numbers.probability(scores['p_value'])})"
     )
     return (
-        f"{display_text(name, 60)} gives {numbers.percent(found['matched'])} of them a score of at least one half, "
-        f"{found['mean']:.2f} on average{trend}."
+        f"{display_text(name, 60)} gives {numbers.percent(scores['matched'])} of them a score of at least 0.5; the "
+        f"mean score is {scores['mean']:.2f}{trend}."
     )
 
 
@@ -56,15 +56,15 @@ def _table(card: Card, last: int) -> TableView:
     frame = card.tables["identical_pairs"].sort("frequency", maintain_order=True)
     columns = [
         Column("Model"),
-        Column("Occurs", "text", "how often the sentence occurs in train"),
+        Column("Occurs", "text", "how often the sentence occurs in the training set"),
         Column("Sentences", "count"),
         Column("Low", "decimal", "end of the lower whisker"),
-        Column("Quarter", "decimal", "a quarter of the scores is lower"),
+        Column("Q1", "decimal", "first quartile"),
         Column("Median", "decimal"),
-        Column("Three quarters", "decimal", "three quarters of the scores are lower"),
+        Column("Q3", "decimal", "third quartile"),
         Column("High", "decimal", "end of the upper whisker"),
         Column("Mean", "decimal"),
-        Column("Match", "percent", "share of scores of at least one half"),
+        Column("Match", "percent", "share of scores of at least 0.5"),
         Column("Outliers", "count", "scores beyond the whiskers", brief=False),
     ]
     rows = [

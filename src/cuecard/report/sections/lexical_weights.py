@@ -11,7 +11,7 @@ from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, Sec
 MOST_ROWS = 500
 _JUDGED = {
     "constrained": "balanced features",
-    "strongest_words": "strongest words, rare ones too",
+    "strongest_words": "strongest words, including rare ones",
     "random_bigrams": "random bigrams, not balanced",
     "random_trigrams": "random trigrams, not balanced",
 }
@@ -28,7 +28,10 @@ def lexical_weights(card: Card, section: Section) -> SectionView:
         tables=[_judged(summary), *reaudited(card), *_cue_tables(card), *_balance_tables(card)],
         notes=[
             *(f"Not balanced: {reason}." for reason in summary.get("skipped", {}).values()),
-            *(f"Not repeated: {name}; {why}." for name, why in summary.get("not_reaudited", {}).items()),
+            *(
+                f"Not repeated with weights: {name} ({why})."
+                for name, why in summary.get("not_reaudited", {}).items()
+            ),
         ],
     )
 
@@ -37,60 +40,62 @@ def _lead(summary: dict[str, Any]) -> list[str]:
     err = summary["err"]["constrained"]
     ess = numbers.percent(summary["ess"])
     sentences = [
-        f"With these weights the label shares of {numbers.plural(summary['constrained'], 'feature')} are "
-        f"{numbers.percent(err['after'], 2)} off target on average, {numbers.percent(err['before'], 2)} with equal "
-        f"weights. They are worth {ess} of the {numbers.plural(summary['examples'], 'example')} as effective sample "
-        "size."
+        f"With these weights, the label shares of {numbers.plural(summary['constrained'], 'feature')} are on average "
+        f"{100 * err['after']:.2f} points away from the target; with equal weights, "
+        f"{100 * err['before']:.2f} points. The effective sample size is {ess} of "
+        f"{numbers.plural(summary['examples'], 'example')}."
     ]
     cues = summary.get("cues")
     if cues and not cues["before"]["significant"] + cues["after"]["significant"]:
         sentences.append(
-            f"The cue audit finds no significant feature, with equal weights or with these, of "
-            f"{numbers.count(cues['before']['features'])} tested."
+            f"The cue audit finds no significant feature among {numbers.count(cues['before']['features'])}, neither "
+            "with equal weights nor with these weights."
         )
     elif cues:
         before, after = cues["before"], cues["after"]
         sentences.append(
             f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
-            f"and {numbers.count(after['significant'])} with these, of {numbers.count(before['features'])} tested; "
-            f"{numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them raise a label's share by "
-            "10 points or more."
+            f"and {numbers.count(after['significant'])} with these weights, of {numbers.count(before['features'])} "
+            f"tested. For {numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them, a label "
+            "share is above chance by 10 points or more."
         )
     off = summary.get("off_target", {})
     if "softened" in off:
         sentences.append(
-            "Not all features can be balanced at once without giving up most of the sample, so all are balanced as far "
-            "as leaves at least half of it."
+            "Exact balance of all features would leave a very small effective sample size, so the balance is "
+            "approximate, and at least half of the sample remains."
         )
     if "not reached" in off:
-        sentences.append("The solver stopped before every feature reached its target; the table says which.")
+        sentences.append(
+            "The solver stopped before every feature reached its target; the table lists these features."
+        )
     return sentences
 
 
 def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
     left = summary["features"] - summary["constrained"]
-    absent = f"{numbers.count(left)} never occur with some label" if left else "all that are frequent enough"
+    absent = f"{numbers.count(left)} never occur with some label" if left else "all frequent features"
     quantiles = summary["quantiles"]
     return [
         KeyFigure("features balanced", numbers.count(summary["constrained"]), absent),
         KeyFigure("effective sample size", numbers.percent(summary["ess"]), "of the examples"),
         KeyFigure("largest weight", numbers.number(summary["max_weight"]), "the mean is 1"),
         KeyFigure(
-            "weight of most examples",
+            "typical weights",
             f"{numbers.decimal(quantiles['0.05'])}–{numbers.decimal(quantiles['0.95'])}",
-            "the middle 90 %",
+            "middle 90 %",
         ),
     ]
 
 
 def _judged(summary: dict[str, Any]) -> TableView:
     columns = [
-        Column("Judged on"),
+        Column("Evaluated on"),
         Column("Features", "count"),
-        Column("Err, equal weights", "percent", "mean distance of label shares from target"),
-        Column("Err, these weights", "percent", "mean distance of label shares from target"),
+        Column("Err, equal weights", "percent", "mean distance of the label shares from the target"),
+        Column("Err, these weights", "percent", "mean distance of the label shares from the target"),
         Column(
-            "by sampling alone", "percent", "what label shares drawn at random would leave with these weights"
+            "Sampling error", "percent", "mean distance expected from random sampling, with these weights"
         ),
     ]
     rows = [
@@ -110,11 +115,11 @@ def reaudited(card: Card) -> list[TableView]:
         Column("Audit"),
         Column("Measure"),
         Column("Equal weights"),
-        Column("Chance", hint="what chance would give, with equal weights"),
+        Column("Chance", hint="chance with equal weights"),
         Column("These weights"),
-        Column("Chance", hint="what chance would give, with these weights"),
-        Column("Shuffled", hint="what weights of this kind lead to when labels say nothing"),
-        Column("p", hint="two-sided, against shuffled labels"),
+        Column("Chance", hint="chance with these weights"),
+        Column("Shuffled", hint="value with weights of this kind made from shuffled labels"),
+        Column("p", hint="two-sided test against shuffled labels"),
     ]
     shown = ("value_before", "chance_before", "value_after", "chance_after")
     rows = [
@@ -155,9 +160,9 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             ChartView(
                 "Label balance of the strongest words",
                 balance,
-                alt="For each of the words most associated with a label, the mean distance of its label shares from "
-                "the target with equal weights and with these weights; the table below has the numbers.",
-                caption="0 % is perfect balance. Words that are rarer than the smallest count balanced can stay off.",
+                alt="For the words most associated with a label, the mean distance of the label shares from the "
+                "target, with equal weights and with these weights; the table below has the numbers.",
+                caption="0 % is perfect balance. Words below the minimum count are not balanced.",
                 name="balance",
             )
         )
@@ -175,10 +180,10 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     if "trade_off" in section.tables:
         charts.append(
             ChartView(
-                "Balance against sample size",
+                "Balance and effective sample size",
                 trade_off,
-                alt="Err of the balanced features against the effective sample size, one point for every ridge.",
-                caption="Each point is a ridge (--ridge): higher ones keep more of the sample and balance less.",
+                alt="Err of the balanced features against the effective sample size, one point per ridge.",
+                caption="Each point is a value of --ridge: a higher ridge keeps more of the sample but balances less.",
                 wide=False,
                 name="trade_off",
             )
@@ -193,12 +198,12 @@ def _cue_tables(card: Card) -> list[TableView]:
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
-        "label": Column("Points to", "label"),
-        "count": Column("Train", "count", "train instances that have the feature"),
-        "share_before": Column("Share, equal weights", "percent", "share of the label among them"),
+        "label": Column("Label", "label"),
+        "count": Column("Train", "count", "training instances with the feature"),
+        "share_before": Column("Share, equal weights", "percent", "share of the label among these instances"),
         "share_after": Column("Share, these weights", "percent", "weighted share of the same label"),
         "q_before": Column("q, equal weights", "probability"),
-        "q_after": Column("q, these weights", "probability", "on the effective number of instances"),
+        "q_after": Column("q, these weights", "probability", "computed with the effective sample size"),
     }
     return [
         TableView(
@@ -218,9 +223,13 @@ def _balance_tables(card: Card) -> list[TableView]:
     columns = {
         "feature": Column("Feature"),
         "family": Column("Family"),
-        "count": Column("Train", "count", "train instances that have the feature"),
-        "off_before": Column("Off, equal weights", "percent", "mean distance of label shares from target"),
-        "off_after": Column("Off, these weights", "percent", "mean distance of label shares from target"),
+        "count": Column("Train", "count", "training instances with the feature"),
+        "off_before": Column(
+            "Distance, equal weights", "percent", "mean distance of the label shares from the target"
+        ),
+        "off_after": Column(
+            "Distance, these weights", "percent", "mean distance of the label shares from the target"
+        ),
     }
     views = [
         TableView(
@@ -238,7 +247,7 @@ def _balance_tables(card: Card) -> list[TableView]:
             Column("Family"),
             Column("Train", "count"),
             Column("Reason"),
-            Column("Largest distance", "percent", "of a label's share from its target"),
+            Column("Largest distance", "percent", "largest distance of a label share from its target"),
             Column("Proof"),
         ]
         rows = (

@@ -1,4 +1,4 @@
-"""Two models beside each other: where they agree, and which is better."""
+"""Two models compared: where they agree, and which is better."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def agreement(card: Card, section: Section) -> SectionView:
     """Return how far the answers of every two models coincide."""
     lead = [
         f"{display_text(pair['normal'], 60)} and {display_text(pair['biased'], 60)} give the same answer to "
-        f"{numbers.percent(pair['nba'])} of the test examples, where {numbers.percent(pair['expected_nba'])} would be "
-        "expected by chance."
+        f"{numbers.percent(pair['nba'])} of the test examples; {numbers.percent(pair['expected_nba'])} is expected by "
+        "chance."
         for pair in section.summary["pairs"][:MOST_PAIRS]
     ]
     columns = {
         "normal": Column("Model"),
         "biased": Column("Other"),
         "nba": Column("Agree", "percent", "share of test examples with the same answer (NBA)"),
-        "expected_nba": Column("By chance", "percent", "agreement expected from label frequencies"),
-        "kappa": Column("κ", "decimal", "agreement beyond chance"),
-        "nbr": Column("NBR", "percent", "both right / agreements"),
-        "nbr_released": Column("NBR released", "percent", "both right / model right"),
+        "expected_nba": Column("Chance", "percent", "agreement expected from label frequencies"),
+        "kappa": Column("κ", "decimal", "Cohen's kappa: agreement beyond chance"),
+        "nbr": Column("NBR", "percent", "both correct / agreements"),
+        "nbr_released": Column("NBR released", "percent", "both correct / first model correct"),
         "n": Column("Examples", "count"),
     }
     table = card.tables["agreement"]
@@ -49,7 +49,7 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
     """Return the difference of every two models on the same examples, in all and per cue."""
     lead = [
         f"{display_text(pair['model_a'], 60)} minus {display_text(pair['model_b'], 60)}: "
-        f"{numbers.points(pair['difference'])} points (95 % interval {numbers.points(pair['low'])} to "
+        f"{numbers.points(pair['difference'])} points (95 % CI {numbers.points(pair['low'])} to "
         f"{numbers.points(pair['high'])}; McNemar p = {numbers.probability(None, pair['log10_p'])})."
         for pair in section.summary["pairs"][:MOST_PAIRS]
     ]
@@ -63,11 +63,11 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
         "model_a": Column("A", brief=whole.height > 1),
         "model_b": Column("B", brief=whole.height > 1),
         "difference": Column("A−B", "points", "difference in accuracy, in points"),
-        "low": Column("from", "points", "lower end of the 95 % interval"),
-        "high": Column("to", "points", "upper end of the 95 % interval"),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
-        "only_a": Column("Only A", "count", "test examples that only A has right"),
-        "only_b": Column("Only B", "count", "test examples that only B has right"),
+        "low": Column("CI low", "points", "lower end of the 95 % CI"),
+        "high": Column("CI high", "points", "upper end of the 95 % CI"),
+        "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
+        "only_a": Column("Only A", "count", "test examples that only A answers correctly"),
+        "only_b": Column("Only B", "count", "test examples that only B answers correctly"),
         "n": Column("With cue", "count", "test examples with the cue"),
     }
     shown = by_cue.sort("log10_p", nulls_last=True, maintain_order=True)
@@ -96,6 +96,6 @@ def _pair_chart(whole: pl.DataFrame, by_cue: pl.DataFrame, a: str, b: str) -> Ch
     return ChartView(
         f"{display_text(a, 40)} minus {display_text(b, 40)}",
         draw,
-        alt="Differences in accuracy of two models with 95 % intervals, in all and within each cue.",
-        caption="To the right of zero the first model is better.",
+        alt="Differences in accuracy of two models with 95 % CIs, overall and for each cue.",
+        caption="To the right of zero, the first model is more accurate.",
     )

@@ -21,14 +21,14 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
     """Return accuracy gaps per model and cue, and the weakness of every model."""
     table = card.tables["accuracy_test"]
     models = section.summary["models"]
-    lead = [_accuracy(name, known, section.summary["cues"]) for name, known in models.items()]
+    lead = [_accuracy(name, scores, section.summary["cues"]) for name, scores in models.items()]
     figures = [
         KeyFigure(
             f"{display_text(name, 40)} accuracy",
-            numbers.percent(known["accuracy"]),
-            f"{numbers.percent(known['low'])} to {numbers.percent(known['high'])}",
+            numbers.percent(scores["accuracy"]),
+            f"95 % CI {numbers.percent(scores['low'])} to {numbers.percent(scores['high'])}",
         )
-        for name, known in models.items()
+        for name, scores in models.items()
     ]
 
     def heatmap() -> Any:
@@ -48,36 +48,41 @@ def accuracy_test(card: Card, section: Section) -> SectionView:
                 "Accuracy gap by cue",
                 heatmap,
                 alt="Map of the accuracy gap of each model for each cue; the table has the same numbers.",
-                caption="Points of accuracy with the cue minus without; ° marks a gap that is not significant.",
+                caption="Accuracy with the cue minus without, in points; ° marks a gap that is not significant.",
                 name="gaps",
             ),
             ChartView(
                 "Model weakness",
                 weakness,
-                alt="Bars of the sum of absolute accuracy gaps of each model, raw and without noise.",
-                caption="Grey: raw sum. Blue: without what noise adds to absolute values. Line: 95 % interval.",
+                alt="Bars of the sum of absolute accuracy gaps of each model, raw and corrected for noise.",
+                caption="Grey: raw sum. Blue: corrected for noise. Line: 95 % CI.",
                 name="weakness",
             ),
         ]
     notes = [
         f"{display_text(name, 60)}: {display_text(note, 300)}"
-        for name, known in models.items()
-        for note in ([f"read as {known['read_as']}."] if known.get("read_as") else []) + known["notes"]
+        for name, scores in models.items()
+        for note in ([f"read as {scores['read_as']}."] if scores.get("read_as") else []) + scores["notes"]
     ]
     return SectionView(lead, figures, charts, [_gaps(table)] if table.height else [], notes)
 
 
-def _accuracy(name: str, known: dict[str, Any], cues: int) -> str:
-    said = f"{display_text(name, 60)} is right on {numbers.percent(known['accuracy'])} of {known['n']:,} test examples"
-    if "weakness" not in known:
-        return f"{said}."
-    corrected = known["weakness_corrected"]
+def _accuracy(name: str, scores: dict[str, Any], cues: int) -> str:
+    accuracy = (
+        f"{display_text(name, 60)} has an accuracy of {numbers.percent(scores['accuracy'])} on {scores['n']:,} test "
+        "examples"
+    )
+    if "weakness" not in scores:
+        return f"{accuracy}."
+    corrected = scores["weakness_corrected"]
     # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
-    left = f"{100 * corrected:.1f} without noise" if corrected > 0 else "no more than noise gives"
+    left = (
+        f"{100 * corrected:.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
+    )
     return (
-        f"{said}; its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
-        f"{100 * known['weakness']:.1f} points, {left} (95 % interval of the true sum "
-        f"{100 * known['weakness_low']:.1f} to {100 * known['weakness_high']:.1f})."
+        f"{accuracy}. Its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
+        f"{100 * scores['weakness']:.1f} points, {left} (95 % CI of the true sum "
+        f"{100 * scores['weakness_low']:.1f} to {100 * scores['weakness_high']:.1f})."
     )
 
 
@@ -91,11 +96,11 @@ def _gaps(table: pl.DataFrame) -> TableView:
         "feature": Column("Cue"),
         "model": Column("Model", brief=several(table)),
         "gap": Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
-        "gap_low": Column("from", "points", "lower end of the 95 % interval"),
-        "gap_high": Column("to", "points", "upper end of the 95 % interval"),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
-        "accuracy_with": Column("Right, with", "percent"),
-        "accuracy_without": Column("Right, without", "percent"),
+        "gap_low": Column("CI low", "points", "lower end of the 95 % CI"),
+        "gap_high": Column("CI high", "points", "upper end of the 95 % CI"),
+        "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
+        "accuracy_with": Column("Acc. with", "percent"),
+        "accuracy_without": Column("Acc. without", "percent"),
         "with_cue": Column("With cue", "count", "test examples with the cue"),
         "label": Column("Usual label", "label"),
     }
@@ -117,8 +122,8 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     tests, shares = card.tables["distribution_test"], card.tables["distribution_shares"]
     by_choice = card.dataset.task in GROUPED_TASKS
     lead = [
-        _leaning(display_text(name, 60), found, by_choice=by_choice)
-        for name, found in section.summary["models"].items()
+        _leaning(display_text(name, 60), counts, by_choice=by_choice)
+        for name, counts in section.summary["models"].items()
     ]
     tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
     charts = [
@@ -129,24 +134,24 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     if section.summary["untested"]:
         names = [f"“{display_text(name, 40)}”" for name in section.summary["untested"]]
         notes.append(
-            f"Not tested, because fewer than {section.summary['min_per_label']} test examples of a label have "
-            f"them: {', '.join(names)}."
+            f"Not tested, because they occur in fewer than {section.summary['min_per_label']} test examples of a "
+            f"label: {', '.join(names)}."
         )
     return SectionView(lead, (), charts, [_leans(tests, by_choice=by_choice)], notes)
 
 
-def _leaning(name: str, found: dict[str, Any], *, by_choice: bool) -> str:
+def _leaning(name: str, counts: dict[str, Any], *, by_choice: bool) -> str:
     """Return for how many cues a model leans to the usual label; the choices of an example are compared in it."""
-    cues = f"{found['towards_usual']} of {numbers.plural(found['tested'], 'cue')}"
+    cues = f"{counts['towards_usual']} of {numbers.plural(counts['tested'], 'cue')}"
     if by_choice:
         return (
-            f"On test examples weighted so that choices with a cue are right as often as chance has it, {name} treats "
-            f"them as they usually are in train for {cues}, and the other way round for {found['away_from_usual']}."
+            "The test examples are reweighted so that choices with a cue are correct at chance. On them, "
+            f"{name} follows the training set for {cues} and does the opposite for {counts['away_from_usual']}."
         )
     return (
-        f"On test examples sampled to equal labels, {name} prefers the usual label for {cues}, for "
-        f"{found['with_cue_only']} of them more than where the cue is absent, and avoids it for "
-        f"{found['away_from_usual']}."
+        f"On test examples with balanced labels, {name} prefers the usual label for {cues}"
+        + (f" (for {counts['with_cue_only']} more than without the cue)" if counts["towards_usual"] else "")
+        + f" and avoids it for {counts['away_from_usual']}."
     )
 
 
@@ -159,8 +164,8 @@ def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> C
     return ChartView(
         f"“{display_text(feature, 40)}”",
         draw,
-        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: train, flat, and each model.",
-        caption="Labels in train with the cue, the flat labels of the sample, and what models predict on it.",
+        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: training set, balanced, and each model.",
+        caption="Labels with the cue in the training set, in the balanced test sample, and as predicted on it.",
         wide=False,
     )
 
@@ -170,29 +175,33 @@ def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
         "feature": Column("Cue"),
         "model": Column("Model", brief=several(tests)),
         "label": Column("Usual label", "label"),
-        "usual_share": Column("Predicted", "percent", "share of the usual label among the predictions"),
-        "flat": Column("Flat", "percent", "what an even-handed model would predict"),
-        "usual_share_without": Column("No cue", "percent", "the same share where the cue is absent"),
-        "train_share": Column("In train", "percent", "share of the usual label in train"),
-        "q_value": Column("q", "probability", "false discovery rate at which predictions are not flat"),
+        "usual_share": Column("Share", "percent", "share of the usual label among the predictions"),
+        "flat": Column("Chance", "percent", "share expected from an unbiased model"),
+        "usual_share_without": Column("No cue", "percent", "the same share without the cue"),
+        "train_share": Column("In train", "percent", "share of the usual label in the training set"),
+        "q_value": Column("q", "probability", "adjusted p-value: predictions differ from balanced"),
         "contrast_q": Column(
-            "q, no cue", "probability", "false discovery rate at which they differ from those without the cue"
+            "q, no cue", "probability", "adjusted p-value: predictions differ from those without the cue"
         ),
         "n": Column("Examples", "count", "test examples with the cue", brief=False),
-        "per_label": Column("Per label", "count", "examples per label in a flattened sample", brief=False),
-        "usual_low": Column("from", "percent", "lower end of the 95 % interval of predicted", brief=False),
-        "usual_high": Column("to", "percent", "upper end of the 95 % interval of predicted", brief=False),
-        "amplification": Column("Bits", "decimal", "divergence of the predictions from flat", brief=False),
-        "amplification_low": Column(
-            "from", "decimal", "lower end of the 95 % interval of the bits", brief=False
+        "per_label": Column("Per label", "count", "examples per label in a balanced sample", brief=False),
+        "usual_low": Column(
+            "CI low", "percent", "lower end of the 95 % CI of the predicted share", brief=False
         ),
+        "usual_high": Column(
+            "CI high", "percent", "upper end of the 95 % CI of the predicted share", brief=False
+        ),
+        "amplification": Column(
+            "Bits", "decimal", "divergence of the predictions from balanced labels", brief=False
+        ),
+        "amplification_low": Column("CI low", "decimal", "lower end of the 95 % CI of the bits", brief=False),
         "amplification_high": Column(
-            "to", "decimal", "upper end of the 95 % interval of the bits", brief=False
+            "CI high", "decimal", "upper end of the 95 % CI of the bits", brief=False
         ),
         "amplification_null": Column(
-            "By chance",
+            "Bits, chance",
             "decimal",
-            "bits that an even-handed model stays below in 95 % of samples",
+            "95th percentile of the bits of an unbiased model",
             brief=False,
         ),
     }
@@ -206,7 +215,7 @@ def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
     )
     rows = tests.select(list(columns)).head(MOST_ROWS).rows()
     return TableView(
-        "Predictions on flattened examples",
+        "Predictions on balanced examples",
         list(columns.values()),
         rows,
         tests.height,
@@ -220,11 +229,11 @@ def permutation_test(card: Card, section: Section) -> SectionView:
     """Return each model's accuracy on usual and unusual examples with its exact p-value."""
     summary = section.summary
     lead = [
-        f"{display_text(name, 60)} is right on {numbers.percent(test['usual_accuracy'])} of {test['usual']:,} test "
-        f"examples that have a strong word with its usual label and on {numbers.percent(test['unusual_accuracy'])} of "
-        f"{test['unusual']:,} that have one with another, {numbers.points(test['difference'])} points (95 % interval "
-        f"{numbers.points(test['low'])} to {numbers.points(test['high'])}): "
-        f"p = {numbers.probability(None, test['log10_p'])} {_other_p(test)}."
+        f"{display_text(name, 60)} has an accuracy of {numbers.percent(test['usual_accuracy'])} on {test['usual']:,} "
+        f"test examples that contain a strong word with its usual label, and "
+        f"{numbers.percent(test['unusual_accuracy'])} on {test['unusual']:,} that contain one with another label: a "
+        f"difference of {numbers.points(test['difference'])} points (95 % CI {numbers.points(test['low'])} to "
+        f"{numbers.points(test['high'])}; p = {numbers.probability(None, test['log10_p'])}, {_other_p(test)})."
         for name, test in summary["models"].items()
     ]
 
@@ -240,10 +249,10 @@ def permutation_test(card: Card, section: Section) -> SectionView:
 
     charts = [
         ChartView(
-            "Usual and unusual",
+            "Usual and other labels",
             bars,
-            alt="Bars of each model's accuracy where words have their usual label and where they have another.",
-            caption=f"{summary['words_in_test']} of {summary['words']} words occur in test; "
+            alt="Bars of each model's accuracy if words have their usual label and if they have another.",
+            caption=f"{summary['words_in_test']} of {summary['words']} words occur in the test set; "
             f"{summary['both_sets']:,} examples are in both groups.",
             wide=False,
             name="usual",
@@ -261,10 +270,10 @@ def permutation_test(card: Card, section: Section) -> SectionView:
 
 
 def _other_p(test: dict[str, Any]) -> str:
-    """Return the p-value of the shuffle that was not asked for: within each right answer, or over all."""
+    """Return the p-value of the other shuffle: within each correct answer, or over all examples."""
     if "log10_p_stratified" in test:
-        return f"({numbers.probability(None, test['log10_p_stratified'])} within each right answer)"
-    return f"within each right answer ({numbers.probability(None, test['log10_p_unstratified'])} over all)"
+        return f"stratified by correct answer {numbers.probability(None, test['log10_p_stratified'])}"
+    return f"stratified by correct answer; not stratified {numbers.probability(None, test['log10_p_unstratified'])}"
 
 
 def _words(table: pl.DataFrame) -> TableView:
@@ -272,12 +281,12 @@ def _words(table: pl.DataFrame) -> TableView:
         "feature": Column("Word"),
         "model": Column("Model", brief=several(table)),
         "label": Column("Usual label", "label"),
-        "usual_accuracy": Column("Right, usual", "percent", "accuracy where the word has its usual label"),
-        "unusual_accuracy": Column("Right, other", "percent", "accuracy where it has another"),
-        "q_value": Column("q", "probability", "false discovery rate at which it is significant"),
+        "usual_accuracy": Column("Acc. usual", "percent", "accuracy if the word has its usual label"),
+        "unusual_accuracy": Column("Acc. other", "percent", "accuracy if it has another label"),
+        "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
         "usual": Column("Usual", "count", "test examples with the word and its usual label"),
         "unusual": Column("Other", "count", "test examples with the word and another label"),
-        "z": Column("z", "decimal", "in train", brief=False),
+        "z": Column("z", "decimal", "in the training set", brief=False),
     }
     ordered = table.sort("log10_p", nulls_last=True, maintain_order=True)
     rows = ordered.select(list(columns)).head(MOST_ROWS).rows()

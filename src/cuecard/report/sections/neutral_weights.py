@@ -1,4 +1,4 @@
-"""Weights under which the pair graph says nothing about the label: what they do, and what they cost."""
+"""Weights under which the pair graph does not predict the label: their effect and their cost."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ def neutral_weights(card: Card, section: Section) -> SectionView:
     before, after = (summary["leakage_accuracy"][key] for key in ("unweighted", "weighted"))
     return SectionView(
         lead=[
-            f"A forest on the pair graph alone is right on {_interval(before)} as it stands and on {_interval(after)} "
-            f"under the weights, where the majority is {numbers.percent(summary['majority']['weighted'])}."
+            f"A random forest on the pair graph alone has an accuracy of {_interval(before)} unweighted and "
+            f"{_interval(after)} with these weights; the weighted majority baseline is "
+            f"{numbers.percent(summary['majority']['weighted'])}."
         ],
         figures=[
             KeyFigure(
                 "effective sample size", numbers.percent(summary["effective_share"]), "of the examples"
             ),
             KeyFigure("largest weight", numbers.number(summary["largest"]), "the mean is 1"),
-            KeyFigure("would be infinite", numbers.count(summary["infinite"])),
-            KeyFigure("cut to the limit", numbers.count(summary["clipped"])),
+            KeyFigure("infinite weights, replaced", numbers.count(summary["infinite"])),
+            KeyFigure("clipped weights", numbers.count(summary["clipped"])),
         ],
         tables=[*reaudited(card), _splits(summary), _quantiles(summary)],
         notes=_notes(summary),
     )
 
 
-def _interval(found: dict[str, float]) -> str:
-    low, high = numbers.percent(found["low"]), numbers.percent(found["high"])
-    return f"{numbers.percent(found['accuracy'])} ({low} to {high})"
+def _interval(score: dict[str, float]) -> str:
+    low, high = numbers.percent(score["low"]), numbers.percent(score["high"])
+    return f"{numbers.percent(score['accuracy'])} (95 % CI {low} to {high})"
 
 
 def _splits(summary: dict[str, Any]) -> TableView:
     columns = [
         Column("Split"),
         Column("Examples", "count"),
-        Column("Worth", "count", "effective sample size"),
+        Column("Effective n", "count", "effective sample size"),
         Column("Share", "percent", "effective sample size as a share of the examples"),
         Column("Smallest", "number"),
         Column("Largest", "number"),
-        Column("Infinite", "count", "would have been infinite"),
-        Column("Cut", "count", "cut to the largest weight allowed"),
+        Column("Infinite", "count", "weights that would be infinite"),
+        Column("Clipped", "count", "weights clipped to the maximum"),
     ]
     rows = [
         (name, split["examples"], split["effective_sample_size"], split["effective_sample_size"] / split["examples"],
@@ -61,7 +62,7 @@ def _splits(summary: dict[str, Any]) -> TableView:
 def _quantiles(summary: dict[str, Any]) -> TableView:
     rows = [(float(share), weight) for share, weight in summary["quantiles"].items()]
     return TableView(
-        "How the weights spread",
+        "Quantiles of the weights",
         [Column("Share of examples below", "percent"), Column("Weight", "number")],
         rows,
         len(rows),
@@ -72,6 +73,9 @@ def _quantiles(summary: dict[str, Any]) -> TableView:
 def _notes(summary: dict[str, Any]) -> list[str]:
     left = [display_text(name, 40) for name in summary["unweighted_splits"]]
     return [
-        *([f"Left unweighted, because all examples have one label: {', '.join(left)}."] if left else []),
-        *(f"Not repeated: {name}; {why}." for name, why in summary.get("not_reaudited", {}).items()),
+        *([f"Not reweighted, because all examples have the same label: {', '.join(left)}."] if left else []),
+        *(
+            f"Not repeated with weights: {name} ({why})."
+            for name, why in summary.get("not_reaudited", {}).items()
+        ),
     ]

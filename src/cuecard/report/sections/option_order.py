@@ -12,19 +12,19 @@ from cuecard.report.view import SECTION_VIEWS, Column, SectionView, TableView
 def option_order(card: Card, section: Section) -> SectionView:
     """Return the answers of every model by position, beside the key."""
     lead = [
-        f"{display_text(model, 60)}: answers by position against the key, Stuart–Maxwell p = "
-        f"{numbers.probability(None, found['paired_log10_p'])} (chi-square p = "
-        f"{numbers.probability(None, found['log10_p'])})."
-        for model, found in section.summary["models"].items()
+        f"{display_text(model, 60)}: positions of its answers and of the correct answers, Stuart–Maxwell p = "
+        f"{numbers.probability(None, test['paired_log10_p'])} (chi-square p = "
+        f"{numbers.probability(None, test['log10_p'])})."
+        for model, test in section.summary["models"].items()
     ]
     columns = {
         "model": Column("Model"),
         "position": Column("Position", "count", "counted from 0"),
         "answer_share": Column("Answered", "percent", "share of the model's answers at this position"),
-        "key_share": Column("Right", "percent", "share of the right answers at this position"),
-        "accuracy": Column("Accuracy", "percent", "where the right choice stands here"),
-        "low": Column("from", "percent", "lower end of the 95 % interval"),
-        "high": Column("to", "percent", "upper end of the 95 % interval"),
+        "key_share": Column("Correct", "percent", "share of the correct answers at this position"),
+        "accuracy": Column("Accuracy", "percent", "accuracy if the correct choice is at this position"),
+        "low": Column("CI low", "percent", "lower end of the 95 % CI"),
+        "high": Column("CI high", "percent", "upper end of the 95 % CI"),
     }
     table = card.tables["option_order"]
     view = TableView(

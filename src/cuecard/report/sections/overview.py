@@ -36,15 +36,14 @@ def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
         return []
     sizes = " and ".join(f"{numbers.count(split['examples'])} {name}" for name, split in splits.items())
     first, split = next(iter(splits.items()))
-    sentence = (
-        f"The set has {sizes} {_NOUN[card.dataset.task]} with {numbers.plural(len(split['labels']), 'label')}"
-    )
+    labels = numbers.plural(len(split["labels"]), "label")
+    sentence = f"The dataset has {sizes} {_NOUN[card.dataset.task]} with {labels}"
     total = sum(split["labels"].values())
     if card.dataset.task in ("choice", "preference") or not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
     share = numbers.percent(most / total)
-    return [f"{sentence}; always answering “{label}” would be right for {share} of {first}."]
+    return [f"{sentence}; the majority baseline (“{label}”) is {share} in the {first} split."]
 
 
 def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
@@ -55,12 +54,15 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
     seen = overlap["hypothesis"]
     text = _text_name(card)
     if not seen:
-        return [f"None of {numbers.count(tests)} test examples has its {text} in train."]
+        return [f"No {text} of the {numbers.count(tests)} test examples occurs in the training set."]
     pairs = overlap["pair"] if card.dataset.task != "text" else 0
-    whole = f"; {numbers.plural(pairs, 'test example')} also in whole" if pairs else ""
+    whole = (
+        f"; {numbers.count(pairs)} {'occurs' if pairs == 1 else 'occur'} there as a whole" if pairs else ""
+    )
     return [
-        f"The {text} of {numbers.count(seen)} of {numbers.count(tests)} test examples "
-        f"({numbers.percent(seen / tests)}) also occurs in train{whole}."
+        f"{'A' if card.dataset.task in ('choice', 'preference') else 'The'} {text} of {numbers.count(seen)} of "
+        f"{numbers.count(tests)} test examples ({numbers.percent(seen / tests)}) also occurs in the training "
+        f"set{whole}."
     ]
 
 
@@ -68,7 +70,7 @@ def _repeats(summary: dict[str, Any]) -> list[str]:
     conflicting = summary.get("conflicting_labels")
     if not conflicting:
         return []
-    return [f"{numbers.plural(conflicting, 'example')} share their input with an example of another label."]
+    return [f"{numbers.plural(conflicting, 'example')} have the same input as an example with another label."]
 
 
 def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
@@ -80,9 +82,9 @@ def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
     for field in ("hypothesis", "premise"):
         lengths = train.get(f"{field}_tokens") or {}
         if lengths.get("max"):
-            reach = f"{numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])} for most"
+            reach = f"middle 90 %: {numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])}"
             name = _text_name(card) if field == "hypothesis" else field
-            figures.append(KeyFigure(f"words in a {name}", numbers.number(lengths["median"]), reach))
+            figures.append(KeyFigure(f"words per {name} (median)", numbers.number(lengths["median"]), reach))
     if "vocabulary" in summary:
         figures.append(KeyFigure("distinct words", numbers.count(summary["vocabulary"])))
     duplicates = summary.get("duplicates", {})
@@ -141,8 +143,8 @@ def _length_chart(card: Card, field: str) -> ChartView:
     return ChartView(
         f"Length of the {name}",
         draw,
-        alt=f"Curves of the number of words in the {name}, one per label, on train.",
-        caption="Share of each label's train instances. Where curves differ, length is a cue. "
+        alt=f"Curves of the number of words in the {name}, one per label, in the training set.",
+        caption="Share of each label's training instances. If the curves differ, length is a cue. "
         "The longest 0.5 % are not shown.",
         wide=False,
     )

@@ -13,12 +13,12 @@ from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, Sec
 
 #: How a set of features is called in the table.
 NAMES = {
-    "leakage": "all three",
+    "leakage": "all three features",
     "s1_freq": "frequency of the first sentence",
     "s2_freq": "frequency of the second sentence",
-    "s1s2_inter": "two-step walks between them",
-    "without_s1_freq": "without the first frequency",
-    "without_s2_freq": "without the second frequency",
+    "s1s2_inter": "two-step walks between the sentences",
+    "without_s1_freq": "without first-sentence frequency",
+    "without_s2_freq": "without second-sentence frequency",
     "without_s1s2_inter": "without the walks",
     "advanced": "advanced graph features",
     "unlexicalized": "length and overlap of the texts",
@@ -42,23 +42,23 @@ def pair_graph(card: Card, section: Section) -> SectionView:
 
 
 def _level(card: Card) -> str:
-    return "chance" if card.dataset.task in ("choice", "preference") else "the majority"
+    return "chance" if card.dataset.task in ("choice", "preference") else "the majority baseline"
 
 
 def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
     accuracy, interval = summary["accuracy"], summary["intervals"]["leakage"]
     lead = [
-        f"Knowing only how often the two sentences occur and what they are paired with, a forest is right on "
-        f"{numbers.percent(accuracy['leakage'])} of {numbers.plural(interval['n'], 'example')} "
-        f"({numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}), where {_level(card)} is "
+        f"From sentence frequencies and pairings alone, a random forest has an accuracy of "
+        f"{numbers.percent(accuracy['leakage'])} on {numbers.plural(interval['n'], 'example')} "
+        f"(95 % CI {numbers.percent(interval['low'])} to {numbers.percent(interval['high'])}); {_level(card)} is "
         f"{numbers.percent(accuracy['majority'])}."
     ]
     parts = summary.get("parts")
     if parts:
         lead.append(
-            f"With the graph of train alone it is {numbers.percent(parts['train_only']['accuracy'])}; "
-            f"{numbers.count(parts['shared']['n'])} of {numbers.plural(interval['n'], 'test example')} share a "
-            "sentence with train."
+            f"With a graph of the training set only, the accuracy is "
+            f"{numbers.percent(parts['train_only']['accuracy'])}; {numbers.count(parts['shared']['n'])} of "
+            f"{numbers.plural(interval['n'], 'test example')} share a sentence with the training set."
         )
     return [*lead, _graph(summary["graph"])]
 
@@ -70,9 +70,9 @@ def _graph(graph: dict[str, Any]) -> str:
     if again:
         occur = f"{numbers.count(again)} occur more than once, the most frequent {most} times"
     return (
-        f"{numbers.plural(graph['pairs'], 'pair')} join {numbers.plural(graph['sentences'], 'distinct sentence')}; "
+        f"{numbers.plural(graph['pairs'], 'pair')} connect {numbers.plural(graph['sentences'], 'distinct sentence')}; "
         + occur
-        + (f", and {numbers.plural(itself, 'pair')} join a sentence with itself." if itself else ".")
+        + (f", and {numbers.plural(itself, 'pair')} connect a sentence with itself." if itself else ".")
     )
 
 
@@ -80,8 +80,8 @@ def _figures(summary: dict[str, Any]) -> list[KeyFigure]:
     graph = summary["graph"]
     return [
         KeyFigure("distinct sentences", numbers.count(graph["sentences"])),
-        KeyFigure("occur more than once", numbers.count(graph["sentences_repeated"])),
-        KeyFigure("most frequent", f"{numbers.count(graph['largest_frequency'])} times"),
+        KeyFigure("repeated sentences", numbers.count(graph["sentences_repeated"])),
+        KeyFigure("highest frequency", f"{numbers.count(graph['largest_frequency'])} times"),
     ]
 
 
@@ -110,33 +110,33 @@ def _charts(card: Card) -> list[ChartView]:
 
     return [
         ChartView(
-            "What the graph predicts",
+            "Accuracy from the graph",
             scores,
-            alt="Accuracy of every set of graph features with its interval, beside the majority.",
-            caption="Accuracy with its 95 % interval; the line is the majority (for choices, a blind guess).",
+            alt="Accuracy of every set of graph features with its 95 % CI, and the majority baseline.",
+            caption="Accuracy with 95 % CI; the line is the majority baseline (for choices, chance).",
             name="accuracy",
         ),
         ChartView(
-            "Labels by how often both sentences occur",
+            "Labels by frequency of both sentences",
             grid,
             alt="A grid of first by second sentence frequency, coloured by the share of a label.",
-            caption="Share of one label among pairs whose sentences occur so often; the last step means “or more”. "
-            "A cell of few pairs takes a strong colour by chance; pointing at it says how many it has.",
+            caption="Share of one label among pairs by the frequency of both sentences; the last step means “or more”. "
+            "Cells with few pairs are noisy; the tooltip shows the number of pairs.",
             name="frequencies",
         ),
         ChartView(
-            "Labels by how often a sentence occurs",
+            "Labels by sentence frequency",
             shares,
             alt="Share of each label by the frequency of the first and the second sentence.",
-            caption="With 95 % intervals. Flat curves mean that frequency says nothing.",
+            caption="With 95 % CIs. If the curves are flat, frequency does not predict the label.",
             name="labels",
         ),
         ChartView(
-            "Graph features beside similarity",
+            "Graph features and text similarity",
             quantiles,
             alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
-            caption="Every feature as its quantile. The further the labels' curves lie apart, the more it says. Text "
-            "similarity is the cosine of the texts' vectors.",
+            caption="Features are shown as quantiles. The more the curves of the labels differ, the better the feature "
+            "predicts the label. Text similarity is the cosine of the text vectors.",
             name="similarity",
         ),
     ]
@@ -147,10 +147,10 @@ def _scores(card: Card) -> TableView:
     columns = [
         Column("Features"),
         Column("Accuracy", "fine_percent"),
-        Column("From", "percent"),
-        Column("To", "percent"),
-        Column("p", "probability", "exact one-sided test against the majority"),
-        Column("q", "probability", "false discovery rate over the seven sets of leakage features"),
+        Column("CI low", "percent"),
+        Column("CI high", "percent"),
+        Column("p", "probability", "exact one-sided test against the majority baseline"),
+        Column("q", "probability", "p-value adjusted for the seven sets of leakage features"),
         Column("Examples", "count", brief=False),
     ]
     return TableView(
@@ -159,6 +159,6 @@ def _scores(card: Card) -> TableView:
         rows=frame.select("features", "accuracy", "low", "high", "p_value", "q_value", "n").rows(),
         total=frame.height,
         source="tables/pair_graph.parquet",
-        caption="Exact one-sided test against the majority; q is the Benjamini–Hochberg value over the seven sets of "
-        "the three features; 95 % Wilson intervals.",
+        caption="Exact one-sided test against the majority baseline; q is the Benjamini–Hochberg value over the seven "
+        "sets of the three features; 95 % Wilson intervals.",
     )

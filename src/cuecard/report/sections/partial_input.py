@@ -1,4 +1,4 @@
-"""What can be guessed without reading what matters."""
+"""Accuracy without the part of the input that matters."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 MOST_EXAMPLES = 25
-_FROM = {
-    "hypothesis_only": "the hypothesis alone",
-    "premise_only": "the premise alone",
-    "choices_only": "the answers alone",
-    "length": "the length alone",
-    "full": "the full input",
+_EVALUATED = {"train": "training"}
+_SCHEMES = {"train to test": "scored on the test set"}
+_ACCURACY = {
+    "hypothesis_only": "hypothesis-only accuracy",
+    "premise_only": "premise-only accuracy",
+    "choices_only": "choices-only accuracy",
+    "length": "length-only accuracy",
+    "full": "full-input accuracy",
 }
 
 
@@ -40,32 +42,32 @@ def partial_input(card: Card, section: Section) -> SectionView:
 
 
 def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
-    what = _FROM[primary["name"]]
+    name = _ACCURACY[primary["name"]].capitalize()
     level = {
-        "above": "above chance",
-        "below": "below chance, which is a leak turned round",
-        "at": "not different from chance",
+        "above": "significantly better than chance",
+        "below": "significantly worse than chance, which is a leak, too",
+        "at": "not significantly different from chance",
     }[primary["direction"]]
     first = (
-        f"From {what}, the learner finds the right answer for {numbers.percent(primary['accuracy'])} of "
-        f"{numbers.count(primary['n'])} {summary['evaluated']} examples (95 % interval "
-        f"{numbers.percent(primary['low'])} to {numbers.percent(primary['high'])}); chance is "
-        f"{numbers.percent(primary['chance'])}: {level}."
+        f"{name} is {numbers.percent(primary['accuracy'])} on {numbers.count(primary['n'])} "
+        f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples (95 % CI "
+        f"{numbers.percent(primary['low'])} to {numbers.percent(primary['high'])}). Chance is "
+        f"{numbers.percent(primary['chance'])}; the model is {level}."
     )
     quiet = [
-        f"From {_FROM[line['name']]} it is at chance: {numbers.percent(line['accuracy'])}."
+        f"{_ACCURACY[line['name']].capitalize()} is at chance: {numbers.percent(line['accuracy'])}."
         for line in summary["baselines"]
         if line["kind"] == "partial" and line["direction"] == "at" and line["name"] != primary["name"]
     ]
-    return [first, *quiet, *(_said_of(pair) for pair in summary.get("learners", []))]
+    return [first, *quiet, *(_learner_sentence(pair) for pair in summary.get("learners", []))]
 
 
-def _said_of(pair: dict[str, Any]) -> str:
+def _learner_sentence(pair: dict[str, Any]) -> str:
     full, part = pair["psc"], pair["ssc"]
     return (
         f"{display_text(pair['learner'], 60)}, trained on {numbers.count(pair['train_examples'])} examples "
-        f"({pair['scheme']}), is right on {numbers.percent(full['accuracy'])} with the full input and on "
-        f"{numbers.percent(part['accuracy'])} with the {pair['condition']} alone."
+        f"({_SCHEMES.get(pair['scheme'], pair['scheme'])}), has an accuracy of {numbers.percent(full['accuracy'])} "
+        f"with the full input and {numbers.percent(part['accuracy'])} with the {pair['condition']} only."
     )
 
 
@@ -74,31 +76,36 @@ def _figures(
 ) -> list[KeyFigure]:
     figures = [
         KeyFigure(
-            _FROM[primary["name"]],
+            _ACCURACY[primary["name"]],
             numbers.percent(primary["accuracy"]),
             f"chance {numbers.percent(primary['chance'])}",
         ),
-        KeyFigure("above chance", f"{100 * primary['delta_majority']:+.1f}", "percentage points"),
+        KeyFigure("above chance", f"{100 * primary['delta_majority']:+.1f}", "points"),
     ]
     if primary["percent_r"] is not None:
         full = f"of the full input's {numbers.percent(lines['full']['accuracy'])}"
-        figures.append(KeyFigure("reached", numbers.percent(primary["percent_r"], 0), full))
+        figures.append(KeyFigure("relative accuracy", numbers.percent(primary["percent_r"], 0), full))
     if primary.get("auc") is not None:
-        figures.append(KeyFigure("AUC", f"{primary['auc']:.3f}", "0.5 by chance"))
+        figures.append(KeyFigure("AUC", f"{primary['auc']:.3f}", "chance 0.5"))
     if primary["information"] is not None:
         figures.append(KeyFigure("information", f"{primary['information']:.2f}", "bits about the answer"))
     leak = summary["leak"]
     if leak["share_above_half"] is not None:
         figures.append(
             KeyFigure(
-                "leak score above ½", numbers.percent(leak["share_above_half"]), "of the examples scored"
+                "leak score above 0.5", numbers.percent(leak["share_above_half"]), "of the examples scored"
             )
         )
     return figures
 
 
 def _notes(summary: dict[str, Any]) -> list[str]:
-    notes = [f"Scored by {summary['scheme']}, seen examples never guessed."]
+    folds = summary["folds"]["count"]
+    notes = [
+        "Trained on the training set, scored on the test set."
+        if summary["evaluated"] == "test"
+        else f"Scored by {folds}-fold cross-validation; no model is scored on its own training examples."
+    ]
     if summary["folds"]["note"]:
         notes.append(summary["folds"]["note"])
     return [*notes, *summary.get("learner_notes", [])]
@@ -111,11 +118,11 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         ChartView(
             "Baselines",
             _drawn("baselines", lines),
-            alt="Share of right answers of every baseline with 95 % interval beside the chance level: "
+            alt="Accuracy of every baseline with 95 % CI and chance: "
             + ", ".join(
                 f"{line['name'].replace('_', ' ')} {numbers.percent(line['accuracy'])}" for line in lines
             ),
-            caption="● differs from chance · ▲ does not · line: 95 % interval · ┆ chance",
+            caption="● differs from chance · ▲ does not · line: 95 % CI · ┆ chance",
         )
     ]
     if "leak_histogram" in tables and tables["leak_histogram"].height:
@@ -123,18 +130,18 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             ChartView(
                 "Leak scores",
                 _drawn("leak_histogram", tables, card.dataset.labels, summary["evaluated"]),
-                alt="Histogram of the probability that the right answer is given from partial input.",
-                caption="How likely the right answer of each example is to a learner that saw part of its input.",
+                alt="Histogram of the probability of the correct answer under a partial-input model.",
+                caption="Probability of the correct answer of each example under a model that sees part of the input.",
                 wide=False,
             )
         )
     if "learning_curve" in tables and tables["learning_curve"].height > 1:
         charts.append(
             ChartView(
-                "How much data the shortcut needs",
+                "Learning curve",
                 _drawn("learning_curve", tables["learning_curve"]),
-                alt="Share of right answers from partial input by number of examples learned from.",
-                caption="Points are draws, the band their 95 % intervals. ┆ chance",
+                alt="Partial-input accuracy by number of training examples.",
+                caption="Each point is a random training sample; the band shows 95 % CIs. ┆ chance",
                 wide=False,
                 name="learning_curve",
             )
@@ -142,10 +149,10 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     if tables["partial_input_slices"].height:
         charts.append(
             ChartView(
-                "Where it is enough",
+                "Accuracy by slice",
                 _drawn("slices", tables["partial_input_slices"]),
-                alt="Share of right answers from partial input by label, length and extra columns.",
-                caption="● right answers, with 95 % interval · │ chance within the slice",
+                alt="Partial-input accuracy by label, length and extra columns.",
+                caption="● accuracy with 95 % CI · │ chance within the slice",
                 name="slices",
             )
         )
@@ -167,19 +174,19 @@ def _learners(summary: dict[str, Any]) -> list[TableView]:
     if not pairs:
         return []
     columns = [
-        Column("Learner"),
-        Column("PSC", "percent", "right answers with the full input"),
-        Column("SSC", "percent", "right answers with partial input"),
-        Column("from", "percent", "lower end of the SSC's 95 % interval", brief=False),
-        Column("to", "percent", "upper end of the SSC's 95 % interval", brief=False),
+        Column("Model"),
+        Column("PSC", "percent", "accuracy with the full input"),
+        Column("SSC", "percent", "accuracy with partial input"),
+        Column("CI low", "percent", "lower end of the SSC's 95 % CI", brief=False),
+        Column("CI high", "percent", "upper end of the SSC's 95 % CI", brief=False),
         Column("Chance", "percent", brief=False),
         Column("Δ_maj", "percent", "SSC minus chance"),
         Column("%R", "percent", "SSC divided by PSC"),
-        Column("NBA", "percent", "examples to which both give the same answer"),
-        Column("NBR", "percent", "both right / agreements (the paper's equation 8)"),
-        Column("TRA", "decimal", "cosine of the two saliency maps, on average"),
+        Column("NBA", "percent", "share of examples with the same answer from both"),
+        Column("NBR", "percent", "both correct / agreements (the paper's equation 8)"),
+        Column("TRA", "decimal", "mean cosine of the two saliency maps"),
         Column(
-            "NBR released", "percent", "both right / PSC right (what the paper's table holds)", brief=False
+            "NBR released", "percent", "both correct / PSC correct (as in the paper's table)", brief=False
         ),
         Column("p", "probability", "exact test of the SSC against chance, two-sided", brief=False),
         Column("Examples", "count"),
@@ -194,26 +201,26 @@ def _learners(summary: dict[str, Any]) -> list[TableView]:
     ]  # fmt: skip
     return [
         TableView(
-            "Trained learners", columns, rows, len(rows), "tables/learner_answers.parquet", everywhere=True
+            "Trained models", columns, rows, len(rows), "tables/learner_answers.parquet", everywhere=True
         )
     ]
 
 
 def _battery(card: Card) -> TableView:
     columns = {
-        "name": Column("Guess"),
-        "kind": Column("Looks at", brief=False),
-        "accuracy": Column("Right", "percent"),
+        "name": Column("Input"),
+        "kind": Column("Kind", brief=False),
+        "accuracy": Column("Accuracy", "percent"),
         "low": Column("CI low", "percent", "lower end of the 95 % confidence interval"),
         "high": Column("CI high", "percent", "upper end of the 95 % confidence interval"),
         "chance": Column("Chance", "percent"),
-        "auc": Column("AUC", "decimal", "how well probabilities rank the right answer; 0.5 by chance"),
-        "p_value": Column("p", "probability", "two-sided test of the log score, or of hits for rules"),
+        "auc": Column("AUC", "decimal", "how well the probabilities rank the correct answer; chance is 0.5"),
+        "p_value": Column("p", "probability", "two-sided test of the log score, or of accuracy for rules"),
         "q_value": Column("q", "probability", "p-value adjusted for the number of baselines", brief=False),
-        "percent_r": Column("%R", "percent", "share of the full input's accuracy", brief=False),
+        "percent_r": Column("%R", "percent", "accuracy divided by full-input accuracy", brief=False),
         "information": Column("Bits", "decimal", "V-information about the answer"),
         "turned": Column(
-            "Turned", "percent", "accuracy of the least likely answer, where below chance", brief=False
+            "Least likely", "percent", "accuracy of the least likely answer, if below chance", brief=False
         ),
         "n": Column("Examples", "count"),
     }
@@ -230,7 +237,7 @@ def _battery(card: Card) -> TableView:
 def _leaking(card: Card) -> TableView:
     frame = card.tables["leaking_examples"]
     columns = {
-        "leak_score": Column("Leak", "percent", "probability of the right answer from partial input"),
+        "leak_score": Column("Leak", "percent", "probability of the correct answer from partial input"),
         "pvi": Column("PVI", "decimal", "pointwise V-information in bits", brief=False),
         "label": Column("Label", "label"),
         "hypothesis": Column({"text": "Text", "pair": "Hypothesis"}.get(card.dataset.task, "Answer")),

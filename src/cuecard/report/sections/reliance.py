@@ -1,4 +1,4 @@
-"""Cues of the data beside what each model does with them."""
+"""Cues of the data, and whether each model relies on them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ WORDS = {
     "relies": "relies",
     "signs": "signs",
     "avoids": "avoids",
-    "length": "as length explains",
+    "length": "explained by length",
     "none": "no sign",
     "unknown": "too few",
 }
 _NEXT = {
     "relies": "balance it",
-    "signs": "look at what breaks it",
-    "avoids": "report the sign",
+    "signs": "inspect counterexamples",
+    "avoids": "report it",
     "length": "balance length",
-    "unknown": "collect what breaks it",
-    "none": "nothing here",
+    "unknown": "collect counterexamples",
+    "none": "nothing to do",
 }
 _RULE = (
-    "A model relies on a cue if it is more often right where the cue has its usual label than where it has "
-    "another, and leans to that label on test examples sampled to equal labels, more so than where the cue is "
-    "absent, all of it beyond what length explains; the last alone is a sign. A model avoids a cue if it leans away "
-    "from the usual label where the cue is."
+    "A model relies on a cue if three conditions hold. Its accuracy is higher if the cue has its usual label than if "
+    "it has another. On test examples with balanced labels, it prefers the usual label. It predicts this label more "
+    "often with the cue than without, after control for length. The last condition alone is a sign. A model avoids a "
+    "cue if it predicts the usual label less often with the cue. A counterexample is a test example in which the cue "
+    "has another label."
 )
 _CHOICE_RULE = (
-    "A model relies on a cue if it is more often right where the right choice has the cue, or lacks it, as is usual in "
-    "train, and also picks, or passes over, choices with it where they are right as often as chance has it, beyond "
-    "what length explains; the last alone is a sign. “On flat” is how often. A model that does the opposite avoids the "
-    "cue."
+    "A model relies on a cue if two tests agree, after control for length: its accuracy is higher on examples that "
+    "follow the pattern of the training set (the correct choice has the cue, or does not), and it still follows this "
+    "pattern on test examples reweighted so that choices with the cue are correct at chance (“On balanced” is how "
+    "often). The second test alone is a sign. A model that does the opposite avoids the cue. A counterexample is a "
+    "test example that breaks the pattern."
 )
 MOST_ROWS = 200
 MOST_NAMES = 12
@@ -48,19 +50,23 @@ def reliance(card: Card, section: Section) -> SectionView:
     """Return the joined table: cue, strength in the data, reliance per model, what to do next."""
     models = section.summary["models"]
     lead = [
-        f"{display_text(name, 60)} relies on {found['relies'] or 'none'} of "
+        f"{display_text(name, 60)} relies on {counts['relies'] or 'none'} of "
         f"{numbers.plural(section.summary['cues'], 'cue')}"
-        + (f" and shows signs of using {found['signs']} more" if found["signs"] else "")
-        + (f"; it avoids {found['avoids']}" if found.get("avoids") else "")
-        + (f"; for {found['unknown']} too few test examples could tell." if found["unknown"] else ".")
-        for name, found in models.items()
+        + (f" and shows signs of using {counts['signs']} more" if counts["signs"] else "")
+        + (f"; it avoids {counts['avoids']}" if counts.get("avoids") else "")
+        + (
+            f"; {numbers.plural(counts['unknown'], 'cue has', 'cues have')} too few test examples."
+            if counts["unknown"]
+            else "."
+        )
+        for name, counts in models.items()
     ]
     table = most_relied_on_first(card.tables["reliance"])
     return SectionView(
         lead=[*lead, *_next_steps(table)],
         figures=[
-            KeyFigure(f"cues {display_text(name, 40)} relies on", numbers.count(found["relies"]))
-            for name, found in models.items()
+            KeyFigure(f"cues {display_text(name, 40)} relies on", numbers.count(counts["relies"]))
+            for name, counts in models.items()
         ],
         tables=[_table(table)],
         notes=[_CHOICE_RULE if card.dataset.task in GROUPED_TASKS else _RULE],
@@ -79,18 +85,18 @@ def _next_steps(table: pl.DataFrame) -> list[str]:
     """Return what to do next, the cues with the same advice in one sentence."""
     cues = table.unique(["family", "feature"], keep="first", maintain_order=True)
     kinds = {
-        "relies": "Balance before training (cuecard debias), and report accuracy on what breaks them: {}.",
-        "signs": "Look at the test examples that break them: {}.",
-        "unknown": "Collect test examples that break them, there are too few to tell: {}.",
+        "relies": "Balance these cues before training (cuecard debias), and report accuracy on counterexamples: {}.",
+        "signs": "Inspect test examples that are counterexamples to these cues: {}.",
+        "unknown": "Collect more counterexamples to these cues; there are too few to test: {}.",
     }
-    said = []
+    sentences = []
     for kind, sentence in kinds.items():
         here = cues.filter(pl.col("verdict") == kind)
         if here.height:
             names = [f"“{display_text(name, 30)}”" for name in here["feature"].head(MOST_NAMES).to_list()]
             more = [f"{here.height - MOST_NAMES} more"] if here.height > MOST_NAMES else []
-            said.append("Next: " + sentence.format(", ".join([*names, *more])))
-    return said
+            sentences.append("Next: " + sentence.format(", ".join([*names, *more])))
+    return sentences
 
 
 def _table(frame: pl.DataFrame) -> TableView:
@@ -118,19 +124,23 @@ def _table(frame: pl.DataFrame) -> TableView:
         Column("Model", brief=several(frame)),
         Column("Reliance"),
         Column("Usual label", "label"),
-        Column("Right, usual", "percent", "accuracy where the cue has its usual label"),
-        Column("Right, other", "percent", "accuracy where it has another"),
-        Column("On flat", "percent", "how often the usual label is predicted on examples with equal labels"),
+        Column("Acc. usual", "percent", "accuracy if the cue has its usual label"),
+        Column("Acc. other", "percent", "accuracy if it has another label"),
+        Column(
+            "On balanced",
+            "percent",
+            "how often the usual label is predicted on examples with balanced labels",
+        ),
         Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
-        Column("In train", "percent", "share of the usual label among train instances with the cue"),
-        Column("Breaking it", "count", "test examples in which the cue has another label"),
-        Column("What to do next", brief=False, hint="in a word; tables/reliance.parquet has a sentence"),
+        Column("In train", "percent", "share of the usual label among training instances with the cue"),
+        Column("Counterexamples", "count", "test examples in which the cue has another label"),
+        Column("What to do next", brief=False, hint="short; tables/reliance.parquet has the full sentence"),
         Column("Family", brief=False),
-        Column("Train", "count", "train instances with the cue", brief=False),
+        Column("Train", "count", "training instances with the cue", brief=False),
         Column("z", "decimal", brief=False),
     ]
     return TableView(
-        "Cues and what models do with them",
+        "Cues and reliance of models",
         columns,
         rows[:MOST_ROWS],
         total=frame.height,
