@@ -186,7 +186,11 @@ def told_by_frequency() -> Instances:
     ("max_weight", "title", "advice"),
     [
         (2.0, "Weights that balance the pair graph only in part", "a higher --max-weight removes more"),
-        (None, "Weights that balance the pair graph, with a small effective sample size", "--max-weight 20 increases"),
+        (
+            None,
+            "Weights that balance the pair graph, with a small effective sample size",
+            "--max-weight 20 increases",
+        ),
     ],
 )
 def test_weights_that_leave_the_leak_or_rest_on_few_examples_are_no_mere_information(

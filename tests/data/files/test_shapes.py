@@ -93,7 +93,10 @@ def test_a_file_without_a_header_line(tmp_path, name):
     data = load(path, header="none")
     assert data.n_examples == 8
     assert data.report.recognised == {"premise": "column_1", "hypothesis": "column_2", "label": "column_3"}
-    assert "by their values, column_1 as premise, column_2 as hypothesis, column_3 as label" in data.report.notes[0]
+    assert (
+        "by their values, column_1 as premise, column_2 as hypothesis, column_3 as label"
+        in data.report.notes[0]
+    )
     named = load(path, header="premise,hypothesis,label")
     assert pairs(named) == pairs(data)
     assert "--header names 2 columns" in refused(path, header="a,b")
