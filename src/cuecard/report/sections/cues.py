@@ -35,12 +35,24 @@ def cues(card: Card, section: Section) -> SectionView:
             KeyFigure(
                 "cues", numbers.count(summary["cues"]), f"at least {summary['min_count']} times in each split"
             ),
+            *_given_length(summary),
             KeyFigure("families", numbers.count(looked_at), f"of {len(families)} asked for"),
         ],
         charts=_charts(card, section),
         tables=[_table(card), *_redundant(card)],
         notes=[f"Not looked at: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
+
+
+def _given_length(summary: dict[str, Any]) -> list[KeyFigure]:
+    if summary.get("by_length") is None:
+        return []
+    left = summary["significant"] - summary["by_length"]
+    return [
+        KeyFigure(
+            "given length", numbers.count(left), f"{numbers.count(summary['by_length'])} go with length"
+        )
+    ]
 
 
 def _verdict(summary: dict[str, Any]) -> str:
