@@ -55,6 +55,8 @@ def strongest(cues: pl.DataFrame, label: str, top: int) -> pl.DataFrame:
     of_label = cues.filter((pl.col("label").cast(pl.String) == label) & pl.col("significant"))
     if "direction" in cues.columns:
         of_label = of_label.filter(pl.col("direction") == "points to")
+    if "by_length" in cues.columns:
+        of_label = of_label.filter(~pl.col("by_length"))
     if "group" in cues.columns:
         of_label = of_label.filter(pl.col("group").is_null() | pl.col("group").is_first_distinct())
     listed = of_label.filter("is_cue")

@@ -83,7 +83,12 @@ def test_grouped_parts_give_the_same_tables_as_the_whole():
     audit = Cues(features=("word", "length"))
     merged, whole = audit.run_parts(parts).tables["cues"], audit.run(data).tables["cues"]
     of_a_part = ["group", *COLUMNS]  # formed and compared on the first part
-    assert merged.drop(of_a_part).equals(whole.drop(of_a_part))
+    of_the_whole = [
+        "z_given_length",
+        "q_given_length",
+        "by_length",
+    ]  # a part is too little to test given length
+    assert merged.drop(of_a_part).equals(whole.drop(of_a_part, of_the_whole))
 
 
 def test_a_family_of_the_users_own_runs_beside_the_built_in_ones():

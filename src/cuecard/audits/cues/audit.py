@@ -14,6 +14,7 @@ from scipy import sparse
 
 from cuecard.analysis import MeasureKind, Result
 from cuecard.audits.cues.findings import CueEvidence, cue_findings
+from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, cue_measures
 from cuecard.audits.cues.parts import count_copies_once, repeated_rows
@@ -131,7 +132,7 @@ class Cues:
         repeated = repeated_rows(parts, families, self.scope)
         if repeated is not None:
             counts = count_copies_once(counts, settled.encode(repeated), families)
-        return self.result(counts, first, families)
+        return self.result(counts, first, families, of_parts=True)
 
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
@@ -155,10 +156,13 @@ class Cues:
         sample: Encoded,
         families: Sequence[Family],
         weights: npt.NDArray[np.float64] | None = None,
+        *,
+        of_parts: bool = False,
     ) -> Result:
         """Return the statistics of the counts, with examples for the findings from the sample.
 
-        `weights` are those of the sample's instances, where they do not all count the same.
+        `weights` are those of the sample's instances, where they do not all count the same. `of_parts` says that the
+        sample is one of several parts: too little to test all cues given length.
         """
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))
@@ -172,15 +176,21 @@ class Cues:
             correction=self.correction,
             prior=self.prior,
         )
-        strongest = tables.cues.filter("significant").head(COMPARED)
+        own = tables.cues
+        if sample.instances.grouped and weights is None and not of_parts:
+            tables = replace(tables, cues=given_length(own, sample, families, alpha=self.alpha))
+            # What length explains is told with length, and is no cue of its own.
+            own = tables.cues.filter(~pl.col("by_length"))
+        strongest = own.filter("significant").head(COMPARED)
         matrix = cue_matrix(sample, families, strongest)
         redundancy = _redundancy(strongest, matrix, sample.instances, weights)
         scope: UnitScope = "premise" if self.scope == "premise" else "hypothesis"
         held = held_shares(strongest, matrix, sample.instances, sample.instances.units(scope))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
-        evidence = CueEvidence(tables.cues, redundancy, held, matrix, sample.instances, families)
+        evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
         findings = cue_findings(evidence, total=int(counts.totals[0].sum()), alpha=self.alpha)
+        findings = with_length(findings, tables.cues.height - own.height)
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,
@@ -200,6 +210,7 @@ class Cues:
         listed = Counter(cues.filter(pl.col("significant") & pl.col("is_cue"))["family"].to_list())
         return {
             "features": cues.height,
+            "by_length": int(cues["by_length"].sum()) if "by_length" in cues.columns else None,
             "significant": int(cues["significant"].sum()),
             "cues": sum(listed.values()),
             "families": {

@@ -11,7 +11,8 @@ FEATURES = MeasureKind("features", "features tested", "count")
 SIGNIFICANT = MeasureKind("significant", "significant features", "count", "higher")
 CUES = MeasureKind("cues", "cues", "count", "higher")
 OF_FAMILY = MeasureKind("cues.{family}", "cues, {family}", "count", "higher")
-KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY)
+GIVEN_LENGTH = MeasureKind("given_length", "significant features given length", "count", "higher")
+KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
 
 
 def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
@@ -22,4 +23,6 @@ def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
         if not family["skipped"]
     ]
     whole = [kind.of("cues", summary[kind.name]) for kind in (FEATURES, SIGNIFICANT, CUES)]
-    return [*whole, *by_family]
+    by_length = summary.get("by_length")
+    left = [] if by_length is None else [GIVEN_LENGTH.of("cues", summary["significant"] - by_length)]
+    return [*whole, *left, *by_family]

@@ -3,7 +3,12 @@
 from cuecard.data.demo.choice import demo_choice
 from cuecard.data.demo.corpus import demo_corpus, demo_corpus_chunks
 from cuecard.data.demo.cues import CHOICE_CUES, NLI_CUES, Cue, Demo, PlantedCue
-from cuecard.data.demo.hidden_leaks import demo_elimination, demo_rare_choices, demo_unbalanced
+from cuecard.data.demo.hidden_leaks import (
+    demo_elimination,
+    demo_long_answers,
+    demo_rare_choices,
+    demo_unbalanced,
+)
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
 from cuecard.data.demo.shapes import mixed_choices, random_labels, repeated, with_weights
@@ -19,6 +24,7 @@ __all__ = [
     "demo_corpus",
     "demo_corpus_chunks",
     "demo_elimination",
+    "demo_long_answers",
     "demo_nli",
     "demo_predictions",
     "demo_rare_choices",

@@ -1,4 +1,4 @@
-"""Generated sets whose leak accuracy or words do not show: unbalanced labels, elimination, rarer choices."""
+"""Generated sets whose leak accuracy or words do not show, or words only seem to: labels, choices, length."""
 
 from __future__ import annotations
 
@@ -83,6 +83,45 @@ def demo_rare_choices(
         }
     ).with_columns(pl.col("example_id").cast(pl.String), pl.col("label").cast(pl.Enum(["right", "wrong"])))
     return Instances(table.select(pl.all().gather(order)), "choice", ("right", "wrong"), "demo-rare-choices")
+
+
+def demo_long_answers(
+    n: int = 1500, *, strength: float = 0.75, word: str = "", share: float = 0.1, seed: int = 0
+) -> Instances:
+    """Return preferences for the longer of two answers, with a share `strength`; words say nothing beyond that.
+
+    Every common word occurs more often in the longer answer, so that hundreds of words look like cues of their own. A
+    `word`, if given, stands in the chosen answer of a share of the prompts, and in the rejected one of a third as many.
+    """
+    rng = np.random.default_rng(seed)
+    texts = [text.split(" ") for text in random_texts(2 * n, 40.0, rng).to_list()]
+    kept = np.sort(rng.integers(8, 41, (n, 2)), axis=1)  # the shorter answer, then the longer
+    long_first = rng.random(n) < 0.5
+    chosen_long = rng.random(n) < strength
+    answers, labels = [], []
+    for i in range(n):
+        pair = [texts[2 * i][: kept[i, 0]], texts[2 * i + 1][: kept[i, 1]]]
+        if word and rng.random() < share * 4 / 3:
+            chosen, rejected = (1, 0) if chosen_long[i] else (0, 1)
+            pair[chosen if rng.random() < 0.75 else rejected][-1] = word
+        written = [" ".join(part) for part in pair]
+        right = 1 if chosen_long[i] else 0
+        order = (1, 0) if long_first[i] else (0, 1)
+        answers += [written[j] for j in order]
+        labels += ["chosen" if j == right else "rejected" for j in order]
+    table = pl.DataFrame(
+        {
+            "example_id": np.repeat(np.arange(n), 2),
+            "position": np.tile(np.arange(2, dtype=np.int32), n),
+            "split": ["train"] * (2 * n),
+            "premise": random_texts(n, 12.0, rng).gather(np.repeat(np.arange(n), 2)),
+            "hypothesis": answers,
+            "label": labels,
+        }
+    ).with_columns(
+        pl.col("example_id").cast(pl.String), pl.col("label").cast(pl.Enum(["chosen", "rejected"]))
+    )
+    return Instances(table, "preference", ("chosen", "rejected"), "demo-long-answers")
 
 
 def _pairs(table: pl.DataFrame, in_test: np.ndarray, labels: tuple[str, ...], name: str) -> Instances:

@@ -37,12 +37,24 @@ def cues(card: Card, section: Section) -> SectionView:
                 numbers.count(summary["cues"]),
                 f"in at least {summary['min_count']} instances of each split",
             ),
+            *_given_length(summary),
             KeyFigure("families", numbers.count(looked_at), f"of {len(families)} requested"),
         ],
         charts=_charts(card, section),
         tables=[_table(card), *_redundant(card)],
         notes=[f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
+
+
+def _given_length(summary: dict[str, Any]) -> list[KeyFigure]:
+    if summary.get("by_length") is None:
+        return []
+    left = summary["significant"] - summary["by_length"]
+    return [
+        KeyFigure(
+            "given length", numbers.count(left), f"{numbers.count(summary['by_length'])} go with length"
+        )
+    ]
 
 
 def _verdict(summary: dict[str, Any]) -> str:
