@@ -63,7 +63,7 @@ def test_a_wrong_call_is_one_sentence_and_exit_code_2(cuecard, points, arguments
 def test_a_missing_file_is_said_to_be_missing(cuecard, tmp_path):
     done = cuecard("peco", tmp_path / "none.csv")
     assert done.code == 2
-    assert "there is no such file to read clusters from" in done.err.replace("\n", " ")
+    assert "expected a file of clusters" in done.err.replace("\n", " ")
 
 
 def test_dynamics_map_and_transformations_reach_the_clusters(cuecard, tmp_path):

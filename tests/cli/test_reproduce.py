@@ -60,7 +60,7 @@ STUBBORN = ("--per-label", 1, "--min-count", 20, "--set", "epochs=1", "--schemes
 def test_balanced_words_take_the_reliance_away_from_a_model_of_words(cuecard, files):
     ran = cuecard(*reproduce(files, "stubborn", "--seeds", 2, *STUBBORN, "--out", files / "out"))
     assert ran.code == 0, ran.err
-    assert "what balanced words change" in ran.out
+    assert "effect of balanced words" in ran.out
     runs = pl.read_parquet(files / "out" / "tables" / "stubborn_runs.parquet")
     assert runs.select("weights", "seed").rows() == [
         (w, s) for w in ("uniform", "paper", "words") for s in (0, 1)

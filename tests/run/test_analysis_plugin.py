@@ -96,4 +96,4 @@ def test_its_remedy_writes_weights_and_says_what_they_cost(run):
     weights = pl.read_parquet(run.folder / "weighted.parquet")["weight"]
     size = weights.sum() ** 2 / (weights**2).sum() / len(weights)
     assert weights.mean() == pytest.approx(1)
-    assert f"Weights for v1 keep {100 * size:.1f} % of its examples as effective sample size." in said
+    assert f"Weights for v1: the effective sample size is {100 * size:.1f} % of its examples." in said
