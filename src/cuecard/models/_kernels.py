@@ -260,11 +260,20 @@ def multinomial_epoch(
             prefetch_range(indices, indptr[near], indptr[near + 1])
             prefetch_range(values, indptr[near], indptr[near + 1])
         i = order[at]
-        for j in range(k):
-            z = bias[j]
+        if k == 3:  # the commonest number of classes: three sums at once wait for each other less
+            a, b, c = bias[0], bias[1], bias[2]
             for t in range(indptr[i], indptr[i + 1]):
-                z += values[t] * w[indices[t], j]
-            margins[j] = z
+                value, feature = values[t], indices[t]
+                a += value * w[feature, 0]
+                b += value * w[feature, 1]
+                c += value * w[feature, 2]
+            margins[0], margins[1], margins[2] = a, b, c
+        else:
+            for j in range(k):
+                z = bias[j]
+                for t in range(indptr[i], indptr[i + 1]):
+                    z += values[t] * w[indices[t], j]
+                margins[j] = z
         softmax(margins, q)
         p = dual[i]
         gap += weight[i] * divergence(p, q)
@@ -277,10 +286,18 @@ def multinomial_epoch(
             p[j] += q[j]
             q[j] *= weight[i] / penalty
             bias[j] -= q[j]
-        for j in range(k):
-            step = q[j]
+        if k == 3:
+            a, b, c = q[0], q[1], q[2]
             for t in range(indptr[i], indptr[i + 1]):
-                w[indices[t], j] -= values[t] * step
+                value, feature = values[t], indices[t]
+                w[feature, 0] -= value * a
+                w[feature, 1] -= value * b
+                w[feature, 2] -= value * c
+        else:
+            for j in range(k):
+                step = q[j]
+                for t in range(indptr[i], indptr[i + 1]):
+                    w[indices[t], j] -= values[t] * step
     return gap
 
 

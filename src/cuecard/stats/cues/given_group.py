@@ -55,26 +55,28 @@ def strength_given_group(
     mass = _mass(len(codes), weights, units)
     totals = np.bincount(codes, mass, minlength=int(wanted.max(initial=0)) + 1)
     squared = mass**2
+    all_mass, all_squared = mass.sum(), squared.sum()
+    of_label = {value: mass * (codes == value) for value in np.unique(wanted).tolist()}
     strata = 2**MOST_GIVEN
     shape = (len(columns), strata)
     k, n, labelled, whole = (np.zeros(shape) for _ in range(4))
     squares, all_squares = np.zeros(shape), np.zeros(shape)
     for i, column in enumerate(columns):
         of_cue = _rows(presence, column)
-        pattern = np.zeros(len(codes), dtype=np.int64)
+        pattern = np.zeros(len(codes), dtype=np.uint8)  # as many bits as MOST_GIVEN needs
         for bit, stronger in enumerate(np.asarray(given[i], dtype=np.int64)[:MOST_GIVEN]):
             pattern[_rows(presence, stronger)] |= 1 << bit
-        touched = np.flatnonzero(pattern)
-        right = codes == wanted[i]
-        whole[i] = np.bincount(pattern[touched], mass[touched], minlength=strata)
-        labelled[i] = np.bincount(pattern[touched], mass[touched] * right[touched], minlength=strata)
-        all_squares[i] = np.bincount(pattern[touched], squared[touched], minlength=strata)
+        touched, right = np.flatnonzero(pattern != 0), of_label[int(wanted[i])]
+        kind = pattern[touched]
+        whole[i] = np.bincount(kind, mass[touched], minlength=strata)
+        labelled[i] = np.bincount(kind, right[touched], minlength=strata)
+        all_squares[i] = np.bincount(kind, squared[touched], minlength=strata)
         # Most instances have none of the stronger cues: they are what is left of all.
-        whole[i, 0] = mass.sum() - whole[i, 1:].sum()
+        whole[i, 0] = all_mass - whole[i, 1:].sum()
         labelled[i, 0] = totals[wanted[i]] - labelled[i, 1:].sum()
-        all_squares[i, 0] = squared.sum() - all_squares[i, 1:].sum()
+        all_squares[i, 0] = all_squared - all_squares[i, 1:].sum()
         n[i] = np.bincount(pattern[of_cue], mass[of_cue], minlength=strata)
-        k[i] = np.bincount(pattern[of_cue], mass[of_cue] * right[of_cue], minlength=strata)
+        k[i] = np.bincount(pattern[of_cue], right[of_cue], minlength=strata)
         squares[i] = np.bincount(pattern[of_cue], squared[of_cue], minlength=strata)
     if weights is None:
         cells = _rounded(k, n, labelled, whole)

@@ -57,9 +57,11 @@ def is_misspelt(word: str) -> bool:
     if len(word) < 2 or not word.replace("'", "").isalpha() or not word.isascii():
         return False
     dictionary = _dictionary()
+    if dictionary.spell(word):  # as most are
+        return False
     if word.removesuffix("'s") in words("newer_words", "newer"):
         return False
-    forms = [word, word.capitalize(), word.upper()]
+    forms = [word.capitalize(), word.upper()]
     if word.endswith("'s"):
         forms += [word[:-2], word[:-2].capitalize(), word[:-2].upper()]
     forms += [pattern.sub(american, word) for pattern, american in _BRITISH if pattern.search(word)]
