@@ -96,7 +96,7 @@ def test_an_answer_that_is_right_too_often_is_a_finding() -> None:
         }
         for _ in range(200)
     ]
-    text = titles(load(rows))["A repeated answer gives labels away"]
+    text = titles(load(rows))["A repeated answer predicts the label"]
     assert "“yes” is right in 7" in text
     assert "of the 200 questions that offer it" in text
 
@@ -105,7 +105,7 @@ def test_placeholders_are_counted() -> None:
     rows = [{"premise": f"p {i}", "hypothesis": f"h {i}", "label": "ab"[i % 2]} for i in range(40)]
     for i, text in enumerate(["NS", "<noinput>", "NS"]):
         rows[i]["hypothesis"] = text
-    text = titles(load(rows))["Placeholders stand where texts should"]
+    text = titles(load(rows))["Some texts are placeholders"]
     assert text == "3 instances have a placeholder as hypothesis: “NS” 2 times and “<noinput>” 1 times."
 
 

@@ -103,7 +103,9 @@ def _telling(data: Instances) -> list[Finding]:
         return []
     first, gain = texts[0], texts[0].low - texts[0].chance
     others = (
-        f" {plural(len(texts) - 1, 'other repeated text')} also go with a label." if len(texts) > 1 else ""
+        f" {plural(len(texts) - 1, 'other repeated text predicts', 'other repeated texts predict')} a label."
+        if len(texts) > 1
+        else ""
     )
     one, many = ("question", "questions") if data.grouped else ("example", "examples")
     where = (
@@ -116,11 +118,11 @@ def _telling(data: Instances) -> list[Finding]:
         Finding(
             section="overview",
             severity="medium" if gain >= 0.2 and covered >= 0.01 else "low",
-            title="A repeated answer gives labels away"
+            title="A repeated answer predicts the label"
             if data.grouped
-            else "A repeated text goes with one label",
-            text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % interval "
-            f"{percent(first.low)} to {percent(first.high)}), where {percent(first.chance)} would be expected.{others}",
+            else "A repeated text predicts the label",
+            text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % CI "
+            f"{percent(first.low)} to {percent(first.high)}); chance is {percent(first.chance)}.{others}",
             value=first.share,
             low=first.low,
             high=first.high,
@@ -223,7 +225,7 @@ def _placeholders(data: Instances) -> list[Finding]:
             Finding(
                 section="overview",
                 severity="low",
-                title="Placeholders stand where texts should",
+                title="Some texts are placeholders",
                 text=f"{plural(len(written), 'instance')} {'have' if len(written) > 1 else 'has'} a placeholder as "
                 f"{_named(data, column)[0]}: {listed(examples)}.",
                 value=len(written) / len(data),
