@@ -22,7 +22,7 @@ def test_all_verbs_take_the_same_options():
     verbs = [audit.audit, debias.debias, explain.explain, probe.probe, stress.stress, train.train]
     verbs += [ask.ask, reproduce.stubborn, reproduce.selection]
     for verb in verbs:
-        assert {"labels", "label_file", "header", "on_error", "max_skipped"} <= set(
+        assert {"labels", "label_file", "header", "on_error", "max_skipped", "cluster"} <= set(
             inspect.signature(verb).parameters
         )
 
