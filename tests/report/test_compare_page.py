@@ -6,6 +6,7 @@ from cuecard.card import Card
 from cuecard.data.demo import demo_nli, random_labels
 from cuecard.errors import InputError, UsageError
 from cuecard.report import write_comparison_charts
+from cuecard.report.charts.comparison import excess_chart
 from cuecard.run import audit
 
 
