@@ -61,7 +61,7 @@ def test_a_giant_component_is_noted_with_the_share_reached():
     data = hold_out(pairs(edges), 0.3)
     assert data.test is not None
     assert len(data.test) == 10
-    assert "has 10.0% of the examples, not 30.0%: 90.0% of all" in data.report.notes[0]
+    assert "has 10.0% of the examples, not 30.0%: 90.0% of them" in data.report.notes[0]
 
 
 def test_one_component_alone_cannot_be_divided():

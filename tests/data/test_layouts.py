@@ -117,10 +117,10 @@ def test_rows_without_a_label_are_not_skipped_rows():
 
 def test_one_file_for_two_splits_is_refused(tmp_path):
     path = written(tmp_path, "x.csv", "text,label\na,0\nb,1\n")
-    assert "is given as train and as test" in refused(path, test=str(path))
+    assert "is both the train and the test file" in refused(path, test=str(path))
     link = tmp_path / "y.csv"
     link.symlink_to(path)
-    assert "is given as train and as test" in refused(path, test=link)
+    assert "is both the train and the test file" in refused(path, test=link)
 
 
 def test_an_unknown_layout_is_answered_with_roles_options_and_rows(tmp_path):
@@ -132,7 +132,7 @@ def test_an_unknown_layout_is_answered_with_roles_options_and_rows(tmp_path):
     assert "are not recognised: premise, claimed, truth" in message
     rows = [{"passage": f"Some sentence {i}", "question": f"is it {i}?", "truth": i % 2} for i in range(9)]
     message = refused(rows)
-    assert "found premise (passage), hypothesis (question); missing label" in message
+    assert "recognised premise (passage), hypothesis (question); missing label" in message
     assert "type --columns premise=passage,hypothesis=question,label=truth." in message
     assert "row 1: passage='Some sentence 0', question='is it 0?', truth='0'; row 2:" in message
     rows = [

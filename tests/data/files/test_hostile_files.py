@@ -192,7 +192,7 @@ def test_names_that_repeat_in_a_header(tmp_path, header):
 
 def test_a_name_that_repeats_is_noted(tmp_path):
     data = load(written(tmp_path, "x.csv", "text,label,label\na,0,1\nb,1,0\n"))
-    assert "has the name 'label' more than once" in data.report.notes[0]
+    assert "repeats the name 'label'" in data.report.notes[0]
 
 
 @pytest.mark.parametrize(
