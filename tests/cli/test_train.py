@@ -118,7 +118,7 @@ def test_weights_of_other_rows_are_refused(cuecard, files):
     rows = pl.read_parquet(files / "train.parquet").with_columns(weight=pl.lit(1.0))
     other = files / "other.parquet"
     for wrong, said in (
-        (rows.head(300), "300 weighted examples, and there are 400"),
+        (rows.head(300), "weights for 300 examples, but the training set has 400"),
         (rows.with_columns(label=pl.col("label").reverse()), "another label"),
         (rows.with_columns(hypothesis=pl.col("hypothesis").reverse()), "another text or label"),
         (rows.drop("weight"), "Unknown column of weights"),

@@ -112,7 +112,7 @@ def test_a_checkpoint_of_another_run_is_refused(change: dict[str, Any], said: st
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     data, name = change.pop("data", cue_pairs(150)), change.pop("name", "siamese-lstm")
     fit = {key: change.pop(key) for key in ("condition", "weights") if key in change}
-    with pytest.raises(UsageError, match=said if name == "siamese-lstm" else "of another run"):
+    with pytest.raises(UsageError, match=said if name == "siamese-lstm" else "to another run"):
         MODELS.get(name)(**{**TINY, **change}).fit(data, checkpoint=tmp_path, **fit)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 

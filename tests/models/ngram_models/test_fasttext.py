@@ -161,7 +161,7 @@ def test_no_step_counts_more_than_four_times_the_mean_and_all_steps_count_the_we
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
     FastText(epochs=1).fit(told_by_word(), checkpoint=tmp_path)
-    with pytest.raises(UsageError, match="of another run \\(epochs was 1, now 2\\)"):
+    with pytest.raises(UsageError, match="to another run \\(epochs was 1, now 2\\)"):
         FastText(epochs=2).fit(told_by_word(), checkpoint=tmp_path)
 
 
