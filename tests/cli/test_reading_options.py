@@ -79,4 +79,4 @@ def test_more_bad_rows_than_allowed(cuecard, headless):
 def test_one_file_as_train_and_test(cuecard, headless):
     ran = cuecard("audit", headless, "--test", headless, "--header", "none")
     assert ran.code == 2
-    assert "is given as train and as test" in ran.err
+    assert "is both the train and the test file" in ran.err

@@ -199,7 +199,7 @@ def test_a_folder_of_another_run_is_left_alone(cuecard, files):
     assert (files / "run" / "metrics.json").read_bytes() == kept
     (files / "notes").mkdir()
     (files / "notes" / "mine.txt").write_text("mine")
-    assert "something else" in cuecard(*arguments(files, out="notes")).err
+    assert "contains other files" in cuecard(*arguments(files, out="notes")).err
 
 
 def test_dynamics_and_the_data_map_are_written_on_request(cuecard, files):
