@@ -108,7 +108,7 @@ def test_a_report_holds_the_card_the_tables_and_the_charts(cuecard, train, tmp_p
     html = (report / "report.html").read_text()
     for title in (
         "Label balance of the strongest words",
-        "Balance against sample size",
+        "Balance and effective sample size",
         "Cues before and after",
     ):
         assert title in html
@@ -253,3 +253,21 @@ def test_every_data_file_is_parsed_once(cuecard, rows, tmp_path, monkeypatch):
     ran = cuecard("debias", tmp_path / "train.csv", "--min-count", 20, "--out", tmp_path / "w.csv", "-q")
     assert ran.code == 0, ran.err
     assert len(calls) == 1
+
+
+def test_rows_of_one_cluster_are_one_observation_of_a_cue(cuecard, rows, train, tmp_path):
+    significant = {}
+    for options in ((), ("--cluster", "genre")):
+        report = tmp_path / f"report{len(options)}"
+        out = tmp_path / f"out{len(options)}.parquet"
+        ran = cuecard("debias", train, "--out", out, "--min-count", 20, "--report", report, *options)
+        assert ran.code == 0, ran.err
+        card = json.loads((report / "card.json").read_text())
+        significant[len(options)] = card["sections"]["lexical_weights"]["summary"]["cues"]["before"][
+            "significant"
+        ]
+    assert significant[0] >= 1
+    assert significant[2] == 0  # three clusters cannot tell
+    ran = cuecard("debias", train, "--out", tmp_path / "no.parquet", "--cluster", "gender")
+    assert ran.code != 0
+    assert "genre" in ran.err

@@ -22,7 +22,7 @@ def test_all_verbs_take_the_same_options():
     verbs = [audit.audit, debias.debias, explain.explain, probe.probe, stress.stress, train.train]
     verbs += [ask.ask, reproduce.stubborn, reproduce.selection]
     for verb in verbs:
-        assert {"labels", "label_file", "header", "on_error", "max_skipped"} <= set(
+        assert {"labels", "label_file", "header", "on_error", "max_skipped", "cluster"} <= set(
             inspect.signature(verb).parameters
         )
 
@@ -79,4 +79,4 @@ def test_more_bad_rows_than_allowed(cuecard, headless):
 def test_one_file_as_train_and_test(cuecard, headless):
     ran = cuecard("audit", headless, "--test", headless, "--header", "none")
     assert ran.code == 2
-    assert "is given as train and as test" in ran.err
+    assert "is both the train and the test file" in ran.err

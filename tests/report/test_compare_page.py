@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from cuecard.card import Card
-from cuecard.data.demo import demo_nli
+from cuecard.data.demo import demo_nli, random_labels
 from cuecard.errors import InputError, UsageError
 from cuecard.report import write_comparison_charts
+from cuecard.report.charts.comparison import excess_chart
 from cuecard.run import audit
 
 
@@ -37,6 +38,22 @@ def test_clusters_are_set_against_chance_and_what_is_missing_is_named(tmp_path) 
     data = demo_nli(600, seed=0).instances
     cards = [audit(data, only=["clusters"], map="pca", seed=seed) for seed in (0, 1)]
     page = write_comparison_charts(cards, tmp_path / "sets.html").read_text(encoding="utf-8")
-    assert "PECO above chance" in page
+    assert "Label information of the clusters, with 95 % CIs" in page
     assert "demo-nli, tfidf (2)" in page
     assert "no card has the audit: accuracy with full and partial input (partial_input)" in page
+
+
+def test_sets_are_ranked_by_bits_and_older_cards_by_the_excess() -> None:
+    data = demo_nli(600, seed=0).instances
+    quick = {"clusters": {"map": "none", "sweep": False, "permutations": 20, "restarts": 1}}
+    leaning = audit(data, only=["clusters"], settings=quick)
+    even = audit(random_labels(data, seed=0), only=["clusters"], settings=quick)
+    drawn = excess_chart([("even", even), ("leaning", leaning)]).to_dict()
+    layers = [layer for layer in drawn["layer"] if "y" in layer["encoding"]]
+    assert layers[0]["encoding"]["y"]["sort"] == ["leaning", "even"]
+    clusters = even.sections["clusters"]
+    clusters.measures = [one for one in clusters.measures if one.name != "clusters.information"]
+    older = excess_chart([("even", even), ("leaning", leaning)]).to_dict()
+    assert older["title"]["text"] == "PECO above chance, with 95 % CIs"
+    layers = [layer for layer in older["layer"] if "y" in layer["encoding"]]
+    assert layers[0]["encoding"]["y"]["sort"] == ["even", "leaning"]

@@ -98,6 +98,16 @@ class Rows:
         ),
     ] = None
 
+    cluster: Annotated[
+        str | None,
+        option(
+            "--cluster",
+            "COLUMN",
+            "Column whose rows of one value count as one observation; copies of a text do by default.",
+            panel=DATA,
+        ),
+    ] = None
+
     @property
     def reading(self) -> dict[str, Any]:
         """How to read the rows, as `load` takes it."""
@@ -113,7 +123,7 @@ class Rows:
     @property
     def files(self) -> dict[str, Any]:
         """What to know about the files themselves, as `load` takes it."""
-        return {"label_file": self.label_file or None, "header": self.header}
+        return {"label_file": self.label_file or None, "header": self.header, "cluster": self.cluster}
 
     @property
     def label_names(self) -> dict[str, str] | None:
@@ -140,15 +150,6 @@ class Dataset(Rows):
     keep_unlabelled: Annotated[
         bool, option("--keep-unlabelled", "Keep rows without a label as a class of their own.", panel=DATA)
     ] = False
-    cluster: Annotated[
-        str | None,
-        option(
-            "--cluster",
-            "COLUMN",
-            "Column whose rows of one value count as one observation; copies of a text do by default.",
-            panel=DATA,
-        ),
-    ] = None
 
     def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
         """Return the instances that the options describe."""
@@ -162,7 +163,6 @@ class Dataset(Rows):
                 holdout=self.holdout,
                 keep_unlabelled=self.keep_unlabelled,
                 seed=seed,
-                cluster=self.cluster,
                 **self.files,
                 **self.reading,
             )

@@ -115,6 +115,7 @@ def load_rows(
     header: str | None = None,
     on_error: OnError = "stop",
     max_skipped: float = MAX_SKIPPED,
+    cluster: str | None = None,
 ) -> LoadedRows:
     """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
     preset, source = without_preset(train)
@@ -123,7 +124,9 @@ def load_rows(
     raws = _checked({split: wishes.cut(table.flat()) for split, table in tables.items()})
     data = _instances(raws, wishes, dataset_name(train, preset), row_column=_ROW, max_skipped=max_skipped)
     numbers = data.train.table[_ROW].to_numpy()
-    return LoadedRows(replace(data, table=data.table.drop(_ROW)), tables["train"].frame, numbers)
+    data = replace(data, table=data.table.drop(_ROW))
+    data = data.clustered_by(cluster) if cluster is not None else data
+    return LoadedRows(data, tables["train"].frame, numbers)
 
 
 def _instances(

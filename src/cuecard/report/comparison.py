@@ -19,10 +19,11 @@ _CLUSTERS = {
     "peco": "clusters.peco",
     "peco_released": "clusters.peco_released",
     "peco_excess": "clusters.excess",
+    "cluster_bits": "clusters.information",
 }
 _AGREEMENT = ("nba", "nbr", "nbr_released", "tra")
 
-#: Columns of the comparison: rates are fractions, PECO scores are percent.
+#: Columns of the comparison: rates are fractions, PECO scores are percent, bits are bits.
 COLUMNS: dict[str, Any] = {
     "name": pl.String,
     "condition": pl.String,
@@ -39,6 +40,7 @@ COLUMNS: dict[str, Any] = {
     "peco_released": pl.Float64,
     "peco_null": pl.Float64,
     "peco_excess": pl.Float64,
+    "cluster_bits": pl.Float64,
     "peco_p": pl.Float64,
 }
 

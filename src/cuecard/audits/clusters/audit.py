@@ -30,6 +30,7 @@ from cuecard.audits.clusters.scores import (
     SWEEP_K,
     Labelled,
     curve_table,
+    information,
     over_starts,
     score_table,
     start_summary,
@@ -187,6 +188,7 @@ class Clusters:
             starts = start_table(of_starts, scores[0])
             summary = self._summary(part, table, scores, why_k, points.shape[1], len(vectors), tokens)
             summary |= {"k": k, "k_asked": requested, **start_summary(starts, self.alpha)}
+            summary |= information(labelled, of_starts)
             tables = {
                 "clusters": table,
                 "cluster_examples": examples,

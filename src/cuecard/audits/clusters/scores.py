@@ -17,6 +17,7 @@ from cuecard.audits.clusters.clustering import (
     clusterings,
     principal_components,
 )
+from cuecard.stats.clusters.information import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, shuffled_divergences
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
 
@@ -27,6 +28,8 @@ SCORES: tuple[tuple[Divergence, Mode], ...] = (
     ("kl", "released"),
 )
 CURVE_POINTS = 101
+#: Shuffles and draws behind the bits: their mean and spread need fewer than a p-value.
+INFORMATION_SHUFFLES = 100
 DRAWS = 400
 #: Starts of k-means per setting of the sweep, which has up to fifteen of them.
 SWEEP_STARTS = 2
@@ -78,6 +81,21 @@ def over_starts(
         draws=draws,
         seed=data.seed,
     )
+
+
+def information(data: Labelled, found: Sequence[Clustering]) -> dict[str, float]:
+    """Return the bits that the clusters hold about the label, beyond chance, with their interval."""
+    bits = cluster_information(
+        data.labels,
+        [clustering.clusters for clustering in found],
+        groups=data.groups,
+        units=data.units,
+        weights=data.weights,
+        permutations=min(data.permutations, INFORMATION_SHUFFLES),
+        draws=INFORMATION_SHUFFLES,
+        seed=data.seed,
+    )
+    return {"information": bits.bits, "information_low": bits.low, "information_high": bits.high}
 
 
 def score_table(scores: Iterable[PecoStarts]) -> pl.DataFrame:

@@ -133,21 +133,36 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
 
 
 def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
-    """Return the excess of PECO over shuffled labels with its interval, for every (name, card)."""
-    rows = []
+    """Return what the clusters of every (name, card) give away beyond chance, with its interval, most first.
+
+    Sets are ranked by the label information of their clusters, which does not depend on the number of clusters or
+    sentences; by the excess of PECO, in the order of the cards, where a card of an earlier version has no bits.
+    """
+    have_bits = all(any(m.name == "clusters.information" for m in card.all_measures()) for _, card in scored)
+    size, axis, title = (
+        ("information", "label information of the clusters (bits)", "Label information of the clusters")
+        if have_bits
+        else ("excess", AXES["peco_excess"][0], "PECO above chance")
+    )
+    rows: list[dict[str, Any]] = []
     for name, card in scored:
-        excess, peco, p = (card.measure(f"clusters.{measure}") for measure in ("excess", "peco", "p"))
+        beyond, excess, peco, p = (
+            card.measure(f"clusters.{measure}") for measure in (size, "excess", "peco", "p")
+        )
         rows.append(
             {
                 "name": display_text(name, 40),
+                "beyond": beyond.value,
                 "excess": excess.value,
-                "low": excess.low,
-                "high": excess.high,
+                "low": beyond.low,
+                "high": beyond.high,
                 "score": peco.value,
                 "null": peco.chance,
                 "p": numbers.in_unit(p.value, "p"),
             }
         )
+    if have_bits:
+        rows.sort(key=lambda row: -(row["beyond"] or 0.0))
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=[row["name"] for row in rows], title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
@@ -155,17 +170,20 @@ def excess_chart(scored: Sequence[tuple[str, Card]]) -> Any:
             alt.Tooltip("score:Q", title="PECO", format=".2f"),
             alt.Tooltip("null:Q", title="with shuffled labels", format=".2f"),
             alt.Tooltip("excess:Q", title="excess", format=".2f"),
-            alt.Tooltip("low:Q", title="CI low", format=".2f"),
-            alt.Tooltip("high:Q", title="CI high", format=".2f"),
+            alt.Tooltip("beyond:Q", title=size, format=".3f"),
+            alt.Tooltip("low:Q", title="CI low", format=".3f"),
+            alt.Tooltip("high:Q", title="CI high", format=".3f"),
             alt.Tooltip("p:N", title="p-value"),
         ],
     )
-    x = alt.X("low:Q", title=AXES["peco_excess"][0], axis=alt.Axis(tickCount=6))
+    x = alt.X("low:Q", title=axis, axis=alt.Axis(tickCount=6))
     interval = base.mark_rule(style="accent", strokeWidth=2, opacity=0.6).encode(x=x, x2=alt.X2("high:Q"))
-    point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x=alt.X("excess:Q"))
+    point = base.mark_point(style="accent", filled=True, size=70, opacity=1).encode(x=alt.X("beyond:Q"))
     chance = alt.Chart(inline([{"x": 0.0}])).mark_rule(style="prior").encode(x=alt.X("x:Q"))
-    title = alt.TitleParams("PECO above chance, with 95 % CIs", anchor="start")
-    return alt.layer(chance, interval, point).properties(width="container", height=alt.Step(28), title=title)
+    heading = alt.TitleParams(f"{title}, with 95 % CIs", anchor="start")
+    return alt.layer(chance, interval, point).properties(
+        width="container", height=alt.Step(28), title=heading
+    )
 
 
 def maps_side_by_side(sets: Sequence[tuple[str, Mapping[str, pl.DataFrame], Sequence[str]]]) -> Any:

@@ -41,6 +41,7 @@ def clusters(card: Card, section: Section) -> SectionView:
                 numbers.decimal(summary["excess"]),
                 f"95 % CI {summary['excess_low']:.2f} to {summary['excess_high']:.2f}",
             ),
+            *_information(summary),
             KeyFigure("p-value", numbers.probability(summary["p_value"]), "permutation test"),
             KeyFigure(
                 "predictive clusters",
@@ -59,6 +60,13 @@ def clusters(card: Card, section: Section) -> SectionView:
         ],
         notes=notes(summary),
     )
+
+
+def _information(summary: dict[str, Any]) -> list[KeyFigure]:
+    if "information" not in summary:
+        return []
+    ends = f"95 % CI {summary['information_low']:.3f} to {summary['information_high']:.3f}"
+    return [KeyFigure("label information", f"{summary['information']:.3f} bits", ends)]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:

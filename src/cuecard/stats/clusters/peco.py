@@ -67,7 +67,7 @@ class PecoNull:
     """Scores under shuffled labels, clusters kept."""
     null_mean: float
     excess: float
-    """Score minus the null mean: comparable between sets of different size and number of clusters."""
+    """Score minus the null mean: 0 by chance for any size; above it, it grows with k and shrinks with the set."""
     p_value: float
     """Share of shuffles that score at least as high, the observed order counted as one of them."""
 

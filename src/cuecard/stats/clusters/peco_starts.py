@@ -22,7 +22,7 @@ from cuecard.stats.clusters.peco import (
 )
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
-__all__ = ["PecoMean", "PecoStarts", "peco_means", "peco_starts"]
+__all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
 
 EXACT_L2: tuple[tuple[Divergence, Mode], ...] = (("l2", "exact"),)
 
@@ -104,16 +104,10 @@ def peco_starts(
         raise ValueError(f"permutations and draws must be at least 1 and 2, got {permutations} and {draws}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
-    tables = _Tables(labels, clusterings, weights)
-    codes = _group_codes(groups, tables)
+    tables = ClusterTables(labels, clusterings, weights)
     seen = tables.scores(tables.count()[None], wanted)[:, 0]
-    null = tables.scores(_shuffled(tables, codes, units, permutations, seed), wanted)
-    # A stream of its own, so that the number of shuffles does not change the interval.
-    drawing = np.random.default_rng([seed, 1])
-    together = codes
-    if units is not None and has_repeats(units, codes):
-        together = _codes(units) if codes is None else group_units(codes, units)
-    drawn = tables.scores(np.stack(list(_redrawn(tables, together, draws, drawing))), wanted)
+    null = tables.scores(tables.shuffled(groups, units, permutations, seed), wanted)
+    drawn = tables.scores(tables.redrawn(groups, units, draws, seed), wanted)
     results = []
     for (divergence, mode), scores, by_chance, again in zip(wanted, seen, null, drawn, strict=True):
         mean, means = float(scores.mean()), by_chance.mean(axis=1)
@@ -155,10 +149,11 @@ def peco_means(
 
     The labels are shuffled once for all settings; `settings` holds the clusterings of each.
     """
-    tables = _Tables(labels, [clusters for clusterings in settings for clusters in clusterings], weights)
+    tables = ClusterTables(
+        labels, [clusters for clusterings in settings for clusters in clusterings], weights
+    )
     seen = tables.scores(tables.count()[None], EXACT_L2)[0, 0]
-    codes = _group_codes(groups, tables)
-    null = tables.scores(_shuffled(tables, codes, units, permutations, seed), EXACT_L2)[0]
+    null = tables.scores(tables.shuffled(groups, units, permutations, seed), EXACT_L2)[0]
     ends = np.cumsum([len(clusterings) for clusterings in settings])
     means = []
     for clusterings, end in zip(settings, ends, strict=True):
@@ -169,7 +164,7 @@ def peco_means(
     return means
 
 
-def _group_codes(groups: npt.ArrayLike | None, tables: _Tables) -> IntArray | None:
+def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> IntArray | None:
     codes = None if groups is None else _codes(groups)
     if codes is not None and len(codes) != len(tables.labels):
         raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
@@ -177,7 +172,7 @@ def _group_codes(groups: npt.ArrayLike | None, tables: _Tables) -> IntArray | No
 
 
 def _shuffled(
-    tables: _Tables, groups: IntArray | None, units: npt.ArrayLike | None, permutations: int, seed: int
+    tables: ClusterTables, groups: IntArray | None, units: npt.ArrayLike | None, permutations: int, seed: int
 ) -> FloatArray:
     """Return the table of every shuffle of the labels."""
     bins = like_weights(tables.weights) if groups is None and tables.weights is not None else None
@@ -192,7 +187,7 @@ def _shuffled(
     return np.stack([tables.count(order) for order in orders])
 
 
-class _Tables:
+class ClusterTables:
     """Counts of clusters × labels of all clusterings, stacked into one table."""
 
     def __init__(
@@ -235,13 +230,34 @@ class _Tables:
                 scored[j, :, i] = score_of(by_name[divergence], divergence, mode)
         return np.maximum(scored, 0.0)  # a mean can round to a hair below the minimum
 
+    def shuffled(
+        self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, permutations: int, seed: int
+    ) -> FloatArray:
+        """Return the table of every shuffle of the labels."""
+        return _shuffled(self, _group_codes(groups, self), units, permutations, seed)
+
+    def redrawn(
+        self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, draws: int, seed: int
+    ) -> FloatArray:
+        """Return the tables of as many instances drawn with replacement: whole groups, and copies together."""
+        codes = together = _group_codes(groups, self)
+        if units is not None and has_repeats(units, codes):
+            together = _codes(units) if codes is None else group_units(codes, units)
+        # A stream of its own, so that the number of shuffles does not change the interval.
+        drawing = np.random.default_rng([seed, 1])
+        return np.stack(list(_redrawn(self, together, draws, drawing)))
+
+    def interval(self, seen: FloatArray, again: FloatArray, confidence: float) -> tuple[float, float]:
+        """Return the interval of a mean over clusterings, from the means of redrawn tables."""
+        return _interval(seen, again, self.fewest, confidence, rooted=False)
+
 
 def _codes(values: npt.ArrayLike) -> IntArray:
     return np.unique(np.asarray(values), return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _redrawn(
-    tables: _Tables, groups: IntArray | None, draws: int, rng: np.random.Generator
+    tables: ClusterTables, groups: IntArray | None, draws: int, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     """Yield tables of as many instances, or groups of instances, drawn with replacement."""
     seen = tables.count()
