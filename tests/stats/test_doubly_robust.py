@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.calibration_robust import MODELS, debiased_accuracy_coverage
+from benchmarks.calibration.robust import MODELS, debiased_accuracy_coverage
 
 from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
 

@@ -1,12 +1,8 @@
-"""Level and power where texts repeat and rows have weights: simulations to import, or to run for their table.
-
-python -m benchmarks.calibration_units [RUNS]
-"""
+"""Level and power of cues and clusters where texts repeat, rows have weights, and numbers of choices differ."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,27 +11,18 @@ import polars as pl
 
 from cuecard.audits import Clusters, Cues
 from cuecard.data import Instances, Task
-from cuecard.data.demo import mixed_choices, random_labels, repeated, with_weights
-from cuecard.data.demo.shapes import WeightKind
+from cuecard.data.demo import repeated
 
 Copies = Literal["none", "three", "one to fifty"]
-SHAPES: tuple[tuple[Copies, bool], ...] = (
-    ("none", False), ("three", False), ("three", True), ("one to fifty", False),
-)  # fmt: skip
-OFTEN: tuple[Copies, ...] = ("none", "three")
 LABELS = ("entailment", "neutral", "contradiction")
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How often something that should not happen happened in so many runs."""
+    """Shares of runs with a significant test, and with a finding of high or medium severity."""
 
-    what: str
-    runs: int
-    cue: float
-    """Share of runs with a significant cue."""
+    significant: float
     finding: float
-    """Share of runs with a finding of high or medium severity."""
 
 
 def random_words(task: Task, n: int, *, seed: int, k: int = 4, even: bool = True) -> Instances:
@@ -96,7 +83,7 @@ def hypothesis_blocks(texts: int = 171, pairs: int = 2_126, *, seed: int = 0) ->
     return replace(data, table=data.table.with_columns(premises))
 
 
-def null_cues(draw: Callable[[int], Instances], runs: int, what: str, *, weights: str | None = None) -> Rates:
+def null_cues(draw: Callable[[int], Instances], runs: int, *, weights: str | None = None) -> Rates:
     """Return how often the cue audit reports a cue, or a serious finding, on data whose labels say nothing."""
     cue = finding = 0
     audit = Cues(features=("word", "bigram"), weights=weights)
@@ -104,10 +91,10 @@ def null_cues(draw: Callable[[int], Instances], runs: int, what: str, *, weights
         result = audit.run(draw(seed))
         cue += bool(result.summary["significant"])
         finding += any(found.severity in ("high", "medium") for found in result.findings)
-    return Rates(what, runs, cue / runs, finding / runs)
+    return Rates(cue / runs, finding / runs)
 
 
-def null_clusters(draw: Callable[[int], Instances], runs: int, what: str) -> Rates:
+def null_clusters(draw: Callable[[int], Instances], runs: int) -> Rates:
     """Return how often PECO is significant at 5 %, and how often a cluster is a serious finding."""
     score = finding = 0
     audit = Clusters(k=10, components=20, restarts=2, permutations=99, map="none", sweep=False)
@@ -115,7 +102,7 @@ def null_clusters(draw: Callable[[int], Instances], runs: int, what: str) -> Rat
         result = audit.run(draw(seed))
         score += result.summary["p_value"] <= 0.05
         finding += any(found.severity in ("high", "medium") for found in result.findings)
-    return Rates(what, runs, score / runs, finding / runs)
+    return Rates(score / runs, finding / runs)
 
 
 def significant_under_blocks(runs: int) -> list[tuple[int, int]]:
@@ -128,13 +115,13 @@ def significant_under_blocks(runs: int) -> list[tuple[int, int]]:
 
 
 def planted_power(
-    runs: int, *, copies: Copies = "none", strength: float = 0.75, share: float = 0.06
+    runs: int, *, n: int = 600, copies: Copies = "none", strength: float = 0.75, share: float = 0.06
 ) -> float:
-    """Return how often a planted word is significant, in 600 texts of two labels."""
+    """Return how often a planted word is significant, in n texts of two labels."""
     seen = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        data = random_words("text", 600, seed=seed)
+        data = random_words("text", n, seed=seed)
         positive = data.label_codes == 1
         has = rng.random(len(data)) < 2 * share * np.where(positive, strength, 1 - strength)
         texts = pl.Series("hypothesis", data.table["hypothesis"].to_list())
@@ -145,57 +132,15 @@ def planted_power(
     return seen / runs
 
 
-def cases(runs: int) -> Iterator[Rates]:
-    """Yield the rates of false alarms of every shape."""
-    tasks: tuple[Task, ...] = ("text", "pair", "choice", "preference")
-    for task in tasks:
-        for copies, near in SHAPES:
-            n = 60 if copies == "one to fifty" else 300
-
-            def draw(
-                seed: int, task: Task = task, copies: Copies = copies, near: bool = near, n: int = n
-            ) -> Instances:
-                return with_copies(random_words(task, n, seed=seed), copies, near=near, seed=seed)
-
-            yield null_cues(draw, runs, f"cues, {task}, copies {copies}{', near' if near else ''}")
-    for task in ("text", "pair"):
-        kinds: tuple[WeightKind, ...] = ("inverse_frequency", "pareto")
-        for kind in kinds:
-            for copies in OFTEN:
-
-                def weighted(
-                    seed: int, task: Task = task, kind: WeightKind = kind, copies: Copies = copies
-                ) -> Instances:
-                    data = with_copies(random_words(task, 500, seed=seed, even=False), copies, seed=seed)
-                    return with_weights(data, kind, seed=seed)
-
-                yield null_cues(weighted, runs, f"cues, {task}, {kind}, copies {copies}", weights="weight")
-
-    def mixed(seed: int) -> Instances:
-        return random_labels(mixed_choices(random_words("choice", 300, seed=seed), seed=seed), seed=seed)
-
-    yield null_cues(mixed, runs, "cues, choice, mixed number of choices")
-    for task in tasks:
-
-        def thrice(seed: int, task: Task = task) -> Instances:
-            return with_copies(random_words(task, 300, seed=seed), "three", seed=seed)
-
-        yield null_clusters(thrice, runs, f"clusters, {task}, copies three")
-
-
-def main() -> None:
-    """Print the table of all shapes."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 40
-    print("shape | runs | cue (or PECO p ≤ .05) | high or medium finding")
-    for rates in cases(runs):
-        print(f"{rates.what} | {rates.runs} | {rates.cue:.0%} | {rates.finding:.0%}", flush=True)
-    blocks = significant_under_blocks(max(3, runs // 10))
-    print("171 hypotheses in 2,126 pairs, significant of tested:", ", ".join(f"{k}/{n}" for k, n in blocks))
-    for copies in OFTEN:
-        print(
-            f"power, planted word of 75 % in 6 % of texts, copies {copies}: {planted_power(runs, copies=copies):.0%}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+def topics(n: int, strength: float, seed: int) -> Instances:
+    """Return n pairs whose hypotheses have one of two topics; the label goes with the topic as often as `strength`."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, 2, n)
+    words = rng.integers(0, 30, (n, 10))
+    texts = [" ".join(f"t{t}w{w}" for w in row) for t, row in zip(topic, words, strict=True)]
+    label = np.where(rng.random(n) < strength, topic, 1 - topic)
+    names = ("no", "yes")
+    table = random_words("pair", n, seed=seed).table.with_columns(
+        pl.Series("hypothesis", texts), pl.Series("label", [names[y] for y in label], dtype=pl.Enum(names))
+    )
+    return Instances(table, "pair", names, "topics")

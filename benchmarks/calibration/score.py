@@ -1,17 +1,16 @@
-"""Level, power and coverage of the score test, of intervals of cross-fits and of the pair graph, by simulation.
-
-Every function takes the number of sets and a seed and returns shares, so that a calibration page can import them.
-"""
+"""Level, power and coverage of the score test, of intervals of cross-fits and of the pair graph, by simulation."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import sparse
+
+from cuecard.data import Instances
 
 Floats = npt.NDArray[np.float64]
 ALPHA = 0.05
@@ -120,11 +119,16 @@ def _words(
     return sparse.csr_matrix(x), y
 
 
-def pair_graph_level(sets: int, *, n: int = 300, seed: int = 0) -> dict[str, float]:
-    """Return how often the graph of random labels is significant without a test split, by chain and by raw hits."""
+def pair_graph_rejections(
+    sets: int, *, n: int = 300, strength: float = 0.5, few: int = 30, seed: int = 0
+) -> dict[str, float]:
+    """Return how often the graph is significant without a test split, by chain and by raw hits.
+
+    Second sentences are new or one of a few; the label is "yes" for this share of those that repeat, and "no" for
+    this share of the others: at one half, labels are random.
+    """
     from cuecard.audits.pair_graph.outcomes import outcome
     from cuecard.audits.pair_graph.scores import trial
-    from cuecard.data import Instances
     from cuecard.features.pair_graph import graph_of, leakage_features
     from cuecard.stats import accuracy_log_p
 
@@ -132,7 +136,8 @@ def pair_graph_level(sets: int, *, n: int = 300, seed: int = 0) -> dict[str, flo
     for i in range(sets):
         rng = np.random.default_rng([seed, i])
         repeats = rng.random(n) < 0.5
-        second = [f"s{rng.integers(0, 30)}" if r else f"new {j}" for j, r in enumerate(repeats)]
+        second = [f"s{rng.integers(0, few)}" if r else f"new {j}" for j, r in enumerate(repeats)]
+        yes = rng.random(n) < np.where(repeats, strength, 1 - strength)
         table = pl.DataFrame(
             {
                 "example_id": [str(j) for j in range(n)],
@@ -140,7 +145,7 @@ def pair_graph_level(sets: int, *, n: int = 300, seed: int = 0) -> dict[str, flo
                 "split": "train",
                 "premise": [f"p{j}" for j in range(n)],
                 "hypothesis": second,
-                "label": pl.Series(rng.choice(["no", "yes"], n)).cast(pl.Enum(["no", "yes"])),
+                "label": pl.Series(np.where(yes, "yes", "no")).cast(pl.Enum(["no", "yes"])),
             }
         )
         asked = trial(Instances(table, "pair", ("no", "yes")), forest="fast", folds=5, seed=i)
@@ -151,36 +156,15 @@ def pair_graph_level(sets: int, *, n: int = 300, seed: int = 0) -> dict[str, flo
     return {name: count / sets for name, count in found.items()}
 
 
-def main(argv: list[str]) -> None:
-    """Print every figure; `--sets` sets how many sets each rests on."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=100)
-    sets = parser.parse_args(argv).sets
-    many = 10 * sets
-    for n, rare in ((60, 0.5), (200, 0.1), (1000, 0.03)):
-        print(f"level, n = {n}, rare label {rare}: {score_test_level(many, n=n, rare=rare):.3f}", flush=True)
-    for units, copies in ((100, 3), (60, 5), (20, 20)):
-        for same in (True, False):
-            level = copies_level(many, units=units, copies=copies, same_label=same)
-            print(f"level, {units} texts × {copies}, one label each {same}: {level:.3f}", flush=True)
-    for strength in (0.0, 0.2, 0.5):
-        print(
-            f"hypothesis alone, strength {strength}: {partial_input_rejections(sets, strength=strength)}",
-            flush=True,
-        )
-    for n, strength, rare in (
-        (200, 0.0, 0.5),
-        (200, 0.4, 0.5),
-        (200, 0.9, 0.5),
-        (800, 0.15, 0.3),
-        (800, 0.4, 0.5),
-    ):
-        covered = accuracy_coverage(sets, n=n, strength=strength, rare=rare)
-        print(f"coverage, n = {n}, strength {strength}, rare {rare}: {covered}", flush=True)
-    print(f"pair graph of random labels: {pair_graph_level(sets)}", flush=True)
+def whole_audit_level(
+    draw: Callable[[int], Instances], sets: int, baseline: str, *, weights: str | None = None
+) -> float:
+    """Return how often a partial input is significant in the audit itself, where labels are random."""
+    from cuecard.audits import PartialInput
 
-
-if __name__ == "__main__":
-    import sys
-
-    main(sys.argv[1:])
+    audit = PartialInput(learning_curve=False, cross_fit=False, weights=weights)
+    rejected = 0
+    for seed in range(sets):
+        lines = {line["name"]: line for line in audit.run(draw(seed)).summary["baselines"]}
+        rejected += lines[baseline]["p_value"] <= ALPHA
+    return rejected / sets

@@ -1,7 +1,4 @@
-"""Level, coverage and power of the robust estimates, by simulation; every function is importable.
-
-Run ``python -m benchmarks.calibration_robust``.
-"""
+"""Bias and coverage of debiased evaluation, and false signs of use by a model that is better at one label."""
 
 from __future__ import annotations
 
@@ -137,17 +134,3 @@ def false_signs(*, examples: int = 3000, runs: int = 30, seed: int = 0) -> dict[
             table.filter(pl.col("verdict").is_in(["relies", "signs"])).height > 0
         )
     return {name: count / runs for name, count in counted.items()}
-
-
-def main() -> None:
-    print("signs of use by a model better at one label:", false_signs())
-    for share in (0.5, 0.3):
-        for name, model in MODELS.items():
-            print(
-                f"debiased accuracy, {name}, P(yes) = {share}:",
-                debiased_accuracy_coverage(model, share=share),
-            )
-
-
-if __name__ == "__main__":
-    main()

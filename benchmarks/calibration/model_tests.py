@@ -1,0 +1,77 @@
+"""Coverage and level of the tests of a model's predictions: distribution test, and cues held against length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats.models.distribution import flattened_distribution
+from cuecard.stats.models.preference_given import choices_given
+
+ALPHA = 0.05
+Floats = npt.NDArray[np.float64]
+
+
+def evenly(accuracy: float) -> Floats:
+    """Return shares of predictions by gold label of a model that errs evenly between three labels."""
+    return np.full((3, 3), (1 - accuracy) / 2) + np.eye(3) * (accuracy - (1 - accuracy) / 2)
+
+
+#: A model that leans to the first label.
+LEANING = np.array([[0.8, 0.15, 0.05], [0.3, 0.6, 0.1], [0.25, 0.15, 0.6]])
+
+
+def distribution_test(
+    rows: Floats, sizes: tuple[int, int, int], runs: int, *, seed: int = 0
+) -> dict[str, float]:
+    """Return how often the test rejects, and how often intervals hold a label's share: Wilson's ends and a bootstrap's.
+
+    Coverage is that of the label with the lowest.
+    """
+    rng = np.random.default_rng(seed)
+    truth, gold = rows.mean(axis=0), np.repeat([0, 1, 2], sizes)
+    rejected, held, resampled = 0, np.zeros(3), np.zeros(3)
+    for run in range(runs):
+        table = rng.multinomial(sizes, rows)
+        predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
+        found = flattened_distribution(predicted, gold, draws=1, seed=run)
+        rejected += found.p_value <= ALPHA
+        held += (found.low <= truth) & (truth <= found.high)
+        shares = table / np.array(sizes)[:, None]
+        again = (rng.multinomial(sizes, shares, size=(500, 3)) / np.array(sizes)[:, None]).mean(axis=1)
+        low, high = np.quantile(again, [0.025, 0.975], axis=0)
+        resampled += (low <= truth) & (truth <= high)
+    return {
+        "rejected": rejected / runs,
+        "coverage": float(held.min() / runs),
+        "bootstrap": float(resampled.min() / runs),
+    }
+
+
+def _picks(rng: np.random.Generator, n: int, planted: float) -> tuple[Any, ...]:
+    """Return picks of a model that follows length, and a cue that long choices have more often; four choices each."""
+    length = rng.integers(5, 30, (n, 4)) + 0.01 * rng.random((n, 4))
+    longest = length == length.max(axis=1, keepdims=True)
+    gold = np.where(rng.random(n) < 0.3, length.argmax(axis=1), rng.integers(0, 4, n))
+    cue = rng.random((n, 4)) < 0.05 + 0.6 * (length - 5) / 25
+    pick = np.where(rng.random(n) < 0.7, gold, rng.integers(0, 4, n))
+    pick = np.where(rng.random(n) < 0.5, length.argmax(axis=1), pick)
+    has_it = (cue + 0.1 * rng.random((n, 4))).argmax(axis=1)
+    pick = np.where((rng.random(n) < planted) & cue.any(axis=1), has_it, pick)
+    right = np.eye(4)[gold]
+    size = np.log(length) - np.log(length).mean(axis=1, keepdims=True)
+    given = np.stack([right, longest, size, right * longest], axis=-1).reshape(4 * n, -1)
+    return np.eye(4)[pick].ravel(), np.repeat(np.arange(n), 4), given, cue.reshape(-1, 1).astype(float)
+
+
+def cue_given_length(runs: int, *, n: int = 600, planted: float = 0.0, seed: int = 0) -> dict[str, float]:
+    """Return how often a model that follows length seems to follow a cue, length held fixed and not."""
+    rng = np.random.default_rng(seed)
+    fixed = free = 0
+    for _ in range(runs):
+        picked, examples, properties, cue = _picks(rng, n, planted)
+        fixed += bool(choices_given(picked, examples, properties, cue).log10_p[0] <= np.log10(ALPHA))
+        free += bool(choices_given(picked, examples, properties[:, :1], cue).log10_p[0] <= np.log10(ALPHA))
+    return {"length held fixed": fixed / runs, "not held fixed": free / runs}

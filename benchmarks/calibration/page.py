@@ -1,0 +1,107 @@
+"""The calibration page of the docs, from the figures of the simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.calibration.rows import Row
+
+INTRODUCTION = """\
+# Calibration
+
+*Written by `make calibration` (`python -m benchmarks.calibration`). A short form of the same simulations is a test.*
+
+How far can the p-values, verdicts and intervals of a card be trusted on files as they are, with copies, near copies,
+weights, rare labels and differing numbers of choices? Every row simulates such datasets and counts.
+
+- **Level**: nothing is there to be found. The share is how often a test says otherwise; it tests at 5 %, so the share
+  should be at most 5 %. Less is conservative: safe, at the cost of power. For cues, "any significant cue" is of all
+  features of a dataset together, at a false discovery rate of 5 %.
+- **Power**: something was planted. The share is how often it is significant; more is better.
+- **Coverage**: the share of 95 % intervals that hold the true value; it should be 95 % or more.
+
+A share of few runs is a sample too: its own 95 % interval stands in brackets, and only where that excludes the nominal
+value is there evidence against it. *Before* is the figure of versions that took every row for an independent example
+and judged by hits, or of the simpler method named there.
+"""
+CARDS = """\
+## Whole cards
+
+Every audit, on datasets in which nothing gives the label away: generated ones of the shapes above with 50 to 1,500
+examples, and parts of public datasets whose labels were shuffled between distinct texts, copies keeping one label. An
+alarm is a card with any finding of high or medium severity; at most 5 % of cards should have one.
+"""
+_TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
+_NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}
+
+
+def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return the page as Markdown."""
+    parts = [INTRODUCTION]
+    if figures.get("whole cards"):
+        parts.append(CARDS + "\n" + _cards(figures["whole cards"]))
+    if blocks := figures.get("blocks"):
+        counts = ", ".join(f"{one['significant']:,} of {one['tested']:,}" for one in blocks)
+        parts.append(
+            "## Few distinct hypotheses\n\n2,126 pairs with 171 distinct hypotheses, each with a label at random. "
+            f"Significant features of those tested, in {len(blocks)} generated datasets: {counts}. "
+            "Before, 1,030 of 2,232 in the real set of this shape.\n"
+        )
+    for name, rows in figures.items():
+        if name not in ("whole cards", "blocks") and rows:
+            parts.append(f"## {name.capitalize()}\n\n{_table([Row(**row) for row in rows])}")
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[Row]) -> str:
+    lines = []
+    for kind, title in _TITLES.items():
+        if not (some := [row for row in rows if row.kind == kind]):
+            continue
+        before = any(row.before for row in some)
+        lines.append(f"**{title}** ({_NOMINAL[kind]})\n")
+        lines.append(f"| what | data | n | runs |{' before |' if before else ''} share |")
+        lines.append(f"|---|---|--:|--:|{'--:|' if before else ''}--:|")
+        for row in some:
+            earlier = f" {row.before or '–'} |" if before else ""
+            lines.append(
+                f"| {row.what} | {row.data.replace('%', ' %').replace('  %', ' %')} | {row.n} | {row.runs:,} "
+                f"|{earlier} {_share(row.share, row.interval)} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _share(share: float, interval: tuple[float, float]) -> str:
+    low, high = interval
+    digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
+    return f"{100 * share:.{digits}f} % [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _cards(cards: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| data | cards | with an alarm | share |", "|---|--:|--:|--:|"]
+    real = [card for card in cards if card["shape"].endswith("shuffled")]
+    made = [card for card in cards if not card["shape"].endswith("shuffled")]
+    for name, some in (("generated", made), ("public, labels shuffled", real)):
+        for task in ("pair", "text", "choice", "preference"):
+            lines += _line(f"{name}, {task}", [card for card in some if card["task"] == task])
+    lines += _line("**all**", cards)
+    alarms = [card for card in cards if card["findings"]]
+    lines.append("")
+    if alarms:
+        lines.append("The alarms:\n")
+    lines += [f"- {c['task']}, {c['shape']}, {c['n']:,} examples: {_ids(c['findings'])}" for c in alarms]
+    return "\n".join(lines) + "\n"
+
+
+def _line(name: str, cards: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not cards:
+        return []
+    alarms = sum(bool(card["findings"]) for card in cards)
+    row = Row("level", "", "", "", len(cards), alarms / len(cards))
+    return [f"| {name} | {len(cards):,} | {alarms} | {_share(row.share, row.interval)} |"]
+
+
+def _ids(findings: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in findings)
