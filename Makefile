@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 
-.PHONY: demo test lint types imports pytest test-all bench fuzz docs clean
+.PHONY: demo test lint types imports pytest test-all bench calibration fuzz docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -31,6 +31,9 @@ test-all: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+calibration: $(DEV)
+	$(BIN)/python -m benchmarks.calibration
 
 fuzz: $(DEV)
 	$(BIN)/python scripts/fuzz.py

@@ -136,7 +136,7 @@ QUICK = {"clusters": {"map": "none", "sweep": False}}
 
 
 def claims(case: CleanSet, *, skip: tuple[str, ...] = ()) -> list[str]:
-    """Return the ids of the high and medium findings of a whole audit: false alarms, all of them."""
+    """Return the ids of the high and medium findings of a whole audit on data with nothing to find."""
     options: dict[str, Any] = {"weights": case.weights} if case.weights else {}
     settings = {name: values for name, values in QUICK.items() if name not in skip}
     card = cc.audit(case.data, skip=list(skip), settings=settings, **options)

@@ -55,7 +55,7 @@ def cues(scale: float) -> Iterator[Row]:
         for name, copies, near in COPIES:
             n = 60 if copies == "one to fifty" else 300
             rates = units.null_cues(partial(repeats, task, n, copies, near), runs)
-            before = "" if copies == "none" else "100 %"
+            before = "100 %" if copies == "three" and task != "preference" else ""
             size = f"{n} distinct"
             yield Row("level", what, f"{task}, {name}", size, runs, rates.significant, before)
     for task in LABELLED:
@@ -90,7 +90,7 @@ def clusters(scale: float) -> Iterator[Row]:
         for name, copies, near in COPIES:
             n = 60 if copies == "one to fifty" else 300
             rates = units.null_clusters(partial(repeats, task, n, copies, near), runs)
-            before = "" if copies == "none" else "96–100 %"
+            before = "96–100 %" if copies == "three" and not near else ""
             yield Row(
                 "level", "PECO, p ≤ .05", f"{task}, {name}", f"{n} distinct", runs, rates.significant, before
             )
@@ -120,7 +120,7 @@ def partial_input(scale: float) -> Iterator[Row]:
         for shape, copies, near in COPIES:
             n = 60 if copies == "one to fifty" else 200
             share = score.whole_audit_level(partial(repeats, task, n, copies, near), runs, name)
-            before = "" if copies == "none" else "20–100 %"
+            before = "20–100 %" if copies == "three" and not near else ""
             what = f"{name.replace('_', ' ')}, p ≤ .05"
             yield Row("level", what, f"{task}, {shape}", f"{n} distinct", runs, share, before)
     for shape, kind, _ in WEIGHTS:

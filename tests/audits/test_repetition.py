@@ -106,7 +106,7 @@ def test_placeholders_are_counted() -> None:
     for i, text in enumerate(["NS", "<noinput>", "NS"]):
         rows[i]["hypothesis"] = text
     text = titles(load(rows))["Some texts are placeholders"]
-    assert text == "3 instances have a placeholder as hypothesis: “NS” 2 times and “<noinput>” 1 times."
+    assert text == "3 instances have a placeholder as hypothesis: “NS” 2 times and “<noinput>” 1 time."
 
 
 def test_a_column_names_the_clusters() -> None:
@@ -117,3 +117,21 @@ def test_a_column_names_the_clusters() -> None:
     assert (cue["train_texts"], cue["effective_n"]) == (20, 20)
     with pytest.raises(CueCardError, match="writers"):
         load(rows, cluster="writers")
+
+
+def test_copies_of_whole_examples_do_not_make_their_text_go_with_a_label() -> None:
+    for data in (coin_flips(40, 0), random_labels(demo_nli(90, cues=(), seed=0).instances.train)):
+        assert "A repeated text goes with one label" not in titles(repeated(data, 25))
+
+
+def test_one_text_with_many_premises_goes_with_its_label() -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        {
+            "premise": " ".join(rng.choice(WORDS, 10)),
+            "hypothesis": "the same again" if i < 40 else " ".join(rng.choice(WORDS, 8)),
+            "label": "yes" if i < 38 or i % 2 else "no",
+        }
+        for i in range(200)
+    ]
+    assert "“the same again” is yes in 97.5" in titles(load(rows))["A repeated text goes with one label"]

@@ -138,9 +138,11 @@ def _telling(data: Instances) -> list[Finding]:
 def repeated_texts(train: Instances) -> list[RepeatedText]:
     """Return the texts of many training examples that go with a label beyond chance, most examples first.
 
-    Here the text itself is what is tested, so its examples count one by one. The right answer of a question is
+    Here the text itself is what is tested, so its examples count one by one; copies of a whole example are one, because
+    they have its label whatever the text. The right answer of a question is
     exchangeable among its choices; the label of another example has the prior of the set.
     """
+    train = _without_copies(train)
     units = np.unique(train.units("hypothesis"), return_inverse=True)[1].ravel()
     n_units = int(units.max(initial=-1)) + 1
     examples, n_labels = train.example_codes, len(train.labels)
@@ -184,6 +186,12 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
     return _notable(train, kept, first, hits, trials, chance, leaning, log_p)
 
 
+def _without_copies(train: Instances) -> Instances:
+    """Return the first of all examples that are copies of each other, premise and all."""
+    first_row = np.unique(train.units("example"), return_index=True)[1]
+    return train.rows(np.isin(train.example_codes, train.example_codes[first_row]))
+
+
 def _notable(
     train: Instances,
     kept: npt.NDArray[np.int64],
@@ -220,7 +228,10 @@ def _placeholders(data: Instances) -> list[Finding]:
         if written.is_empty():
             continue
         common = written.value_counts(sort=True).head(3)
-        examples = [f"“{text}” {n:,} times" for text, n in common.sort("count", descending=True).iter_rows()]
+        examples = [
+            f"“{text.strip()}” {count(n, 'time')}"
+            for text, n in common.sort("count", descending=True).iter_rows()
+        ]
         findings.append(
             Finding(
                 section="overview",

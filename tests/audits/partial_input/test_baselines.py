@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from cuecard.audits.partial_input.baselines import interval, judged, measured, pointwise_information
 from cuecard.audits.partial_input.content_blind import majority, null_probability, pick_by_length
-from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows
+from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows, guess_tied_labels
 from cuecard.data import Examples
 from small_sets import choice_instances, pair_instances
 
@@ -154,3 +154,12 @@ def test_the_full_input_and_blind_guesses_do_not_count_as_tests():
     assert by_name["hypothesis_only"].q_value == pytest.approx(by_name["hypothesis_only"].p_value)
     assert by_name["hypothesis_only"].percent_r == pytest.approx(guess.score.mean())
     assert by_name["majority"].direction == "at"
+
+
+def test_tied_labels_are_right_by_luck_as_often_as_on_shuffled_labels():
+    rng = np.random.default_rng(4)
+    gold = rng.choice(3, 400, p=[0.2, 0.5, 0.3])
+    margins = rng.integers(0, 2, (400, 3)).astype(float)
+    line = measured("premise_most", "content-blind", guess_tied_labels(margins, gold), gold, grouped=False)
+    shuffled = [guess_tied_labels(margins, rng.permutation(gold)).score.mean() for _ in range(300)]
+    assert line.luck == pytest.approx(np.mean(shuffled), abs=0.005)

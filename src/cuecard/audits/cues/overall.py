@@ -68,9 +68,10 @@ def all_features(
         .head(NAMED)
         .rows()
     ]
+    such_as = ": " if notable.height <= NAMED else ", such as "
     text += (
         f". For {notable.height:,} of them, the label share differs from chance by {100 * least_gain:.0f} points or "
-        f"more (95 % CI), such as {listed(examples)}; {percent(coverage)} of the training examples contain at least "
+        f"more (95 % CI){such_as}{listed(examples)}; {percent(coverage)} of the training examples contain at least "
         "one."
     )
     return Finding(

@@ -131,7 +131,7 @@ def measured(
         low=low,
         high=high,
         chance=chance,
-        luck=chance if grouped else guesses.mean(_shares(gold, guesses)[guesses.answer]),
+        luck=chance if grouped else guesses.mean(_by_luck(guesses, gold)),
         p_value=math.exp(log_p),
         log10_p=float(log10_p(log_p)),
         n=n,
@@ -239,6 +239,14 @@ def _shares(gold: Ints, guesses: Guesses) -> Floats:
     """Return the share of every label among the right answers."""
     counts = np.bincount(gold, weights=guesses.weight, minlength=int(guesses.answer.max(initial=0)) + 1)
     return np.asarray(counts / counts.sum())
+
+
+def _by_luck(guesses: Guesses, gold: Ints) -> Floats:
+    """Return how much of a hit every guess is worth on average if it has nothing to do with the labels."""
+    if guesses.table is not None and (guesses.named > 1).any():  # tied labels share the hit
+        counts = np.bincount(gold, weights=guesses.weight, minlength=guesses.table.shape[1])
+        return np.asarray(guesses.table @ (counts / counts.sum()))
+    return np.asarray(_shares(gold, guesses)[guesses.answer])
 
 
 def interval(

@@ -88,7 +88,7 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
         text += f". {_turned(baseline, task)}"
         title = f"{accuracy} is below chance"
     else:
-        text += f"{_against_full(baseline)}{_beyond_accuracy(baseline)} {LOWER_BOUND}"
+        text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)} {LOWER_BOUND}"
         above = baseline.accuracy > baseline.chance
         title = f"{accuracy if above else accuracy.replace('accuracy', 'AUC')} is above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
@@ -106,17 +106,18 @@ def _turned(baseline: Baseline, task: Task) -> str:
     )
 
 
-def _beyond_accuracy(baseline: Baseline) -> str:
+def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     """Say what the probabilities know, and that accuracy may not show it."""
     if baseline.auc is None or baseline.auc_low is None or baseline.auc_high is None:
         return ""
     text = f" AUC {baseline.auc:.3f} (95 % CI {baseline.auc_low:.3f} to {baseline.auc_high:.3f}; chance 0.5)"
-    if baseline.information is not None:
+    if baseline.information is not None and baseline.information > 0:
         text += f", {baseline.information:.3f} bits about the answer"
     if baseline.low <= baseline.chance:
+        same = "the most likely label is often the same, but " if task in ("pair", "text") else ""
         text += (
-            ". Accuracy alone does not show this leak: the most likely answer is often the same, "
-            f"but its probability is associated with the correct answer (p = {_p(baseline)})"
+            f". Accuracy alone does not show this leak: {same}"
+            f"{'its' if same else 'the'} probability is associated with the correct answer (p = {_p(baseline)})"
         )
     return f"{text}."
 
@@ -131,14 +132,18 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     if best.direction == "below":
         text += f" {_turned(best, task)}"
     else:
-        text += _beyond_accuracy(best)
+        text += _beyond_accuracy(best, task)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
+    if best.direction == "above" and best.auc is None and best.low <= best.chance:
+        beats = (
+            "is associated with the label"  # more often correct than by luck, and no better than the majority
+        )
     return _finding(best, severity_of_baseline(best), f"{_rule(best, task)} {beats}", text)
 
 
 def _given_away(baseline: Baseline) -> tuple[int, float]:
-    """Return what the strongest rule has most of: severity, then distance from chance."""
-    return -SEVERITIES.index(severity_of_baseline(baseline)), abs(baseline.accuracy - baseline.chance)
+    """Return what the strongest rule has most of: severity, then the part of what chance leaves that it gives away."""
+    return -SEVERITIES.index(severity_of_baseline(baseline)), max(_gains(baseline))
 
 
 def _at_chance(baseline: Baseline, task: Task) -> Finding:
@@ -180,16 +185,23 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
     Below chance it is the score turned round. Where accuracy shows nothing, 2 · AUC − 1 does: it is the same share of
     the way for ranking.
     """
-    low, auc_low = baseline.low, baseline.auc_low
-    if baseline.direction == "below":
-        if baseline.turned_low is None:
-            return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
-        low, auc_low = baseline.turned_low, None if baseline.auc_high is None else 1 - baseline.auc_high
-    gain = (low - baseline.chance) / max(1 - baseline.chance, 1e-9)
-    ranking = 0.0 if auc_low is None else 2 * auc_low - 1
+    if baseline.direction == "below" and baseline.turned_low is None:
+        return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
+    gain, ranking = _gains(baseline)
     if gain >= 0.15 or ranking >= 0.4:
         return _capped(baseline, "high")
     return "medium" if gain >= 0.04 or ranking >= 0.15 else "low"
+
+
+def _gains(baseline: Baseline) -> tuple[float, float]:
+    """Return how far accuracy and ranking surely get from chance to perfect; below chance, turned round."""
+    low, auc_low = baseline.low, baseline.auc_low
+    if baseline.direction == "below":
+        turned = baseline.turned_low
+        low = turned if turned is not None else baseline.chance + baseline.luck - baseline.high
+        auc_low = None if baseline.auc_high is None else 1 - baseline.auc_high
+    gain = (low - baseline.chance) / max(1 - baseline.chance, 1e-9)
+    return gain, 0.0 if auc_low is None else 2 * auc_low - 1
 
 
 def _capped(baseline: Baseline, severity: Severity) -> Severity:

@@ -1,0 +1,41 @@
+"""What the sentences about partial input say where accuracy and the test disagree, and which rule leads."""
+
+from __future__ import annotations
+
+from cuecard.audits.partial_input.baselines import Baseline
+from cuecard.audits.partial_input.findings import partial_findings
+
+SUMMARY = {"primary": "hypothesis_only", "inflation": {}}
+
+
+def line(name: str, accuracy: float, kind: str = "content-blind", **more: object) -> Baseline:
+    values = {
+        "low": accuracy - 0.015, "high": accuracy + 0.015, "chance": 0.567, "luck": 0.35, "p_value": 1e-4,
+        "log10_p": -4.0, "n": 5_000, "direction": "above", "q_value": 1e-3,
+    }  # fmt: skip
+    return Baseline(name, kind, accuracy, **(values | more))
+
+
+def finding(*lines: Baseline, task: str = "pair"):
+    [only] = partial_findings(SUMMARY, lines, None, task)
+    return only.title, only.text
+
+
+def test_a_rule_above_luck_but_below_the_majority_is_not_said_to_beat_chance():
+    title, text = finding(line("premise_most", 0.397))
+    assert title.endswith("is associated with the label")
+    assert "the majority baseline is 56.7 %, and chance for these predictions is 35.0 %" in text
+
+
+def test_the_rule_that_gives_most_away_leads_not_the_one_farthest_from_the_majority():
+    ranked = line("length", 0.567, auc=0.56, auc_low=0.55, auc_high=0.57)
+    _, text = finding(line("premise_most", 0.397), ranked)
+    assert "56.7 % on 5,000 pairs" in text.split(". ")[0]
+    assert "Other accuracies: the most frequent label of the premise 39.7 %" in text
+
+
+def test_negative_information_is_not_called_bits_about_the_answer():
+    weak = line("length", 0.21, chance=0.2, auc=0.53, auc_low=0.51, auc_high=0.55, information=-0.06)
+    _, text = finding(weak, task="choice")
+    assert "bits" not in text
+    assert "does not show this leak: the probability is associated with the correct answer" in text

@@ -1,0 +1,121 @@
+"""The short form of the calibration page: level, power and coverage hold in wide bands, and clean data stay quiet.
+
+Bands are so wide that chance hardly leaves them, and so narrow that counting copies as examples, taking weights for
+known, judging by hits or resampling shares would.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+import pytest
+from benchmarks.calibration import model_tests, score, units
+from benchmarks.calibration.clean_sets import claims, clean_set
+from benchmarks.calibration.page import page
+from benchmarks.calibration.rows import Row
+from benchmarks.calibration.sections import mixed, repeats, weighted
+from benchmarks.calibration.shuffled_sets import block_shuffled
+from benchmarks.calibration.whole_cards import alarms
+
+from cuecard.data.demo import demo_choice, demo_nli, repeated
+
+
+@pytest.mark.parametrize("task", ["text", "pair", "choice", "preference"])
+@pytest.mark.parametrize("near", [False, True])
+def test_copies_make_no_cues(task, near):
+    rates = units.null_cues(partial(repeats, task, 120, "three", near), 3)
+    assert rates.significant <= 0.67  # 100 % where copies count as examples
+    assert rates.finding <= 0.34
+
+
+@pytest.mark.parametrize("kind", ["inverse_frequency", "pareto"])
+def test_weights_make_no_cues(kind):
+    assert (
+        units.null_cues(partial(weighted, "text", 400, kind, "none"), 6, weights="weight").significant <= 0.35
+    )
+
+
+def test_differing_numbers_of_choices_make_no_cues():
+    assert units.null_cues(partial(mixed, 200), 5).significant <= 0.4
+
+
+def test_few_distinct_hypotheses_make_no_cues():
+    [(significant, tested)] = units.significant_under_blocks(1)
+    assert significant <= 0.02 * tested  # nearly half of them where pairs count as examples
+
+
+def test_a_planted_word_is_seen_in_copies_too():
+    assert units.planted_power(4, copies="three") >= 0.75
+
+
+def test_clusters_of_copies_keep_the_level_and_topics_are_seen():
+    assert units.null_clusters(partial(repeats, "pair", 80, "three", False), 4).significant <= 0.5
+    assert units.null_clusters(partial(units.topics, 200, 0.8), 3).significant == 1
+
+
+def test_the_score_test_keeps_its_level():
+    assert score.score_test_level(400, n=200, rare=0.1) <= 0.09
+    assert score.copies_level(400, units=60, copies=5) <= 0.09  # > 25 % with examples as units
+
+
+def test_partial_input_keeps_its_level_with_copies_and_weights():
+    draws = (
+        (partial(repeats, "pair", 100, "three", False), None),
+        (partial(weighted, "pair", 150, "pareto", "none"), "weight"),
+    )
+    for draw, weights in draws:
+        assert score.whole_audit_level(draw, 5, "hypothesis_only", weights=weights) <= 0.4
+
+
+def test_the_score_sees_what_hits_do_not():
+    found = score.partial_input_rejections(3, n=400, strength=0.6)
+    assert found["score"] >= 0.66 > found["hits"]
+
+
+def test_the_pair_graph_keeps_its_level_and_sees_a_leak():
+    assert score.pair_graph_rejections(15, n=150)["chain"] <= 0.2
+    assert score.pair_graph_rejections(4, n=300, strength=0.8)["chain"] == 1
+
+
+def test_intervals_of_the_distribution_test_cover():
+    found = model_tests.distribution_test(model_tests.evenly(0.95), (20, 200, 200), 40)
+    assert found["coverage"] >= 0.85 > found["bootstrap"]
+    assert found["rejected"] <= 0.15
+
+
+def test_a_cue_that_travels_with_length_is_not_taken_for_one_that_is_used():
+    found = model_tests.cue_given_length(40, n=400)
+    assert found["length held fixed"] <= 0.16 < 0.9 < found["not held fixed"]
+
+
+@pytest.mark.parametrize(
+    ("task", "shape"),
+    [("text", "many copies"), ("pair", "near copies"), ("choice", "mixed k"), ("preference", "copies"),
+     ("pair", "label weights"), ("text", "heavy weights"), ("pair", "test split")],
+)  # fmt: skip
+def test_whole_cards_of_clean_data_raise_no_alarm(task, shape):
+    assert alarms(claims(clean_set(task, shape, 200, 7), skip=("clusters",))) == []
+
+
+def test_block_shuffles_keep_one_label_per_text_and_one_right_choice():
+    pairs = repeated(demo_nli(120, seed=0).instances, 3)
+    shuffled = block_shuffled(pairs, seed=1)
+    assert shuffled.table.group_by("hypothesis").agg(pl.col("label").n_unique())["label"].max() == 1
+    assert (shuffled.label_codes != pairs.label_codes).mean() > 0.4
+    choices = block_shuffled(demo_choice(60, seed=0).instances, seed=1)
+    right = choices.table.group_by("split", "example_id").agg((pl.col("label") == choices.labels[0]).sum())
+    assert right["label"].to_list() == [1] * choices.n_examples
+
+
+def test_the_page_has_every_figure_with_its_runs_and_interval():
+    row = Row("level", "any cue", "pair, copies", "300", 40, 0.025, "100 %").as_json()
+    cards = [
+        {"task": "pair", "shape": "plain", "n": 50, "findings": names}
+        for names in (["cues/x"], ["overview/few-texts/hypothesis"])
+    ]
+    text = page({"whole cards": cards, "blocks": [{"significant": 0, "tested": 820}], "cues": [row]})
+    assert "| any cue | pair, copies | 300 | 40 | 100 % | 2.5 % [0, 13] |" in text
+    assert "| generated, pair | 2 | 1 | 1 | 50 % [9, 91] |" in text
+    assert "0 of 820" in text
+    assert "`cues/x`" in text
