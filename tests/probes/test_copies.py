@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.calibration_probes import copied_test, levels
+from benchmarks.calibration.probes import copied_test, levels
 
 import cuecard as cc
 from cuecard.data import Examples

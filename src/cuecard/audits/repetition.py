@@ -229,7 +229,7 @@ def _placeholders(data: Instances) -> list[Finding]:
             continue
         common = written.value_counts(sort=True).head(3)
         examples = [
-            f"“{text.strip()}” {count(n, 'time')}"
+            f"“{text.strip()}” {plural(n, 'time')}"
             for text, n in common.sort("count", descending=True).iter_rows()
         ]
         findings.append(

@@ -1,6 +1,6 @@
 """Level of partial-input baselines under weights made from the same rows: simulations to import, or to run.
 
-python -m benchmarks.calibration_weights [SETS]
+python -m benchmarks.calibration.weights [SETS]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration_units import random_words
+from benchmarks.calibration.units import random_words
 from cuecard.data import Instances, Task
 from cuecard.remedies import LexicalWeights
 from cuecard.remedies.weighted_audits import ALPHA, audits_before_and_after

@@ -1,6 +1,6 @@
 """Level of the probes' tests where test examples are copies of each other: simulations to import, or to run.
 
-python -m benchmarks.calibration_probes [SETS]
+python -m benchmarks.calibration.probes [SETS]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from benchmarks.calibration_units import random_words
+from benchmarks.calibration.units import random_words
 from cuecard.audits import Cues
 from cuecard.data import Examples, Instances
 from cuecard.data.demo import repeated
