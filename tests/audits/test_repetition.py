@@ -121,7 +121,7 @@ def test_a_column_names_the_clusters() -> None:
 
 def test_copies_of_whole_examples_do_not_make_their_text_go_with_a_label() -> None:
     for data in (coin_flips(40, 0), random_labels(demo_nli(90, cues=(), seed=0).instances.train)):
-        assert "A repeated text goes with one label" not in titles(repeated(data, 25))
+        assert "A repeated text predicts the label" not in titles(repeated(data, 25))
 
 
 def test_one_text_with_many_premises_goes_with_its_label() -> None:
@@ -134,4 +134,4 @@ def test_one_text_with_many_premises_goes_with_its_label() -> None:
         }
         for i in range(200)
     ]
-    assert "“the same again” is yes in 97.5" in titles(load(rows))["A repeated text goes with one label"]
+    assert "“the same again” is yes in 97.5" in titles(load(rows))["A repeated text predicts the label"]
