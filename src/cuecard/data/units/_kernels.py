@@ -20,6 +20,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _S27 = np.uint64(27)
 _S30 = np.uint64(30)
 _S31 = np.uint64(31)
+_S58 = np.uint64(58)
 
 #: What a byte does: it ends a word, belongs to one, or begins a character that is a word by itself.
 SEPARATES = 0
@@ -175,6 +176,25 @@ def band_keys(sets: Array, bounds: Array, band: int, height: int) -> Array:
 
 
 @njit(cache=True, nogil=True)
+def bit_sets(sets: Array, bounds: Array) -> Array:
+    """Return 64 bits for every set of words, one of them set for each word: sets that differ in few words, in few."""
+    bits = np.zeros(len(bounds) - 1, dtype=np.uint64)
+    for i in range(len(bits)):
+        for j in range(bounds[i], bounds[i + 1]):
+            bits[i] |= np.uint64(1) << (sets[j] >> _S58)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _bits_differing(a: np.uint64, b: np.uint64) -> int:
+    left, differing = a ^ b, 0
+    while left:
+        left &= left - np.uint64(1)
+        differing += 1
+    return differing
+
+
+@njit(cache=True, nogil=True)
 def _alike(sets: Array, bounds: Array, a: int, b: int, threshold: float) -> bool:
     """Return whether the Jaccard index of two sets of sorted words reaches the threshold."""
     i, end_a = bounds[a], bounds[a + 1]
@@ -206,25 +226,43 @@ def _leader_of(leader: Array, text: int) -> int:
 
 @njit(cache=True, nogil=True)
 def join_alike(
-    keys: Array, order: Array, sets: Array, bounds: Array, leader: Array, threshold: float, loose: float
+    keys: Array,
+    order: Array,
+    sets: Array,
+    bounds: Array,
+    bits: Array,
+    leader: Array,
+    threshold: float,
+    loose: float,
 ) -> None:
     """Join the units of texts with the same key that are alike enough, and whose leaders are loosely alike; in place.
 
-    `order` holds the places of keys that may occur more than once, sorted by key. A text is compared
-    with the first and with the one before it of those with its key.
+    `order` holds the places of keys that may occur more than once, sorted by key, and `keys` their keys. A text is
+    compared with the first and with the one before it of those with its key; their words are only looked at where
+    `bits` (of `bit_sets`) do not already rule out that enough of them are shared.
     """
     n = len(order)
+    # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
+    most = (1 - threshold) / (1 + threshold)
     start = 0
     while start < n:
         end = start + 1
-        while end < n and keys[order[end]] == keys[order[start]]:
+        while end < n and keys[end] == keys[start]:
             end += 1
         for place in range(start + 1, end):
             text = order[place]
+            if place + AHEAD < n:
+                ahead = order[place + AHEAD]
+                prefetch(leader, ahead)
+                prefetch(bits, ahead)
+                prefetch(bounds, ahead)
             for other in (order[start], order[place - 1]):
                 mine, theirs = _leader_of(leader, text), _leader_of(leader, other)
                 if mine == theirs:
                     break
+                words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
+                if _bits_differing(bits[text], bits[other]) > most * words + 1e-9:
+                    continue
                 if _alike(sets, bounds, text, other, threshold) and _alike(sets, bounds, mine, theirs, loose):
                     leader[max(mine, theirs)] = min(mine, theirs)
                     break

@@ -80,7 +80,15 @@ class FoldedTexts:
 
 def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Return the codes renumbered 0, 1, 2, … by first occurrence."""
-    _, first, code = np.unique(np.asarray(codes), return_index=True, return_inverse=True)
+    values = np.asarray(codes)
+    if values.dtype == np.int64 and len(values) and 0 <= values.min() <= values.max() < 2 * len(values):
+        # Small numbers need no sorting: of all places that are written for a number, the first is written last.
+        places = np.arange(len(values))
+        first_place = np.empty(int(values.max()) + 1, dtype=np.int64)
+        first_place[values[::-1]] = places[::-1]
+        begins = first_place[values] == places
+        return np.asarray((np.cumsum(begins) - 1)[first_place[values]], dtype=np.int64)
+    _, first, code = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[code.ravel()]
@@ -113,11 +121,13 @@ def _near(
     leaders = np.arange(len(rows), dtype=np.int64)
     # Texts stand in the order of their hashes, so that units do not depend on the order of the rows.
     sets, bounds, long = _kernels.word_sets(words, starts, rows, LEAST_WORDS)
+    bits = _kernels.bit_sets(sets, bounds)
     own = np.arange(len(long), dtype=np.int64)
     for band in range(BANDS):
         keys = _kernels.band_keys(sets, bounds, band, HEIGHT)
         places = _kernels.repeated(keys)
-        order = places[np.argsort(keys[places], kind="stable")]
-        _kernels.join_alike(keys, order, sets, bounds, own, ALIKE, LOOSELY)
+        keys = keys[places]
+        rising = np.argsort(keys, kind="stable")
+        _kernels.join_alike(keys[rising], places[rising], sets, bounds, bits, own, ALIKE, LOOSELY)
     leaders[long] = long[_kernels.leaders(own)]
     return leaders
