@@ -74,7 +74,7 @@ def test_following_and_avoiding_are_told_apart_by_sign(probed):
     assert not any(title.startswith("reader") for title in titles)
     away = next(f for f in findings if f.title.startswith("avoider"))
     assert away.value < away.chance
-    assert "opposite of what train suggests" in away.text
+    assert "opposite of the training set" in away.text
 
 
 def test_cues_that_travel_with_length_are_explained_by_length():

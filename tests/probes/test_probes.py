@@ -313,7 +313,7 @@ def test_two_models_that_did_not_answer_do_not_agree(nli):
     assert row["nba"] == pytest.approx((first.answers[500:] == second.answers[500:]).mean())
     assert "500 examples without an answer from both models" in found.findings[0].text
     silent = replace(second, answers=np.full(len(second.answers), UNANSWERED))
-    with pytest.raises(Skip, match="no example that both answered"):
+    with pytest.raises(Skip, match="No example has an answer from both"):
         AgreementOfModels().run(nli.data, [first, silent])
 
 

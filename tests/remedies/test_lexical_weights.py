@@ -310,7 +310,7 @@ def test_more_rare_features_than_examples_can_carry_leave_half_the_sample_and_sa
     told = {f.title: f for f in result.findings}["Some features are not exactly balanced"]
     assert told.severity == "low"
     assert "balanced approximately" in told.text
-    assert told.text.endswith("Balance fewer, with a higher --min-count.")
+    assert told.text.endswith("Balance fewer features with a higher --min-count.")
 
 
 def test_a_single_family_or_audit_may_be_given_by_its_name_in_python():

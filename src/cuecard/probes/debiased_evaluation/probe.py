@@ -205,7 +205,7 @@ def _own_weights(examples: Examples, column: str) -> Floats:
             "number that is not negative; the test file needs one in every row."
         )
     if not weights.sum() > 0:
-        raise InputError(f"Column {column!r} has no weight above zero in the test split.")
+        raise InputError(f"Column {column!r} has no weight above 0 in the test split.")
     return np.asarray(weights / weights.mean())
 
 
