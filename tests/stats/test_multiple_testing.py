@@ -132,5 +132,7 @@ def test_over_selected_families_few_claims_of_a_card_are_false() -> None:
 
 
 def test_one_family_keeps_its_own_q_values() -> None:
-    assert q_values_of_selected({"cues": [0.01, 0.2]}, {"cues": 0.01})["cues"].tolist() == [0.01, 0.2]
+    assert q_values_of_selected({"cues": [0.01, 0.2]}, {"cues": 0.01})["cues"].tolist() == pytest.approx(
+        [0.01, 0.2]
+    )
     assert q_values_of_selected({}, {}) == {}

@@ -92,6 +92,15 @@ class Instances:
         whole, own = self._origin or (self._twin, None)
         return part._from(whole, numbers if own is None else own[numbers])
 
+    def relabelled(self, codes: npt.NDArray[np.integer[Any]]) -> Instances:
+        """Return the same rows with other labels, as codes of `labels`; they share what is derived from the texts."""
+        labels = pl.Series(
+            "label", np.array(self.labels, dtype=object)[codes].tolist(), dtype=pl.Enum(self.labels)
+        )
+        other = replace(self, table=self.table.with_columns(labels))
+        whole, numbers = self._origin or (self._twin, None)
+        return other._from(whole, numbers)
+
     @property
     def train_and_test(self) -> Instances:
         """The instances of these two splits: all but those of dev."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from cuecard.analysis import Measure
 from cuecard.data import Instances
@@ -98,10 +97,8 @@ def shuffled_labels(data: Instances, draws: int, *, seed: int = 0) -> Iterator[I
         # The same choice of the same question; "yes" of another question is free.
         groups = data.example_codes
         units = data.units("choices") * (int(units.max(initial=0)) + 1) + units
-    names = np.array(data.labels, dtype=object)
     for order in label_orders(len(data), draws, rng, groups=groups, units=units):
-        labels = pl.Series("label", names[data.label_codes[order]].tolist(), dtype=pl.Enum(data.labels))
-        yield replace(data, table=data.table.with_columns(labels))
+        yield data.relabelled(data.label_codes[order])
 
 
 def p_values(

@@ -101,10 +101,15 @@ def encode(
     return Encoded(instances, texts.premise, texts.hypothesis, scope, language, tokens, annotator, texts.kept)
 
 
-def language_of(instances: Instances) -> str:
-    """Return the language of a dataset's hypotheses, detected once for the dataset and all its parts."""
+def language_of(instances: Instances, *, both: bool = False) -> str:
+    """Return the language of a dataset's hypotheses (or of both texts), detected once for it and all its parts."""
     whole = instances.whole
-    return whole.derived("language", lambda: guess_language(whole.table["hypothesis"]))
+
+    def detect() -> str:
+        texts = [whole.table[side] for side in (("premise", "hypothesis") if both else ("hypothesis",))]
+        return guess_language(pl.concat(texts))
+
+    return whole.derived(("language", both), detect)
 
 
 @dataclass(frozen=True, eq=False)

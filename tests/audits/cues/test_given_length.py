@@ -20,7 +20,7 @@ def test_words_of_a_length_biased_set_are_one_finding_and_the_planted_word_stays
     measures = {measure.name: measure.value for measure in result.measures}
     assert measures["cues.given_length"] == summary["significant"] - summary["by_length"]
     told = [finding.title for finding in result.findings if finding.severity != "info"]
-    assert any(title.startswith("“zebra”") for title in told)
+    assert any("“zebra”" in title for title in told)
     assert not any(title.startswith("“") and "zebra" not in title for title in told)
     longest = next(finding for finding in result.findings if finding.cue == "length:longest")
     assert longest.parts[-1] == f"{summary['by_length']} features that go with length"

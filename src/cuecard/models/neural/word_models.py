@@ -16,7 +16,7 @@ from cuecard.models.neural.vocabulary import Vocabulary
 from cuecard.models.neural.word_rows import WordRows, cut
 from cuecard.models.saliency import TokenTexts
 from cuecard.models.text_model import Weighting, visible
-from cuecard.text import UNDETERMINED, Tokens, encoded_texts, guess_language, language_of, suggested_tokeniser
+from cuecard.text import Tokens, encoded_texts, language_of, suggested_tokeniser
 
 #: Word vectors to begin with: learned from the training texts without labels, or random.
 FirstVectors = Literal["cbow", "random"]
@@ -75,10 +75,7 @@ class WordModel(NeuralModel):
         """
         tokeniser = self.tokens
         if tokeniser is None:
-            language = language_of(data)
-            if language == UNDETERMINED:  # answers that are numbers, say
-                language = guess_language(data.table["premise"])
-            tokeniser = suggested_tokeniser(language)
+            tokeniser = suggested_tokeniser(language_of(data, both=True))
         texts = [text for text in self._visible(data, tokeniser) if text is not None]
         self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
 
