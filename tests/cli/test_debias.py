@@ -108,7 +108,7 @@ def test_a_report_holds_the_card_the_tables_and_the_charts(cuecard, train, tmp_p
     html = (report / "report.html").read_text()
     for title in (
         "Label balance of the strongest words",
-        "Balance against sample size",
+        "Balance and effective sample size",
         "Cues before and after",
     ):
         assert title in html

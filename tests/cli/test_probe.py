@@ -106,7 +106,7 @@ def test_compare_says_what_changed_between_two_cards(cuecard, files, tmp_path):
     )
     plain = json.loads(cuecard("compare", tmp_path / "follower", tmp_path / "even", "--json").out)
     assert plain[0]["same_data"] is True
-    assert "say the same" in cuecard("compare", tmp_path / "even", tmp_path / "even").out
+    assert "the results are the same" in cuecard("compare", tmp_path / "even", tmp_path / "even").out
     assert cuecard("compare", tmp_path / "even").code == 2
 
 

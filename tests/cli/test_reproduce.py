@@ -255,8 +255,8 @@ def test_a_model_no_better_than_the_commonest_answer_is_no_success_of_the_weight
         "model": "m", "weights": "words", "seeds": 1, "accuracy": 0.46, "difference": 0.01, "log10_p": -0.1,
         "log10_p_within_label": -0.1, "log10_p_within_label_lowest": -0.1,
     }  # fmt: skip
-    said = "no better than always giving the commonest answer"
+    said = "accuracy is not above the majority baseline"
     [idle] = _findings(pl.DataFrame([row]), 0.05, 0.57, [])
-    assert f"Under words weights it is {said}" in idle.text
+    assert f"With words weights, {said}" in idle.text
     [able] = _findings(pl.DataFrame([{**row, "accuracy": 0.7}]), 0.05, 0.57, [])
     assert said not in able.text

@@ -127,7 +127,7 @@ class ClusterOptions:
             "N",
             "Number of sentences on the map; larger datasets are sampled.",
             panel=CLUSTERS,
-            default="2000",
+            default="1000",
             min=10,
         ),
     ] = None
