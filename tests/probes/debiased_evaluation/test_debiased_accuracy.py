@@ -124,7 +124,7 @@ def test_bad_weights_are_named() -> None:
     )
     with pytest.raises(InputError, match="None for the test example '70'"):
         probe(missing, models(data), test_weights="mine", **ONLY)
-    with pytest.raises(InputError, match="above zero"):
+    with pytest.raises(InputError, match="above 0"):
         probe(data.with_columns(mine=pl.lit(0.0)), models(data), test_weights="mine", **ONLY)
     with pytest.raises(UsageError, match="max_weight"):
         DebiasedEvaluation(max_weight=0.5)
