@@ -63,6 +63,8 @@ def test_only_and_skip_choose_audits_and_unknown_names_are_answered_with_near_on
     assert "overview" not in audit(DATA, skip=["overview"]).sections
     with pytest.raises(UsageError, match="Did you mean 'cues'"):
         audit(DATA, only=["cue"])
+    with pytest.raises(UsageError, match="leaves no audit to run"):
+        audit(DATA, only=["cues"], skip=["cues"])
 
 
 def test_an_option_nobody_has_is_an_error_that_names_near_ones():

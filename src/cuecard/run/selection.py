@@ -19,6 +19,8 @@ def chosen(
     for name in (*(only or ()), *skip):
         registry.get(name)
     names = [name for name in registry.names() if (not only or name in only) and name not in skip]
+    if not names:
+        raise UsageError(f"--skip leaves no {registry.kind} to run; remove a name from --skip.")
     return [registry.get(name) for name in names]
 
 

@@ -87,7 +87,7 @@ def with_length(findings: Sequence[Finding], explained: int) -> list[Finding]:
         replace(
             finding,
             text=f"{finding.text} {plural(explained, 'more feature goes', 'more features go')} with length: given the "
-            "length of the answers, they are not significant.",
+            f"length of the answers, {'it is' if explained == 1 else 'they are'} not significant.",
         )
         if finding.key == ALL_FEATURES
         else finding
