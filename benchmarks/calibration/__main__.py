@@ -18,22 +18,24 @@ from benchmarks.calibration.units import significant_under_blocks
 from benchmarks.calibration.whole_cards import audited
 
 ROOT = Path(__file__).parents[2]
-FIGURES = Path(__file__).parent / "figures.json"
+FIGURES = Path(__file__).parent / "figures"
 PAGE = ROOT / "docs" / "calibration.md"
 NAMES = ("whole cards", "blocks", *SECTIONS)
 SHORT = 0.1
+#: Of the published figures. Settings were chosen with seeds below 10,000, and none with these.
+SEED = 20_000
 
 
-def simulated(name: str, *, scale: float, cards: int, data: Path) -> Iterator[dict[str, Any]]:
+def simulated(name: str, *, scale: float, seed: int, cards: int, data: Path) -> Iterator[dict[str, Any]]:
     """Yield the figures of a section one after the other."""
     if name == "whole cards":
-        sets = chain(clean_sets(cards // 2), shuffled_sets(data, cards - cards // 2))
+        sets = chain(clean_sets(cards // 2, seed=seed), shuffled_sets(data, cards - cards // 2, seed=seed))
         yield from (card.as_json() for card in audited(sets))
     elif name == "blocks":
-        found = significant_under_blocks(max(2, round(6 * scale)))
+        found = significant_under_blocks(max(2, round(6 * scale)), seed=seed)
         yield from ({"significant": significant, "tested": tested} for significant, tested in found)
     else:
-        yield from (row.as_json() for row in SECTIONS[name](scale))
+        yield from (row.as_json() for row in SECTIONS[name](scale, seed))
 
 
 def main() -> None:
@@ -41,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--short", action="store_true", help="a tenth of the runs, and 20 cards")
     parser.add_argument("--scale", type=float, default=1.0, help="times the usual number of runs")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the first dataset of every row")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES), metavar="SECTION")
     parser.add_argument(
         "--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of public datasets"
@@ -49,17 +52,31 @@ def main() -> None:
     options = parser.parse_args()
     scale, cards = (SHORT, 20) if options.short else (options.scale, options.cards)
     warnings.simplefilter("ignore")
-    figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in options.only:
         rows = []
-        for row in simulated(name, scale=scale, cards=cards, data=options.data):
+        for row in simulated(name, scale=scale, seed=options.seed, cards=cards, data=options.data):
             rows.append(row)
             print(name, *row.values(), sep=" | ", flush=True)
-        figures[name] = rows
         if not options.short:
-            ordered = {key: figures[key] for key in NAMES if key in figures}
-            FIGURES.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            PAGE.write_text(page(ordered), encoding="utf-8")
+            written = {"seed": options.seed, "rows": rows}
+            _file(name).write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if not options.short:
+        PAGE.write_text(page(stored()), encoding="utf-8")
+
+
+def stored() -> dict[str, list[dict[str, Any]]]:
+    """Return the figures of every section as they were last simulated."""
+    files = {name: _file(name) for name in NAMES}
+    return {
+        name: json.loads(path.read_text(encoding="utf-8"))["rows"]
+        for name, path in files.items()
+        if path.exists()
+    }
+
+
+def _file(section: str) -> Path:
+    """Return where a section's figures are: one file each, so that sections can be simulated apart."""
+    return FIGURES / f"{section.replace(' ', '_')}.json"
 
 
 if __name__ == "__main__":

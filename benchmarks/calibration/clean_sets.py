@@ -81,6 +81,11 @@ def nearly_copied(rng: Rng, rows: list[Row], times: int) -> list[Row]:
     return result
 
 
+def of_label(row: Row, labels: tuple[str, ...], shares: np.ndarray) -> float:
+    """Return a weight that depends on the label: its inverse frequency, or 1 to 4 by the place of the right choice."""
+    return 1.0 + row["answer"] if "answer" in row else float(1.0 / shares[labels.index(row["label"])])
+
+
 def clean_set(task: str, shape: str, n: int, seed: int) -> CleanSet:
     """Return one clean dataset of about n examples in a shape: see `SHAPES`."""
     rng = np.random.default_rng([seed, n])
@@ -103,8 +108,9 @@ def clean_set(task: str, shape: str, n: int, seed: int) -> CleanSet:
     if shape in ("label weights", "heavy weights"):
         weights = "importance"
         for row in rows:
-            inverse = 1.0 / shares[labels.index(row["label"])] if "label" in row else 1.0
-            row[weights] = inverse if shape == "label weights" else float(rng.pareto(1.5) + 0.1)
+            row[weights] = (
+                of_label(row, labels, shares) if shape == "label weights" else float(rng.pareto(1.5) + 0.1)
+            )
     frame = pl.DataFrame(rows)
     if shape == "test split":
         held_out = len(rows) // 4
@@ -112,13 +118,15 @@ def clean_set(task: str, shape: str, n: int, seed: int) -> CleanSet:
     return CleanSet(task, shape, n, cc.load(frame), weights)
 
 
-LABELLED_SHAPES = ("copies", "many copies", "near copies", "imbalance", "label weights", "heavy weights")
+COPIED_SHAPES = ("copies", "many copies", "near copies")
+WEIGHTED_SHAPES = ("label weights", "heavy weights")
+LABELLED_SHAPES = (*COPIED_SHAPES, "imbalance", *WEIGHTED_SHAPES)
 #: Shapes of each task: how a file may look though nothing in it tells the label.
 SHAPES: dict[str, tuple[str, ...]] = {
     "pair": ("plain", "test split", *LABELLED_SHAPES),
     "text": ("plain", "test split", *LABELLED_SHAPES),
-    "choice": ("plain", "test split", "copies", "near copies", "mixed k"),
-    "preference": ("plain", "copies", "near copies"),
+    "choice": ("plain", "test split", "mixed k", *COPIED_SHAPES, *WEIGHTED_SHAPES),
+    "preference": ("plain", "test split", *COPIED_SHAPES, "heavy weights"),
 }  # fmt: skip
 SIZES = (50, 200, 600, 1_500)
 

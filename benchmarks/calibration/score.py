@@ -157,14 +157,14 @@ def pair_graph_rejections(
 
 
 def whole_audit_level(
-    draw: Callable[[int], Instances], sets: int, baseline: str, *, weights: str | None = None
+    draw: Callable[[int], Instances], sets: int, baseline: str, *, weights: str | None = None, seed: int = 0
 ) -> float:
     """Return how often a partial input is significant in the audit itself, where labels are random."""
     from cuecard.audits import PartialInput
 
     audit = PartialInput(learning_curve=False, cross_fit=False, weights=weights)
     rejected = 0
-    for seed in range(sets):
-        lines = {line["name"]: line for line in audit.run(draw(seed)).summary["baselines"]}
+    for i in range(sets):
+        lines = {line["name"]: line for line in audit.run(draw(seed + i)).summary["baselines"]}
         rejected += lines[baseline]["p_value"] <= ALPHA
     return rejected / sets

@@ -67,14 +67,14 @@ def with_copies(data: Instances, copies: Copies, *, near: bool = False, seed: in
     """Return the data with its examples repeated: three times each, or one to fifty times."""
     if copies == "none":
         return data
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 3])  # not the numbers that texts and labels were drawn by
     times = 3 if copies == "three" else rng.integers(1, 51, data.n_examples)
-    return repeated(data, times, near=near, seed=seed)
+    return repeated(data, times, near=near, seed=int(rng.integers(2**31)))
 
 
 def hypothesis_blocks(texts: int = 171, pairs: int = 2_126, *, seed: int = 0) -> Instances:
     """Return pairs with few distinct hypotheses and a label for each of those, at random."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])
     few = random_words("pair", texts, seed=seed)
     share = rng.pareto(1.2, texts) + 0.2
     times = np.maximum(1, np.rint(share / share.sum() * pairs).astype(np.int64))
@@ -83,58 +83,70 @@ def hypothesis_blocks(texts: int = 171, pairs: int = 2_126, *, seed: int = 0) ->
     return replace(data, table=data.table.with_columns(premises))
 
 
-def null_cues(draw: Callable[[int], Instances], runs: int, *, weights: str | None = None) -> Rates:
+def null_cues(
+    draw: Callable[[int], Instances], runs: int, *, weights: str | None = None, seed: int = 0
+) -> Rates:
     """Return how often the cue audit reports a cue, or a serious finding, on data whose labels say nothing."""
     cue = finding = 0
     audit = Cues(features=("word", "bigram"), weights=weights)
-    for seed in range(runs):
-        result = audit.run(draw(seed))
+    for i in range(runs):
+        result = audit.run(draw(seed + i))
         cue += bool(result.summary["significant"])
         finding += any(found.severity in ("high", "medium") for found in result.findings)
     return Rates(cue / runs, finding / runs)
 
 
-def null_clusters(draw: Callable[[int], Instances], runs: int) -> Rates:
+def null_clusters(
+    draw: Callable[[int], Instances], runs: int, *, weights: str | None = None, seed: int = 0
+) -> Rates:
     """Return how often PECO is significant at 5 %, and how often a cluster is a serious finding."""
     score = finding = 0
-    audit = Clusters(k=10, components=20, restarts=2, permutations=99, map="none", sweep=False)
-    for seed in range(runs):
-        result = audit.run(draw(seed))
+    audit = Clusters(
+        k=10, components=20, restarts=2, permutations=99, map="none", sweep=False, weights=weights
+    )
+    for i in range(runs):
+        result = audit.run(draw(seed + i))
         score += result.summary["p_value"] <= 0.05
         finding += any(found.severity in ("high", "medium") for found in result.findings)
     return Rates(score / runs, finding / runs)
 
 
-def significant_under_blocks(runs: int) -> list[tuple[int, int]]:
+def significant_under_blocks(runs: int, *, seed: int = 0) -> list[tuple[int, int]]:
     """Return significant and tested features of 171 hypotheses in 2,126 pairs, labels blocked by hypothesis."""
     found = []
-    for seed in range(runs):
-        summary = Cues(features=("word", "bigram")).run(hypothesis_blocks(seed=seed)).summary
+    for i in range(runs):
+        summary = Cues(features=("word", "bigram")).run(hypothesis_blocks(seed=seed + i)).summary
         found.append((summary["significant"], summary["features"]))
     return found
 
 
 def planted_power(
-    runs: int, *, n: int = 600, copies: Copies = "none", strength: float = 0.75, share: float = 0.06
+    runs: int,
+    *,
+    n: int = 600,
+    copies: Copies = "none",
+    strength: float = 0.75,
+    share: float = 0.06,
+    seed: int = 0,
 ) -> float:
     """Return how often a planted word is significant, in n texts of two labels."""
     seen = 0
-    for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        data = random_words("text", n, seed=seed)
+    for i in range(runs):
+        rng = np.random.default_rng([seed + i, 1])
+        data = random_words("text", n, seed=seed + i)
         positive = data.label_codes == 1
         has = rng.random(len(data)) < 2 * share * np.where(positive, strength, 1 - strength)
         texts = pl.Series("hypothesis", data.table["hypothesis"].to_list())
         texts = pl.select(pl.when(pl.Series(has)).then(texts + " planted").otherwise(texts)).to_series()
         data = replace(data, table=data.table.with_columns(texts.alias("hypothesis")))
-        cues = Cues(features=("word",)).run(with_copies(data, copies, seed=seed)).tables["cues"]
+        cues = Cues(features=("word",)).run(with_copies(data, copies, seed=seed + i)).tables["cues"]
         seen += bool(cues.filter((pl.col("feature") == "planted") & pl.col("significant")).height)
     return seen / runs
 
 
 def topics(n: int, strength: float, seed: int) -> Instances:
     """Return n pairs whose hypotheses have one of two topics; the label goes with the topic as often as `strength`."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])
     topic = rng.integers(0, 2, n)
     words = rng.integers(0, 30, (n, 10))
     texts = [" ".join(f"t{t}w{w}" for w in row) for t, row in zip(topic, words, strict=True)]

@@ -39,7 +39,7 @@ def repeated(
         )
         for name in ("premise", "hypothesis"):
             texts = table[name].to_list()
-            for i in np.flatnonzero(of_row):
+            for i in np.flatnonzero(of_row * table[name].str.len_bytes().fill_null(0).to_numpy()):
                 words = texts[i].split(" ")
                 words[rng.integers(len(words))] = vocabulary[int(rng.integers(len(vocabulary)))]
                 texts[i] = " ".join(words)
