@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cuecard.card import Card, load_card, save_card
+from cuecard.card import Card, files, load_card, save_card, save_report, staged_card, stale_report
 from cuecard.card.card import DatasetInfo, Section
 from cuecard.errors import InputError
 from cuecard.run import audit
@@ -47,7 +47,9 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_a_saved_card_reads_back_equal_with_its_tables(card, tmp_path):
     file = save_card(card, tmp_path / "out")
     again = load_card(file.parent)
-    assert again.model_dump() == card.model_dump()
+    hashes = again.provenance.files
+    assert set(hashes) == {f"tables/{name}.parquet" for name in card.tables}
+    assert again.model_copy(update={"provenance": card.provenance}).model_dump() == card.model_dump()
     assert again["cues"].table.equals(card["cues"].table)
     assert again["cues"]["associations"].height == card.tables["associations"].height
     assert again.tables["examples"].height == len(ROWS)
@@ -118,6 +120,42 @@ def test_a_failure_at_any_move_leaves_the_folder_as_it_was(small_card, tmp_path,
     save_card(card, tmp_path)
     assert load_card(tmp_path).provenance.command == "another run"
     assert not (tmp_path / "tables" / "stale.parquet").exists()
+
+
+def test_a_table_of_another_card_is_refused(small_card, tmp_path):
+    save_card(small_card, tmp_path)
+    pl.DataFrame({"x": [2]}).write_parquet(tmp_path / "tables" / "cues.parquet")
+    with pytest.raises(InputError, match=r"cues.parquet: the table does not belong to the card beside it"):
+        load_card(tmp_path)
+
+
+def test_a_report_is_written_with_its_card_and_goes_with_it(small_card, tmp_path):
+    page = '<meta name="generator" content="CueCard">'
+    with staged_card(small_card, tmp_path, page):
+        pass
+    assert stale_report(tmp_path, load_card(tmp_path)) is None
+    (tmp_path / "report.html").write_text(page + "of another card")
+    assert stale_report(tmp_path, load_card(tmp_path)) == tmp_path / "report.html"
+    save_report(tmp_path, page + "drawn again")
+    assert stale_report(tmp_path, load_card(tmp_path)) is None
+    save_card(small_card, tmp_path)
+    assert sorted(content(tmp_path)) == ["card.json", "tables/cues.parquet", "tables/examples.parquet"]
+    (tmp_path / "report.html").write_text("a page of the user's")
+    save_card(small_card, tmp_path)
+    assert (tmp_path / "report.html").read_text() == "a page of the user's"
+
+
+def test_a_card_replaced_while_it_is_read_is_read_again(small_card, tmp_path, monkeypatch):
+    save_card(small_card, tmp_path)
+    read = files._hash
+
+    def replaced(path):
+        monkeypatch.setattr(files, "_hash", read)
+        save_card(with_table(small_card, "fresh"), tmp_path)
+        return "of the old file"
+
+    monkeypatch.setattr(files, "_hash", replaced)
+    assert "fresh" in load_card(tmp_path).tables
 
 
 def _disk_full(self, path):

@@ -2,11 +2,12 @@
 
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.diff import Change, Comparison, CueChange, compare
-from cuecard.card.files import load_card, save_card
+from cuecard.card.files import CARD_FILES, load_card, save_card, save_report, staged_card, stale_report
 from cuecard.card.joining import join_cards
 from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
+    "CARD_FILES",
     "Card",
     "Change",
     "Comparison",
@@ -21,5 +22,8 @@ __all__ = [
     "join_cards",
     "load_card",
     "save_card",
+    "save_report",
     "schema_text",
+    "staged_card",
+    "stale_report",
 ]

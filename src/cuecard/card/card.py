@@ -150,6 +150,9 @@ class Provenance(BaseModel):
     command: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
     seconds: dict[str, float] = Field(default_factory=dict)
+    files: dict[str, str] = Field(
+        default_factory=dict, description="SHA-256 of every file that was written with the card, by its name."
+    )
 
 
 #: Columns of `Card.measures`.

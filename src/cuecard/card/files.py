@@ -1,8 +1,10 @@
-"""A card on disk: `card.json` and `tables/*.parquet`, written whole or not at all."""
+"""A card on disk: `card.json`, `tables/*.parquet` and `report.html`, all of one run or none."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import polars as pl
@@ -11,36 +13,99 @@ from pydantic import ValidationError
 from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.migration import READABLE, migrated
 from cuecard.errors import InputError
-from cuecard.writing import Write, write_together
+from cuecard.writing import Write, recover, staged_folder, write_together
 
 CARD_FILE = "card.json"
+REPORT_FILE = "report.html"
 TABLES_FOLDER = "tables"
+#: What a card's folder can hold, as patterns: nothing else there is written or removed.
+CARD_FILES = (CARD_FILE, REPORT_FILE, f"{TABLES_FOLDER}/*")
+#: What every report says at its beginning.
+_GENERATOR = b'<meta name="generator" content="CueCard">'
+#: A folder that is written again while it is read is read again, this many times.
+_READS = 3
 
 
 def save_card(card: Card, folder: str | Path) -> Path:
     """Write the card and its tables into a folder and return the path of `card.json`.
 
-    Everything is written beside the folder's old content first and then moved into place file by file,
-    `card.json` last; a run that fails or is interrupted puts the old files back. Tables that only the old card
-    had are removed, and files that are not a card's stay.
+    The folder then holds all files of this card, or, if the run fails, is interrupted or killed, all of the old one.
+    Tables and the report that only the old card had are removed, and files that are not a card's stay.
     """
-    folder = Path(folder)
+    with staged_card(card, Path(folder)):
+        pass
+    return Path(folder) / CARD_FILE
+
+
+def staged_card(card: Card, folder: Path, report: str | None = None) -> AbstractContextManager[None]:
+    """Have the card, its tables and its report written; they take their places after the body, unless that raises.
+
+    `card.json` holds a hash of every other file, so that a reader can tell that they belong together.
+    """
+    hashes: dict[str, str] = {}
+
+    def hashed(name: str, write: Write) -> Write:
+        def write_and_hash(file: Path) -> None:
+            write(file)
+            hashes[name] = _hash(file)
+
+        return write_and_hash
+
+    def write_document(file: Path) -> None:
+        written = card.model_copy(update={"provenance": card.provenance.model_copy(update={"files": hashes})})
+        file.write_text(written.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
     files: dict[str, Write] = {_table_file(name): table.write_parquet for name, table in card.tables.items()}
-    text = card.model_dump_json(indent=2) + "\n"
-    files[CARD_FILE] = lambda file: file.write_text(text, encoding="utf-8")
-    write_together(folder, files, stale=_listed_tables(folder / CARD_FILE))
-    return folder / CARD_FILE
+    if report is not None:
+        files[REPORT_FILE] = lambda file: file.write_text(
+            report, encoding="utf-8", errors="replace", newline="\n"
+        )
+    writers = {name: hashed(name, write) for name, write in files.items()} | {CARD_FILE: write_document}
+    return staged_folder(folder, writers, stale=_of_earlier_card)
 
 
-def _listed_tables(file: Path) -> list[str]:
-    """Return the table files that an earlier card names; none if there is no card that can be read."""
+def save_report(folder: Path, report: str) -> Path:
+    """Write a report beside the card that it was drawn from, put its hash on the card, and return its path."""
+
+    def write_report(file: Path) -> None:
+        file.write_text(report, encoding="utf-8", errors="replace", newline="\n")
+
+    files: dict[str, Write] = {REPORT_FILE: write_report}
+    document = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+    if "files" in document["provenance"]:  # earlier versions wrote no hashes
+        document["provenance"]["files"][REPORT_FILE] = hashlib.sha256(
+            report.encode(errors="replace")
+        ).hexdigest()
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        files[CARD_FILE] = lambda file: file.write_text(text, encoding="utf-8")
+    write_together(folder, files)
+    return folder / REPORT_FILE
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _of_earlier_card(folder: Path) -> list[str]:
+    """Return the files that an earlier card names, and its report; none if there is no card that can be read."""
     try:
-        sections = json.loads(file.read_bytes())["sections"]
+        sections = json.loads((folder / CARD_FILE).read_bytes())["sections"]
         names = {str(name) for section in sections.values() for name in section["tables"]} | {"examples"}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []
     # A name with a path in it would reach outside the folder.
-    return [_table_file(name) for name in sorted(names) if Path(name).name == name]
+    tables = [_table_file(name) for name in sorted(names) if Path(name).name == name]
+    return [CARD_FILE, *tables, *([REPORT_FILE] if _is_report(folder / REPORT_FILE) else [])]
+
+
+def _is_report(file: Path) -> bool:
+    """Return whether a file is a report, and not a page of the user's with the same name."""
+    try:
+        with file.open("rb") as opened:
+            return _GENERATOR in opened.read(4096)
+    except OSError:
+        return False
 
 
 def _table_names(card: Card) -> list[str]:
@@ -55,13 +120,33 @@ def load_card(path: str | Path) -> Card:
     """Return the card saved in a folder (or the `card.json` itself), with its tables."""
     path = Path(path)
     file = path / CARD_FILE if path.is_dir() else path
+    recover(file.parent)
+    for attempt in range(_READS):
+        raw = _read(file, path)
+        try:
+            return _with_tables(_parsed(raw, file), file)
+        except InputError:
+            # Another run may have replaced the folder in between: then its new content is what to read.
+            if attempt == _READS - 1 or _read(file, path) == raw:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _read(file: Path, path: Path) -> bytes:
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        return file.read_bytes()
     except FileNotFoundError:
         raise InputError(
             f"{file}: there is no card; write one with `cuecard audit DATA --out {path}`."
         ) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{file}: this is not a card ({error}).") from None
+
+
+def _parsed(raw: bytes, file: Path) -> Card:
+    try:
+        document = json.loads(raw.decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{file}: this is not a card ({error}).") from None
     version = document.get("cuecard") if isinstance(document, dict) else None
     if version in READABLE:
@@ -71,18 +156,38 @@ def load_card(path: str | Path) -> Card:
             f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {version!r}); audit the data again."
         )
     try:
-        card = Card.model_validate(document)
+        return Card.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
             f"{file}: the card is damaged at {where} ({first['msg']}); audit the data again."
         ) from None
-    paths = {name: file.parent / _table_file(name) for name in _table_names(card)}
-    if missing := [path for path in paths.values() if not path.exists()]:
-        raise InputError(f"{missing[0]}: the card's table is missing; audit the data again.")
-    card.attach({name: _table(path) for name, path in paths.items()})
+
+
+def _with_tables(card: Card, file: Path) -> Card:
+    """Return the card with the tables beside it, or raise if one is missing or belongs to another card."""
+    tables = {}
+    for name in _table_names(card):
+        path = file.parent / _table_file(name)
+        if not path.exists():
+            raise InputError(f"{path}: the card's table is missing; audit the data again.")
+        written = card.provenance.files.get(_table_file(name))
+        if written is not None and _hash(path) != written:
+            raise InputError(
+                f"{path}: the table does not belong to the card beside it, or was changed after it was written; "
+                "audit the data again."
+            )
+        tables[name] = _table(path)
+    card.attach(tables)
     return card
+
+
+def stale_report(folder: Path, card: Card) -> Path | None:
+    """Return the report beside a card if it is not the one that was written with it."""
+    file = folder / REPORT_FILE
+    written = card.provenance.files.get(REPORT_FILE)
+    return file if written is not None and file.is_file() and _hash(file) != written else None
 
 
 def _table(path: Path) -> pl.DataFrame:

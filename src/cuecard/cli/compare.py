@@ -38,9 +38,16 @@ def compare(
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
-    from cuecard.card import load_card
+    from cuecard.card import load_card, stale_report
 
     loaded = [load_card(card) for card in cards]
+    for folder, one in zip(cards, loaded, strict=True):
+        if page := stale_report(folder, one):
+            typer.echo(
+                f"cuecard: {page} was not written with the card beside it: draw it again with `cuecard report "
+                f"{folder}`.",
+                err=True,
+            )
     if chart is not None:
         from cuecard.report import write_comparison_charts
 

@@ -28,13 +28,13 @@ def report(
     """Print a saved card and write its HTML report."""
     from rich.console import Console
 
-    from cuecard.card import load_card
+    from cuecard.card import load_card, save_report
     from cuecard.cli.show import print_place
-    from cuecard.report import render_terminal, write_report
+    from cuecard.report import render_html, render_terminal, write_report
 
     loaded = load_card(card)
     folder = card if card.is_dir() else card.parent
-    written = write_report(loaded, out or folder / "report.html")
+    written = write_report(loaded, out) if out else save_report(folder, render_html(loaded))
     if not quiet:
         console = Console()
         render_terminal(loaded, console)

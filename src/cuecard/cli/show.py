@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cuecard.card import Card, save_card
+from cuecard.card import Card, staged_card
+from cuecard.card.files import REPORT_FILE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,8 +49,8 @@ def print_place(report: Path, console: Console) -> None:
 
 
 def write_card(card: Card, folder: Path) -> Path:
-    """Write `card.json`, `tables/` and `report.html`, and return the path of the report."""
-    from cuecard.report import write_report
+    """Write `card.json`, `tables/` and `report.html`, all of them or none, and return the path of the report."""
+    from cuecard.report import render_html
 
-    save_card(card, folder)
-    return write_report(card, folder / "report.html")
+    with staged_card(card, folder, render_html(card)):
+        return folder / REPORT_FILE

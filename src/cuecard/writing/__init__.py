@@ -1,0 +1,19 @@
+"""Files and folders that appear whole or not at all, and what is checked before the work for them begins."""
+
+from cuecard.writing.files import Write, write_json, write_text, write_whole
+from cuecard.writing.folders import recover, staged_folder, write_together
+from cuecard.writing.locks import locked
+from cuecard.writing.targets import check_file, check_folder
+
+__all__ = [
+    "Write",
+    "check_file",
+    "check_folder",
+    "locked",
+    "recover",
+    "staged_folder",
+    "write_json",
+    "write_text",
+    "write_together",
+    "write_whole",
+]

@@ -1,0 +1,182 @@
+"""Folders that are all old or all new, whatever stops the run that writes them.
+
+A folder that holds nothing but what an earlier run wrote is exchanged as a whole, in one step of the system. Where that
+cannot be (there are files of the user's, it is a mount point or where the user works, or the system has no such step),
+the files are moved one by one, in the order of a plan on disk: a run that is killed before the plan stands has changed
+nothing, and what a later one has begun is completed when the folder is next opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from cuecard.errors import InputError
+from cuecard.writing.exchange import exchanged
+from cuecard.writing.faults import writing_to
+from cuecard.writing.files import Write, made_folders
+from cuecard.writing.locks import locked
+
+#: How the names of staging folders begin, inside the folder; beside it, its own name goes before.
+_STAGING = ".cuecard-writing-"
+_PLAN, _NEW, _OLD = "plan.json", "new", "old"
+
+
+def write_together(
+    folder: Path, files: Mapping[str, Write], *, stale: Callable[[Path], Iterable[str]] = lambda _: ()
+) -> None:
+    """Write files into a folder, all of them or none, and remove those that are stale."""
+    with staged_folder(folder, files, stale=stale):
+        pass
+
+
+@contextmanager
+def staged_folder(
+    folder: Path, files: Mapping[str, Write], *, stale: Callable[[Path], Iterable[str]] = lambda _: ()
+) -> Iterator[None]:
+    """Have files written beside their places, and move all of them there after the body, unless the body raises.
+
+    Args:
+        folder: where they belong; it is made where it is missing. Other writers wait meanwhile.
+        files: what writes the file of each name, in their order.
+        stale: names the files of an earlier run, which go if they are not written again; called with the folder.
+    """
+    folder = Path(os.path.realpath(folder))
+    with made_folders(folder), locked(folder) as alone:
+        _complete(folder)
+        if alone:
+            _sweep(folder)
+        old = [name for name in stale(folder) if name not in files]
+        whole = _all_ours(folder, {*files, *old})
+        staging = _staged(folder, files, beside=whole)
+        try:
+            yield
+            with writing_to(folder):
+                if not (whole and exchanged(staging / _NEW, folder)):
+                    if whole:  # the system has no exchange for this folder, and files beside it may be on another disk
+                        shutil.rmtree(staging, ignore_errors=True)
+                        staging = _staged(folder, files, beside=False)
+                    _move(folder, staging, list(files), old)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def recover(folder: Path) -> None:
+    """Complete what a run that was killed had begun to move into a folder; nothing, if there is no such thing."""
+    if not any(_plans(folder)):
+        return
+    with locked(folder):
+        try:
+            _complete(folder)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: a run was stopped while it wrote this folder, and its files cannot be moved into place "
+                f"({error.strerror}); make the folder writable, or run the command again."
+            ) from None
+
+
+def _staged(folder: Path, files: Mapping[str, Write], *, beside: bool) -> Path:
+    """Return a new folder with all the files in it, beside the folder or inside it."""
+    with writing_to(folder):
+        parent, prefix = (folder.parent, f".{folder.name[:100]}{_STAGING}") if beside else (folder, _STAGING)
+        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        with writing_to(folder):
+            (staging / _NEW).mkdir()
+            for name, write in files.items():
+                (staging / _NEW / name).parent.mkdir(parents=True, exist_ok=True)
+                write(staging / _NEW / name)
+            shutil.copymode(folder, staging / _NEW)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    return staging
+
+
+def _all_ours(folder: Path, names: set[str]) -> bool:
+    """Return whether a folder may be exchanged as a whole: nothing in it is the user's, and nobody works in it."""
+    if Path.cwd().is_relative_to(folder) or not os.access(folder.parent, os.W_OK) or folder.is_mount():
+        return False
+    ours = names | {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
+    for place, folders, inside in os.walk(folder):
+        for entry in (Path(place, name) for name in (*folders, *inside)):
+            if entry.is_symlink() or entry.relative_to(folder).as_posix() not in ours:
+                return False
+    return True
+
+
+def _move(folder: Path, staging: Path, names: list[str], stale: list[str]) -> None:
+    """Move the old files out and the new ones in, in this order; or, if anything stops it, none of them."""
+    for name in (*stale, *names):
+        (staging / _OLD / name).parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as made:
+        for place in sorted({(folder / name).parent for name in names}):
+            made.enter_context(made_folders(place))
+        _follow_plan(folder, staging, names, stale)
+
+
+def _follow_plan(folder: Path, staging: Path, names: list[str], stale: list[str]) -> None:
+    new, old = staging / _NEW, staging / _OLD
+    draft = staging / f"{_PLAN}.draft"
+    draft.write_text(json.dumps({"files": names, "stale": stale}), encoding="utf-8")
+    try:
+        os.replace(draft, staging / _PLAN)
+        for name in (*stale, *names):
+            if (folder / name).is_file():
+                os.replace(folder / name, old / name)
+            if name in names:
+                os.replace(new / name, folder / name)
+        (staging / _PLAN).unlink()
+    except BaseException:
+        with suppress(OSError):
+            (staging / _PLAN).unlink(missing_ok=True)
+        for name in (*stale, *names):
+            if (old / name).exists():
+                os.replace(old / name, folder / name)
+            elif name in names and not (new / name).exists():
+                (folder / name).unlink()
+        raise
+
+
+def _plans(folder: Path) -> Iterator[Path]:
+    """Return the plans that killed runs have left in a folder."""
+    with suppress(OSError):
+        yield from folder.glob(f"{_STAGING}*/{_PLAN}")
+
+
+def _complete(folder: Path) -> None:
+    """Do what is left of the plans in a folder; the lock must be held."""
+    for plan in sorted(_plans(folder)):
+        try:
+            steps = json.loads(plan.read_text(encoding="utf-8"))
+            names, stale = ([str(name) for name in steps[key]] for key in ("files", "stale"))
+        except (ValueError, TypeError, LookupError):
+            continue  # no plan of ours
+        for name in filter(_inside, names):
+            if (plan.parent / _NEW / name).is_file():
+                os.replace(plan.parent / _NEW / name, folder / name)
+        for name in filter(_inside, stale):
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(plan.parent, ignore_errors=True)
+
+
+def _inside(name: str) -> bool:
+    """Return whether a name stays inside the folder: a plan may come with a folder from elsewhere."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs have staged; the lock must be held, so that no living run has anything there."""
+    left = [*folder.glob(f"{_STAGING}*"), *folder.parent.glob(f".{_escaped(folder.name[:100])}{_STAGING}*")]
+    for staging in left:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
