@@ -16,8 +16,8 @@ from scipy import sparse
 from benchmarks.measure import timed, write_json
 from cuecard.data.demo import demo_corpus
 from cuecard.features.pair_graph import _kernels as graph_loops
-from cuecard.models import _kernels as model_loops
-from cuecard.models.ngram_features import BITS, HashedRows, hash_columns, hash_rows
+from cuecard.models.linear import _kernels as model_loops
+from cuecard.models.linear.ngram_features import BITS, HashedRows, hash_columns, hash_rows
 from cuecard.stats.entropy_balancing import _kernels as balance_loops
 from cuecard.text import _kernels as text_loops
 from cuecard.text import tokenise

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from cuecard.audits import Overview
-from cuecard.data.holdout import hold_out
+from cuecard.data.splits.holdout import hold_out
 from small_sets import choice_instances, pair_instances
 
 

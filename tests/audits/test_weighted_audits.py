@@ -15,10 +15,10 @@ from cuecard.audits.cues.redundancy import redundancy_table
 from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph.scores import Score, trial
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
-from cuecard.audits.partial_input.baselines import measured
-from cuecard.audits.partial_input.conditions import conditions
-from cuecard.audits.partial_input.cross_fit import trainer
-from cuecard.audits.partial_input.guessing import guess_labels, guess_rows
+from cuecard.audits.partial_input.baselines.conditions import conditions
+from cuecard.audits.partial_input.baselines.guessing import guess_labels, guess_rows
+from cuecard.audits.partial_input.baselines.judging import measured
+from cuecard.audits.partial_input.learned.cross_fit import trainer
 from cuecard.data import Examples, Instances
 from cuecard.data.weights import unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from cuecard.data import Instances
-from cuecard.text import SCOPES, Scope, encode, segmenters
+from cuecard.text import SCOPES, Scope, encode
+from cuecard.text.tokenisers import segmenters
 
 LABELS = ("no", "yes")
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cuecard.errors import UsageError
-from cuecard.text.nouns import noun_types
+from cuecard.text.languages.nouns import noun_types
 from cuecard.text.transformations import MASK, transformed
 
 TEXTS = pl.Series(

@@ -12,8 +12,8 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.overlap import train_overlap
-from cuecard.data.sentences import normalised
+from cuecard.data.splits.overlap import train_overlap
+from cuecard.data.splits.sentences import normalised
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import percent, plural

@@ -65,7 +65,7 @@ class Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; a renamed option raises an error with its new name."""
-        from cuecard.cli.renamed import check_renamed
+        from cuecard.cli.options.renamed import check_renamed
 
         check_renamed(_path(ctx), args)
         return super().parse_args(ctx, args)

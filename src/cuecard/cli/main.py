@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli import (
+from cuecard.cli.help import Verb
+from cuecard.cli.verbs import (
     ask,
     audit,
     compare,
@@ -27,7 +28,6 @@ from cuecard.cli import (
     stress,
     train,
 )
-from cuecard.cli.help import Verb
 from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2

@@ -29,7 +29,7 @@ from cuecard.data.layout.scheme import Wishes, columns_of, learn
 from cuecard.data.layout.shaping import Shaped, shape
 from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.presets import Preset
-from cuecard.data.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
+from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
 
 #: Extra column in which instances carry the number of their row while they are made.
@@ -91,7 +91,7 @@ def load(
     data = data.clustered_by(cluster) if cluster is not None else data
     if holdout is None:
         return data
-    from cuecard.data.holdout import hold_out
+    from cuecard.data.splits.holdout import hold_out
 
     return hold_out(data, holdout, seed=seed)
 

@@ -21,7 +21,7 @@ from cuecard.data.layout.shaping import shape
 from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.loading import dataset_name, load_report
 from cuecard.data.partitions import parts_of
-from cuecard.data.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
+from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
 
 

@@ -7,8 +7,8 @@ from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
     from cuecard.models.dynamics import Dynamics
-    from cuecard.models.embeddings import EMBEDDERS, Embedder, check_embedding, embed
-    from cuecard.models.linear import LinearModel
+    from cuecard.models.embeddings.embedders import EMBEDDERS, Embedder, check_embedding, embed
+    from cuecard.models.linear.learner import LinearModel
     from cuecard.models.neural import ESIM, BiLSTM, NeuralModel, SiameseLSTM, Transformer
     from cuecard.models.ngram_models import FastText, LinearText
     from cuecard.models.saved import load_model

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard._version import __version__
-from cuecard.audits.partial_input.conditions import conditions
+from cuecard.audits.partial_input.baselines.conditions import conditions
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.data.examples import Examples, Floats
 from cuecard.errors import UsageError
-from cuecard.models import LinearModel, _kernels
-from cuecard.models.ngram_features import ngram_features
+from cuecard.models import LinearModel
+from cuecard.models.linear import _kernels
+from cuecard.models.linear.ngram_features import ngram_features
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name

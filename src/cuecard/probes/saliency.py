@@ -10,8 +10,8 @@ import polars as pl
 from cuecard.analysis import Finding
 from cuecard.data import Instances
 from cuecard.models import TextModel
-from cuecard.models.relevance import RelevanceAgreement, Shown, relevance_agreement, saliency_table
-from cuecard.models.saliency import token_texts
+from cuecard.models.saliency.maps import token_texts
+from cuecard.models.saliency.relevance import RelevanceAgreement, Shown, relevance_agreement, saliency_table
 from cuecard.wording import plural
 
 

@@ -1,7 +1,7 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
-from cuecard.remedies.lexical_weights import LexicalWeights
-from cuecard.remedies.neutral_weights import NeutralWeights
+from cuecard.remedies.lexical.weights import LexicalWeights
+from cuecard.remedies.neutral.weights import NeutralWeights
 from cuecard.remedies.registry import REMEDIES
 from cuecard.remedies.stress_sets import StressSet, stress_set, write_stress_set
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights

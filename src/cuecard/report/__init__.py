@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.report.card_diff import render_comparison
-    from cuecard.report.compare_page import write_comparison_charts
-    from cuecard.report.data_map import write_data_map
-    from cuecard.report.explanation import explanation_json, render_explanation
-    from cuecard.report.html import render_html, write_report
+    from cuecard.report.comparison.card_diff import render_comparison
+    from cuecard.report.comparison.page import write_comparison_charts
+    from cuecard.report.html.card_page import render_html, write_report
+    from cuecard.report.html.data_map import write_data_map
+    from cuecard.report.html.notebook import notebook_html
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
-    from cuecard.report.notebook import notebook_html
-    from cuecard.report.presets import preset_detail, preset_list
-    from cuecard.report.terminal import render_terminal
-    from cuecard.report.training import render_training
+    from cuecard.report.terminal.card import render_terminal
+    from cuecard.report.terminal.explanation import explanation_json, render_explanation
+    from cuecard.report.terminal.presets import preset_detail, preset_list
+    from cuecard.report.terminal.training import render_training
 
 __all__ = [
     "dataset_card_markdown",

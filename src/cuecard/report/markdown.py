@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.report import numbers
 from cuecard.report.findings import facts, ordered_findings, other_ways
+from cuecard.report.headline.verdict import verdict
 from cuecard.report.texts import display_text, highlight
-from cuecard.report.verdict import verdict
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: A mention or a reference in a dataset text must not notify or link anyone.

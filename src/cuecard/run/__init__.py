@@ -7,14 +7,14 @@ from cuecard._lazy import lazy_names
 if TYPE_CHECKING:
     from cuecard.run.asking import ask, ask_file
     from cuecard.run.auditing import audit, selected_audits
+    from cuecard.run.choosing.settings import Settings, parse_settings
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
-    from cuecard.run.describing import check_labels
     from cuecard.run.experimenting import experiment
+    from cuecard.run.finishing.describing import check_labels
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.runner import Progress, run_analyses
-    from cuecard.run.settings import Settings, parse_settings
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file
-    from cuecard.run.training import Trained, WeightFile, train, train_recipe, training_recipe
+    from cuecard.run.training.training import Trained, WeightFile, train, train_recipe, training_recipe
 
 __all__ = [
     "Debiased",

@@ -14,8 +14,8 @@ from cuecard.cache import cache_folder
 from cuecard.data import Instances
 from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
-from cuecard.models.answer_cache import AnswerCache
-from cuecard.models.endpoint import Endpoint, check_endpoint
+from cuecard.models.endpoint.answer_cache import AnswerCache
+from cuecard.models.endpoint.client import Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.probes.stress_set import sample_test

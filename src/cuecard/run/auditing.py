@@ -9,11 +9,11 @@ from cuecard.analysis import Analysis
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card
 from cuecard.data.weights import weights_note
-from cuecard.run.describing import check_labels
-from cuecard.run.needs import check_extras, check_inputs
+from cuecard.run.choosing.needs import check_extras, check_inputs
+from cuecard.run.choosing.selection import check_objects, chosen, configured
+from cuecard.run.choosing.settings import Settings
+from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, Progress, loaded, run_analyses
-from cuecard.run.selection import check_objects, chosen, configured
-from cuecard.run.settings import Settings
 
 
 def audit(

@@ -19,12 +19,12 @@ from cuecard.data.loading import load_rows
 from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
-from cuecard.run.describing import check_labels
-from cuecard.run.like_card import options_like
-from cuecard.run.needs import check_extras, check_inputs
+from cuecard.run.choosing.like_card import options_like
+from cuecard.run.choosing.needs import check_extras, check_inputs
+from cuecard.run.choosing.selection import check_objects, configured
+from cuecard.run.choosing.settings import Settings
+from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Progress, run_analyses
-from cuecard.run.selection import check_objects, configured
-from cuecard.run.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
-from cuecard.data.subsets import train_subset
+from cuecard.data.splits.subsets import train_subset
 from cuecard.errors import UsageError
-from cuecard.run.describing import check_labels
+from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, loaded, run_analyses
 
 

@@ -31,11 +31,11 @@ from cuecard.probes import (
     trained_predictions,
 )
 from cuecard.probes.identical_pairs.scores import check_source
-from cuecard.run.describing import check_labels
-from cuecard.run.needs import check_extras, check_inputs, inputs_of, that_can_run
+from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
+from cuecard.run.choosing.selection import check_objects, chosen, configured
+from cuecard.run.choosing.settings import Settings
+from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Answer, Data, Progress, answer, card_of, loaded
-from cuecard.run.selection import check_objects, chosen, configured
-from cuecard.run.settings import Settings
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any

@@ -15,11 +15,11 @@ from cuecard.analysis import About, Analysis, Result, Skip, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
-from cuecard.run.card_wide import judged_over_card
-from cuecard.run.describing import describe, examples_table, versions
-from cuecard.run.merging import merged_findings
-from cuecard.run.needs import Inputs, inputs_of, reason_to_skip
-from cuecard.run.repeating import repeating
+from cuecard.run.choosing.needs import Inputs, inputs_of, reason_to_skip
+from cuecard.run.finishing.card_wide import judged_over_card
+from cuecard.run.finishing.describing import describe, examples_table, versions
+from cuecard.run.finishing.merging import merged_findings
+from cuecard.run.finishing.repeating import repeating
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]

@@ -13,9 +13,9 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.memo import Memo
 from cuecard.text.annotate import Annotations, Backend, get_annotator
-from cuecard.text.language import guess_language, suggested_tokeniser
+from cuecard.text.languages.language import guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
-from cuecard.text.tokenise import tokenise
+from cuecard.text.tokenisers.tokenise import tokenise
 from cuecard.text.tokens import Tokens, gather_rows
 
 Scope = Literal["hypothesis", "premise", "both"]

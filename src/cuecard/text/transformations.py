@@ -10,8 +10,8 @@ import polars as pl
 
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
-from cuecard.text.nouns import noun_types
-from cuecard.text.stopwords import stop_words
+from cuecard.text.languages.nouns import noun_types
+from cuecard.text.languages.stopwords import stop_words
 
 #: What stands for a word that was taken away; no tokeniser of words makes it a token.
 MASK = "…"

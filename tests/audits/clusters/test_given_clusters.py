@@ -11,7 +11,7 @@ import pytest
 
 from cuecard.audits.clusters.given import given_clusters
 from cuecard.errors import InputError
-from cuecard.report.charts.cluster_map import cluster_map
+from cuecard.report.charts.audits.cluster_map import cluster_map
 from cuecard.report.given_clusters import write_cluster_map
 
 

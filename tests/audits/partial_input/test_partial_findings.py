@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cuecard.audits.partial_input.baselines import Baseline
+from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.audits.partial_input.findings import partial_findings
 
 SUMMARY = {"primary": "hypothesis_only", "inflation": {}}

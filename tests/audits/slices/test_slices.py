@@ -8,7 +8,12 @@ import pytest
 
 from cuecard.analysis import Result, Skip
 from cuecard.audits import PartialInput, Slices
-from cuecard.audits.partial_input.guessing import Guesses, guess_labels, guess_rows, guess_tied_labels
+from cuecard.audits.partial_input.baselines.guessing import (
+    Guesses,
+    guess_labels,
+    guess_rows,
+    guess_tied_labels,
+)
 from cuecard.audits.slices.hits import slice_test
 from cuecard.data import Instances
 from cuecard.data.demo import demo_choice, demo_nli

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planted_cues import TINY, cue_choices, cue_pairs
 
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, Step, load_model
+from planted_cues import TINY, cue_choices, cue_pairs
 
 pytest.importorskip("torch")
 
@@ -38,7 +38,7 @@ MODELS.get("{name}")(**TINY, checkpoint_every=2).fit(
 
 @pytest.mark.parametrize(("name", "stop"), [("siamese-lstm", 10), ("esim", 13)])
 def test_a_killed_run_goes_on_to_exactly_the_same_predictions(name: str, stop: int, tmp_path: Path) -> None:
-    path = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2]), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
     child = subprocess.Popen(
         [sys.executable, "-c", SCRIPT.format(name=name, stop=stop), str(tmp_path)],
         stdout=subprocess.PIPE,

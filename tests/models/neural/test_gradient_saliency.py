@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planted_cues import TINY, cue_choices, cue_pairs
-from tiny_checkpoint import tiny_checkpoint
 
 from cuecard.models import MODELS
-from cuecard.models.relevance import relevance_agreement
-from cuecard.models.saliency import aligned, token_texts
+from cuecard.models.saliency.maps import aligned, token_texts
+from cuecard.models.saliency.relevance import relevance_agreement
+from planted_cues import TINY, cue_choices, cue_pairs
 from small_sets import choice_instances, pair_instances
+from tiny_checkpoint import tiny_checkpoint
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")

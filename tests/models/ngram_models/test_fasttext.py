@@ -15,7 +15,7 @@ from told_sets import told_by_both, told_by_word, told_choices
 from cuecard.errors import UsageError
 from cuecard.models import FastText
 from cuecard.models.examples import accuracy, examples_of, training_examples
-from cuecard.models.linear import softmax_within
+from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.descent import Bags, Descent, loop_arrays
 

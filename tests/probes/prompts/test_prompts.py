@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,8 +9,8 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
-from cuecard.models.answer_cache import AnswerCache
-from cuecard.models.endpoint import Endpoint
+from cuecard.models.endpoint.answer_cache import AnswerCache
+from cuecard.models.endpoint.client import Endpoint
 from cuecard.probes import (
     UNANSWERED,
     check_test,
@@ -25,10 +23,8 @@ from cuecard.probes import (
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.probes.stress_set import cue_stress_set, sample_test
 from cuecard.report.sections import section_view
-from small_sets import choice_instances
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
 from scripted_server import Script, serving
+from small_sets import choice_instances
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")
 

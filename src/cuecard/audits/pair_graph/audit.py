@@ -34,7 +34,7 @@ from cuecard.features.pair_graph import (
     leakage_features,
     unlexicalized_features,
 )
-from cuecard.models.embeddings import check_embedding
+from cuecard.models.embeddings.embedders import check_embedding
 from cuecard.registry import unknown_name
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.partial_input.cross_fit import doubling
+from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.models.embeddings import embed as embedded
+from cuecard.models.embeddings.embedders import embed as embedded
 from cuecard.text import Tokens, tokenise
 
 FloatArray = npt.NDArray[np.float64]

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
-from cuecard.audits.partial_input.baselines import TESTED_KINDS, Baseline, chance_of, judged
-from cuecard.audits.partial_input.battery import Battery, battery_lines, blind_rules
-from cuecard.audits.partial_input.conditions import InputFeatures, conditions
-from cuecard.audits.partial_input.content_blind import majority, null_probability, pick_by_length
-from cuecard.audits.partial_input.cross_fit import Evaluation, Trainer, trainer
+from cuecard.audits.partial_input.baselines.battery import Battery, battery_lines, blind_rules
+from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions
+from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.findings import partial_findings
-from cuecard.audits.partial_input.folds import Folds, Grouping, make_folds
-from cuecard.audits.partial_input.guessing import Guesses
-from cuecard.audits.partial_input.leak_scores import Scored, leak_histogram, leak_table, most_leaking
-from cuecard.audits.partial_input.learner_pair import learner_pairs, pair_finding, pairs_summary
-from cuecard.audits.partial_input.learning_curve import curve
+from cuecard.audits.partial_input.learned.cross_fit import Evaluation, Trainer, trainer
+from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_folds
+from cuecard.audits.partial_input.learned.leak_scores import Scored, leak_histogram, leak_table, most_leaking
+from cuecard.audits.partial_input.learned.learner_pair import learner_pairs, pair_finding, pairs_summary
+from cuecard.audits.partial_input.learned.learning_curve import curve
 from cuecard.audits.partial_input.measures import KINDS, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.premise_words import premise_words, with_words

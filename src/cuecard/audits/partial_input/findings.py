@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
-from cuecard.audits.partial_input.baselines import Baseline
+from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.data import Task
 from cuecard.stats import format_p
 from cuecard.wording import listed

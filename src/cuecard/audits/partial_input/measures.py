@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
-from cuecard.audits.partial_input.baselines import TESTED_KINDS
+from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS
 
 NAME = "partial_input"
 #: A shortcut is an input that should not be enough; the other lines are what it is compared with.

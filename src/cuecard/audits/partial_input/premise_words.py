@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.analysis import Finding
 from cuecard.audits.cues import Cues
-from cuecard.audits.partial_input.baselines import Baseline
+from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.data import Instances
 from cuecard.wording import listed, percent, plural
 

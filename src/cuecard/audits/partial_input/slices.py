@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cuecard.audits.partial_input.baselines import counted_hits, interval, measured
-from cuecard.audits.partial_input.guessing import Guesses
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.baselines.judging import counted_hits, interval, measured
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.stats import accuracy_log_p, log10_p, q_values

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.battery import Battery
+from cuecard.audits.partial_input.baselines.battery import Battery
 from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
 from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import slice_test

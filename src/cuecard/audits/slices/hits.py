@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cuecard.audits.partial_input.baselines import counted_hits, interval
-from cuecard.audits.partial_input.guessing import Guesses
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.baselines.judging import counted_hits, interval
 from cuecard.data.examples import Floats, Ints
 from cuecard.stats import mixed_chance_log_p
 

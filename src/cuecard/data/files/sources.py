@@ -217,7 +217,8 @@ def _frame(source: Any) -> pl.DataFrame:
     if isinstance(source, pl.DataFrame):
         return source
     if type(source).__module__.split(".")[0] == "pandas":
-        return pl.from_pandas(source)
+        frame: pl.DataFrame = pl.from_pandas(source)
+        return frame
     if hasattr(source, "__arrow_c_stream__"):
         return pl.DataFrame(source)
     rows = isinstance(source, Sequence) and not isinstance(source, str | bytes)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.sentences import normalised
+from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import _kernels
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …

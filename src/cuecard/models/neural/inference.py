@@ -13,7 +13,7 @@ import torch
 from scipy.special import softmax
 
 from cuecard.errors import UsageError
-from cuecard.models.linear import softmax_within
+from cuecard.models.linear.learner import softmax_within
 from cuecard.models.neural.batches import Batch, Rows, length_order
 
 Floats = npt.NDArray[np.float64]

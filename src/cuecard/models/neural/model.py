@@ -17,7 +17,7 @@ from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.neural.batches import Batch, ExamplePart, Rows, held_out_examples, length_order
-from cuecard.models.saliency import SaliencyMaps, TokenTexts
+from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
 from cuecard.writing import write_json, write_whole

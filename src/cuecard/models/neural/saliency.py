@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 
 from cuecard.data import Instances
-from cuecard.models.neural.word_rows import HYPOTHESIS, PREMISE
-from cuecard.models.saliency import Floats, SaliencyMaps, in_table
+from cuecard.models.neural.words.word_rows import HYPOTHESIS, PREMISE
+from cuecard.models.saliency.maps import Floats, SaliencyMaps, in_table
 
 
 def gradient_saliency(model: Any, data: Instances) -> SaliencyMaps:

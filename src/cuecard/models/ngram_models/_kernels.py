@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from cuecard.models._kernels import mixed
+from cuecard.models.linear._kernels import mixed
 
 Tokens = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

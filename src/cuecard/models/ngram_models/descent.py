@@ -18,7 +18,7 @@ from cuecard.data import Examples
 from cuecard.errors import UsageError
 from cuecard.models.dynamics import Dynamics, Epoch
 from cuecard.models.examples import accuracy, answers, gold_probabilities
-from cuecard.models.linear import softmax_within
+from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected

@@ -15,7 +15,7 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import examples_of, training_examples
-from cuecard.models.input_features import InputRows, State
+from cuecard.models.linear.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models.descent import Bags, Descent
 from cuecard.models.ngram_models.model import Floats, NGramModel

@@ -13,8 +13,8 @@ from scipy import sparse
 from cuecard.data import Instances
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import answers, gold_probabilities, training_examples
-from cuecard.models.input_features import State
-from cuecard.models.linear import LinearModel
+from cuecard.models.linear.input_features import State
+from cuecard.models.linear.learner import LinearModel
 from cuecard.models.ngram_models.model import Floats, NGramModel
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition, Step, Watch

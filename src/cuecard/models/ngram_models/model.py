@@ -14,9 +14,9 @@ from scipy.special import softmax
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.errors import InputError, UsageError
 from cuecard.models.dynamics import Dynamics
-from cuecard.models.input_features import FeatureBlocks, InputRows, State, feature_blocks, side_by_side
-from cuecard.models.linear import softmax_within
-from cuecard.models.saliency import SaliencyMaps, TokenTexts
+from cuecard.models.linear.input_features import FeatureBlocks, InputRows, State, feature_blocks, side_by_side
+from cuecard.models.linear.learner import softmax_within
+from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.tensor_file import read_arrays, write_arrays
 from cuecard.models.text_model import CONDITIONS, Condition, check_condition, visible

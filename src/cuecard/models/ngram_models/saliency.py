@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from cuecard.data import Instances
-from cuecard.models.input_features import InputRows, WordBlock
-from cuecard.models.ngram_features import BITS, HashColumns, word_keys
+from cuecard.models.linear.input_features import InputRows, WordBlock
+from cuecard.models.linear.ngram_features import BITS, HashColumns, word_keys
 from cuecard.models.ngram_models import _kernels
-from cuecard.models.saliency import SaliencyMaps, in_table
+from cuecard.models.saliency.maps import SaliencyMaps, in_table
 
 if TYPE_CHECKING:
     from cuecard.models.ngram_models.model import NGramModel

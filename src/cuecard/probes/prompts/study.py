@@ -14,8 +14,8 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result,
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
-from cuecard.models.answer_cache import AnswerCache
-from cuecard.models.endpoint import Endpoint, Question, Reply
+from cuecard.models.endpoint.answer_cache import AnswerCache
+from cuecard.models.endpoint.client import Endpoint, Question, Reply
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer

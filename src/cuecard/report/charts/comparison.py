@@ -10,9 +10,9 @@ import polars as pl
 
 from cuecard.card.card import Card
 from cuecard.report import numbers
-from cuecard.report.charts.cluster_map import CANVAS, map_layers, threshold_slider
+from cuecard.report.charts.audits.cluster_map import CANVAS, map_layers, threshold_slider
 from cuecard.report.charts.drawing import inline, percent_axis
-from cuecard.report.comparison import correlate
+from cuecard.report.comparison.table import correlate
 from cuecard.report.texts import display_text
 
 _SHAPES = {"hypothesis": "circle", "premise": "triangle-up", "choices": "square"}

@@ -1,9 +1,9 @@
-"""The views of the card's sections, one per file; a section without one gets the general view."""
+"""The views of the card's sections, one per file and found by name; a section without one gets the general view."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 from cuecard.card.card import Card
@@ -13,8 +13,8 @@ from cuecard.report.view import SECTION_VIEWS, SectionView
 
 __all__ = ["draw_chart", "section_view"]
 
-for _module in iter_modules(__path__):  # a view registers itself when its file is imported
-    import_module(f"{__name__}.{_module.name}")
+for _module in walk_packages(__path__, f"{__name__}."):  # a view registers itself when its file is imported
+    import_module(_module.name)
 
 
 def draw_chart(card: Card, section: str, name: str) -> Any:

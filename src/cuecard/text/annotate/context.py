@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.sentences import composed
+from cuecard.data.splits.sentences import composed
 from cuecard.errors import UsageError
 from cuecard.text._kernels import code_points_seen
-from cuecard.text.alphabet import code_point_kinds, default_rule
 from cuecard.text.annotate import _kernels as k
-from cuecard.text.bytewise import utf8
+from cuecard.text.tokenisers.alphabet import code_point_kinds, default_rule
+from cuecard.text.tokenisers.bytewise import utf8
 from cuecard.text.tokens import Tokens
 
 

@@ -16,7 +16,7 @@ from cuecard.text.annotate.sentiment import sentiment
 from cuecard.text.annotate.spelling import has_typo
 from cuecard.text.annotate.tense import main_tense
 from cuecard.text.annotate.tense.roles import word_roles
-from cuecard.text.tokenise import tokenise
+from cuecard.text.tokenisers.tokenise import tokenise
 from cuecard.text.tokens import Tokens
 
 

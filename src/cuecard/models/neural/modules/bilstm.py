@@ -9,7 +9,7 @@ from torch import nn
 from cuecard.models.neural.batches import Batch
 from cuecard.models.neural.modules.reader import Reader
 from cuecard.models.neural.modules.recurrent import Bidirectional, last_states
-from cuecard.models.neural.vocabulary import PADDING
+from cuecard.models.neural.words.vocabulary import PADDING
 
 
 class BiLSTMReader(Reader):

@@ -10,7 +10,7 @@ from torch import nn
 from cuecard.models.neural.batches import Batch
 from cuecard.models.neural.modules.reader import Reader
 from cuecard.models.neural.modules.recurrent import at_last_place
-from cuecard.models.neural.vocabulary import PADDING
+from cuecard.models.neural.words.vocabulary import PADDING
 
 
 class RowNorm(nn.BatchNorm1d):

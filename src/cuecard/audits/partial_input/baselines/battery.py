@@ -1,0 +1,105 @@
+"""The battery: every rule and every input that should not be enough, scored on the same examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cuecard.audits.partial_input.baselines.conditions import InputFeatures
+from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
+from cuecard.audits.partial_input.baselines.frequency_rules import choice_rules, label_rules
+from cuecard.audits.partial_input.baselines.guessing import Guesses
+from cuecard.audits.partial_input.baselines.judging import Baseline, Chain, interval, measured
+from cuecard.audits.partial_input.learned.cross_fit import Evaluation
+from cuecard.data import Instances
+from cuecard.data.examples import Examples, Ints
+from cuecard.stats.weighted import effective_sample_size
+
+_KEPT = "_partial_input_battery"
+
+
+@dataclass(frozen=True, eq=False)
+class Battery:
+    """The guesses of everything that should not be enough, by name, for the examples `scored`."""
+
+    examples: Examples
+    scored: Ints
+    guesses: Mapping[str, Guesses]
+    #: How much more the hits of an input vary than independent ones, where it was cross-fitted.
+    inflation: Mapping[str, float]
+    #: The column of weights, if examples have any.
+    weights: str | None
+
+    def keep(self, data: Instances) -> None:
+        """Keep the guesses with the dataset, for audits that look at them more closely."""
+        data.__dict__[_KEPT] = self
+
+    @staticmethod
+    def kept(data: Instances, weights: str | None) -> Battery | None:
+        """Return the guesses that were kept with the dataset, if they were made with these weights."""
+        battery: Battery | None = data.__dict__.get(_KEPT)
+        return battery if battery is not None and battery.weights == weights else None
+
+
+def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesses]:
+    """Return the guesses of the rules that apply: by length and frequency of choices, or by labels of texts in train.
+
+    What label a text has least or most is counted in train and tried on test, so it needs a test split.
+    """
+    if not examples.instances.grouped:
+        return label_rules(examples, train, test) if len(test) else {}
+    scored = test if len(test) else train
+    units = examples.units("choices", scored)
+    rules = {
+        name: pick_by_length(examples, scored, longest=name == "longest").in_units(units)
+        for name in ("longest", "shortest")
+    }
+    return rules | choice_rules(examples, scored)
+
+
+def battery_lines(
+    examples: Examples,
+    rules: Mapping[str, Guesses],
+    inputs: Sequence[InputFeatures],
+    evaluations: Mapping[str, Evaluation],
+    train: Ints,
+    scored: Ints,
+) -> list[Baseline]:
+    """Return a line for every rule and input, with what always naming the commonest label gives where there is one."""
+    grouped, gold = examples.instances.grouped, examples.gold[scored]
+    null = null_probability(examples, train, scored)
+    lines = []
+    if not grouped:
+        always = measured("majority", "reference", majority(examples, train, scored), gold, grouped=False)
+        lines += [always, _prior(always, examples, train, scored)]
+    lines += [measured(name, "content-blind", rule, gold, grouped=grouped) for name, rule in rules.items()]
+    for c in inputs:
+        done = evaluations[c.name]
+        answers = examples.gold[done.tested_examples]
+        chain = Chain(done.fold, done.inflation, done.tested, done.tested_fold, answers)
+        lines.append(measured(c.name, c.kind, done.guesses, gold, grouped=grouped, null=null, chain=chain))
+    return lines
+
+
+def _prior(always: Baseline, examples: Examples, train: Ints, scored: Ints) -> Baseline:
+    """Return the line of guessing each label as often as train has it: right by luck alone."""
+    sums = examples.label_sums(train)
+    guesses = replace(majority(examples, train, scored), score=(sums / sums.sum())[examples.gold[scored]])
+    accuracy = guesses.mean(guesses.score)
+    # What is expected of a guess does not vary as the guess does, so its spread under weights says nothing.
+    weight = guesses.weight
+    score = guesses.score if weight is None else np.full(round(effective_sample_size(weight)), accuracy)
+    low, high = interval(score)
+    return replace(
+        always,
+        name="prior",
+        accuracy=accuracy,
+        low=low,
+        high=high,
+        luck=accuracy,
+        p_value=1.0,
+        log10_p=0.0,
+        delta_majority=accuracy - always.chance,
+    )

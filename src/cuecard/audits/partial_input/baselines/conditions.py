@@ -1,0 +1,113 @@
+"""What a baseline may look at: the features of every partial, content-blind or full input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from cuecard.audits.partial_input.metadata import metadata_features
+from cuecard.data.examples import Bools, Examples
+from cuecard.data.units import UnitScope
+from cuecard.models.linear.input_features import (
+    Binned,
+    Block,
+    FeatureBlocks,
+    InputRows,
+    WithinExample,
+    feature_blocks,
+    side_by_side,
+)
+from cuecard.text import Encoded
+
+#: "relation": a figure about both texts that reads neither. It may predict for good reasons, where what is
+#: told in one text is asked of the other, so it is scored, and not called a leak.
+InputKind = Literal["content-blind", "relation", "partial", "full"]
+
+
+@dataclass(frozen=True, eq=False)
+class InputFeatures:
+    """A named input and its features, one row per instance."""
+
+    name: str
+    kind: InputKind
+    matrix: sparse.csr_matrix
+    #: What examples must share to be one observation about this input.
+    unit: UnitScope
+
+
+def conditions(
+    encoded: Encoded, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
+) -> list[InputFeatures]:
+    """Return the inputs that apply to the task, content-blind ones first, the full input last.
+
+    Bins and document frequencies come from train rows; labels are never looked at. `extra` are columns beside the
+    texts, one value per example, which are an input of their own.
+    """
+    data = encoded.instances
+    train = (data.table["split"].cast(pl.String) == "train").to_numpy()
+    if not train.any():
+        train = np.ones(len(data), dtype=np.bool_)
+    build = _Features(InputRows(encoded, examples.first_rows, stable=False), train)
+    task = data.task
+    full = InputFeatures("full", "full", build.all_of(feature_blocks(task, "full", ngrams=ngrams)), "example")
+    if not data.grouped:
+        length = InputFeatures(
+            "length", "content-blind", build.block(Binned("hypothesis length")), "hypothesis"
+        )
+        blind = [length]
+        if extra:
+            blind.append(InputFeatures("metadata", "content-blind", metadata_features(extra), "example"))
+        if task == "text":
+            return [*blind, full]
+        hypothesis, premise = (
+            build.all_of(feature_blocks(task, which, ngrams=ngrams)) for which in ("hypothesis", "premise")
+        )
+        return [
+            *blind,
+            InputFeatures("overlap", "relation", build.block(Binned("overlap")), "example"),
+            InputFeatures("hypothesis_only", "partial", hypothesis, "hypothesis"),
+            InputFeatures("premise_only", "partial", premise, "premise"),
+            full,
+        ]
+    lengths = side_by_side(build.block(Binned("relative length")), build.block(WithinExample("length")))
+    overlap = side_by_side(build.block(Binned("share")), build.block(WithinExample("overlap")))
+    choices = build.all_of(feature_blocks(task, "choices", ngrams=ngrams))
+    inputs = [
+        InputFeatures("length", "content-blind", lengths, "choices"),
+        InputFeatures("overlap", "relation", overlap, "example"),
+        InputFeatures("choices_only", "partial", choices, "choices"),
+        full,
+    ]
+    if task == "choice":
+        place = data.table["position"].to_numpy().astype(np.int64)
+        inputs.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
+    return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """Blocks of features, made once where several inputs have them."""
+
+    rows: InputRows
+    train: Bools
+    made: dict[Block, sparse.csr_matrix] = field(default_factory=dict)
+
+    def block(self, block: Block) -> sparse.csr_matrix:
+        if block not in self.made:
+            self.made[block] = block.make(self.rows, block.learn(self.rows, self.train))
+        return self.made[block]
+
+    def all_of(self, wanted: FeatureBlocks) -> sparse.csr_matrix:
+        return side_by_side(*(share * self.block(block) for block, share in wanted.values()))
+
+
+def _indicator(codes: npt.NDArray[np.int64]) -> sparse.csr_matrix:
+    n = len(codes)
+    shape = (n, int(codes.max(initial=0)) + 1)
+    return sparse.csr_matrix((np.ones(n), codes.astype(np.int32), np.arange(n + 1)), shape=shape)

@@ -1,0 +1,42 @@
+"""Rules that need no learning and read no content: majority, prior, longest and shortest choice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
+from cuecard.data.examples import Examples, Floats, Ints
+
+
+def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:
+    """Return the guesses that always name the commonest label of the examples `learn`."""
+    k = len(examples.instances.labels)
+    label = int(examples.label_sums(learn).argmax())
+    n = len(guess)
+    return Guesses(
+        score=(examples.gold[guess] == label).astype(np.float64),
+        named=np.ones(n, dtype=np.int64),
+        options=np.full(n, k, dtype=np.int64),
+        answer=np.full(n, label, dtype=np.int64),
+        probability=null_probability(examples, learn, guess),
+        weight=examples.weight(guess),
+    )
+
+
+def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
+    """Return what a model that sees nothing gives the right answer: its label's share, or 1/k.
+
+    Shares are smoothed by one count per label, so that a label new to `guess` is improbable, not impossible.
+    """
+    if examples.instances.grouped:
+        return np.asarray(1 / examples.options[guess])
+    counts = examples.label_sums(learn) + 1.0
+    return np.asarray((counts / counts.sum())[examples.gold[guess]])
+
+
+def pick_by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
+    """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
+    characters = examples.instances.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
+    margins = characters[examples.rows(guess)]
+    guesses = guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
+    return guesses.weighted(examples.weight(guess))

@@ -1,0 +1,73 @@
+"""Rules that count, and read nothing: what label a text has least or most in train, which choice occurs how often."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows, guess_tied_labels
+from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.splits.overlap import text_keys
+
+#: With fewer examples than this that a rule says anything about, it is left out.
+FEWEST_EXAMPLES = 20
+
+TextColumn = Literal["premise", "hypothesis"]
+#: The rules by name, as (column, whether the label it has least).
+LABEL_RULES: dict[str, tuple[TextColumn, bool]] = {
+    "premise_least": ("premise", True),
+    "premise_most": ("premise", False),
+    "hypothesis_least": ("hypothesis", True),
+    "hypothesis_most": ("hypothesis", False),
+}
+#: The rules by name, as whether they take the rarer choice.
+CHOICE_RULES: dict[str, bool] = {"rarest_choice": True, "commonest_choice": False}
+
+
+def label_rules(examples: Examples, learn: Ints, guess: Ints) -> dict[str, Guesses]:
+    """Return the guesses of every rule that names the label a text has least, or most, among the examples `learn`.
+
+    Labels that are tied share the hit; so do all labels where the text is new. Where the premise of a pair occurs with
+    every label, what train lacks is what test has.
+    """
+    rules = {}
+    for name, (column, least) in LABEL_RULES.items():
+        counts = _label_counts(examples, learn, guess, column)
+        if (counts.min(axis=1) < counts.max(axis=1)).sum() >= FEWEST_EXAMPLES:
+            guesses = guess_tied_labels(-counts if least else counts, examples.gold[guess])
+            guesses = guesses.weighted(examples.weight(guess))
+            rules[name] = guesses.in_units(examples.units(column, guess))
+    return rules
+
+
+def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
+    """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
+    counts = _occurrences(text_keys(examples.instances.table["hypothesis"])[0])
+    margins, sizes = counts[examples.rows(guess)], examples.options[guess]
+    rules = {}
+    for name, rarer in CHOICE_RULES.items():
+        guesses = guess_rows(-margins if rarer else margins, examples.gold[guess], sizes)
+        if (guesses.named < sizes).sum() >= FEWEST_EXAMPLES:
+            guesses = guesses.weighted(examples.weight(guess))
+            rules[name] = guesses.in_units(examples.units("choices", guess))
+    return rules
+
+
+def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColumn) -> Floats:
+    """Return how often the text of each example of `guess` has each label among `learn`; an empty text never."""
+    keys, filled = text_keys(examples.instances.table[column])
+    learned = learn[filled[learn]]
+    texts, code = np.unique(keys[learned], return_inverse=True)
+    k = len(examples.instances.labels)
+    table = np.bincount(code * k + examples.gold[learned], minlength=len(texts) * k).reshape(-1, k)
+    place = np.minimum(np.searchsorted(texts, keys[guess]), max(len(texts) - 1, 0))
+    if not len(texts):
+        return np.zeros((len(guess), k))
+    seen = (texts[place] == keys[guess]) & filled[guess]
+    return np.where(seen[:, None], table[place], 0).astype(np.float64)
+
+
+def _occurrences(keys: np.ndarray) -> Floats:
+    _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[code], dtype=np.float64)

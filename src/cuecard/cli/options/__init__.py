@@ -1,0 +1,1 @@
+"""The options of the verbs, each declared once."""

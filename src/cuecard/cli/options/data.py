@@ -1,0 +1,168 @@
+"""Options about a dataset: where its rows come from, how they are read, and its splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from cuecard.cli.help import DATA
+from cuecard.cli.options.groups import option, typed
+
+if TYPE_CHECKING:
+    from cuecard.data import Instances
+    from cuecard.run import Progress
+
+TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a dataset, and how they are read."""
+
+    train: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAIN",
+            help="A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts "
+            "for every class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or "
+            "preset:NAME.",
+            show_default=False,
+        ),
+    ]
+    task: Annotated[
+        Literal["pair", "choice", "preference", "text"] | None,
+        option(
+            "--task",
+            "TASK",
+            "pair, choice, preference or text. Default: recognised from the columns.",
+            panel=DATA,
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        option(
+            "--columns",
+            "ROLE=COLUMN,…",
+            "Columns by role, such as premise=a,hypothesis=b,label=c. Default: recognised by name.",
+            panel=DATA,
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        option(
+            "--labels",
+            "VALUE=NAME,…",
+            "Names for label values, such as 0=entailment,1=neutral, or a threshold on a column of numbers, "
+            "such as 'score>3.6'.",
+            panel=DATA,
+        ),
+    ] = None
+    label_file: Annotated[
+        list[str] | None,
+        option(
+            "--label-file",
+            "FILE",
+            "File with one label per row of TRAIN; given twice, the second is for TEST.",
+            panel=DATA,
+        ),
+    ] = None
+    header: Annotated[
+        str | None,
+        option(
+            "--header",
+            "none|A,B",
+            "For a .csv or .tsv without a header line: none, or names for its columns.",
+            panel=DATA,
+        ),
+    ] = None
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        option(
+            "--on-error",
+            "stop|skip",
+            "stop at the first bad row, or skip and count bad rows.",
+            panel=DATA,
+        ),
+    ] = "stop"
+    max_skipped: Annotated[
+        float | None,
+        option(
+            "--max-skipped",
+            "N",
+            "Most bad rows to skip: a share below 1, or a number of rows.",
+            panel=DATA,
+            default="0.05",
+            min=0,
+        ),
+    ] = None
+
+    cluster: Annotated[
+        str | None,
+        option(
+            "--cluster",
+            "COLUMN",
+            "Column whose rows of one value count as one observation; copies of a text do by default.",
+            panel=DATA,
+        ),
+    ] = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How to read the rows, as `load` takes it."""
+        from cuecard.data import parse_columns
+
+        return {
+            "task": self.task,
+            "columns": parse_columns(self.columns) if self.columns else None,
+            "labels": self.labels or None,
+            "on_error": self.on_error,
+        } | typed(max_skipped=self.max_skipped)
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """What to know about the files themselves, as `load` takes it."""
+        return {"label_file": self.label_file or None, "header": self.header, "cluster": self.cluster}
+
+    @property
+    def label_names(self) -> dict[str, str] | None:
+        """Names of raw label values, None where there are none."""
+        from cuecard.data import parse_labels
+
+        return (parse_labels(self.labels) if self.labels else None) or None
+
+
+@dataclass(frozen=True)
+class Dataset(Rows):
+    """A dataset with its splits."""
+
+    test: TestOption = None
+    holdout: Annotated[
+        float | None,
+        option(
+            "--holdout",
+            "SHARE",
+            "Hold out this share of the examples as a test split that shares no sentence with the training set.",
+            panel=DATA,
+        ),
+    ] = None
+    keep_unlabelled: Annotated[
+        bool, option("--keep-unlabelled", "Keep rows without a label as a class of their own.", panel=DATA)
+    ] = False
+
+    def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
+        """Return the instances that the options describe."""
+        from cuecard.data import load
+
+        with progress("Reading"):
+            return load(
+                self.train,
+                test=self.test,
+                dev=dev,
+                holdout=self.holdout,
+                keep_unlabelled=self.keep_unlabelled,
+                seed=seed,
+                **self.files,
+                **self.reading,
+            )

@@ -1,0 +1,115 @@
+"""Options that several verbs share, declared once: single ones, and groups that belong together."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
+from cuecard.cli.options.groups import option
+from cuecard.errors import UsageError
+
+if TYPE_CHECKING:
+    from cuecard.card import Card
+    from cuecard.run import Progress
+
+OutOption = Annotated[
+    Path | None,
+    option("--out", "-o", "DIR", "Write card.json, report.html and tables/ here."),
+]
+OnlyOption = Annotated[str | None, option("--only", "A,B", "Run only these sections of the card.")]
+SkipOption = Annotated[str | None, option("--skip", "A,B", "Run all sections except these.")]
+SeedOption = Annotated[int, option("--seed", "N", "Random seed.")]
+SubsetOption = Annotated[
+    int | None,
+    option("--subset", "N", "Train on N random training examples.", panel=MODELS),
+]
+WeightsOption = Annotated[
+    str | None,
+    option(
+        "--weights",
+        "COLUMN",
+        "Column with the weight of each example, such as `cuecard debias` writes.",
+        panel=WEIGHTS,
+    ),
+]
+MaxWeightOption = Annotated[
+    float | None,
+    option("--max-weight", "W", "Largest weight; the mean is 1.", panel=WEIGHTS),
+]
+MatchOption = Annotated[
+    str | None,
+    option("--match", "LABEL", "Label of two sentences with the same meaning."),
+]
+ChartOption = Annotated[
+    Path | None,
+    option("--chart", "FILE", "Write a chart to this file (.html, .png or .svg)."),
+]
+NoCacheOption = Annotated[
+    bool,
+    option("--no-cache", "Retrain models: neither read nor write the cache.", panel=MODELS),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        "[SECTION.]NAME=VALUE",
+        "Set a parameter of a section, such as pair_graph.forest=paper, or of a trained model, such as "
+        "epochs=3. Repeatable.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is printed."""
+
+    json: Annotated[bool, option("--json", "Print the result as JSON instead of text.", panel=OUTPUT)] = False
+    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing but the result may be printed."""
+        return self.json or self.quiet
+
+    @property
+    def progress(self) -> Progress:
+        """The progress display."""
+        from cuecard.cli.progress import progress
+
+        return progress(silent=self.silent)
+
+    def show(self, card: Card, out: Path | None) -> None:
+        """Write the card to `out` if there is one, and print it."""
+        from cuecard.cli.show import show_card
+
+        show_card(card, out=out, json=self.json, quiet=self.quiet)
+
+
+def typed_command() -> str:
+    """Return what the user typed, for the card."""
+    return shlex.join(["cuecard", *sys.argv[1:]])
+
+
+def comma_list(text: str | None) -> list[str]:
+    """Return the parts of "a,b,c" without blanks."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else []
+
+
+def names_of(text: str | None) -> tuple[str, ...] | None:
+    """Return the parts of "a,b,c", or None where there are none."""
+    return tuple(comma_list(text)) or None
+
+
+def named_patterns(options: list[str] | None) -> tuple[tuple[str, str], ...] | None:
+    """Return the pairs of ["NAME=PATTERN", …], or None where there are none."""
+    pairs = []
+    for text in options or []:
+        name, equals, pattern = text.partition("=")
+        if not (name.strip() and equals and pattern):
+            raise UsageError(f"--regex takes NAME=PATTERN, such as hedge='maybe|perhaps', not {text!r}.")
+        pairs.append((name.strip(), pattern))
+    return tuple(pairs) or None

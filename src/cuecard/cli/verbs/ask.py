@@ -1,0 +1,113 @@
+"""`cuecard ask`: a language model's answers to the test examples, as a file of predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.help import REQUESTS
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.features import Texts
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import Output, SeedOption
+
+EXAMPLES = """
+Examples:
+
+`cuecard ask train.parquet --test test.parquet --endpoint http://127.0.0.1:8080/v1 --model smollm2 --out asked.jsonl`
+
+`cuecard ask train.parquet --test test.parquet --endpoint URL --model NAME --stress no --prompt short --out asked.jsonl`
+
+`cuecard probe train.parquet --test test.parquet --predictions asked.jsonl --cues no --out probe`
+"""
+
+
+@grouped
+def ask(
+    dataset: Dataset,
+    texts: Texts,
+    output: Output,
+    endpoint: Annotated[
+        str,
+        option("--endpoint", "URL", "Base URL of an OpenAI-compatible API.", default=False),
+    ],
+    model: Annotated[str, option("--model", "NAME", "Name of the model at that endpoint.", default=False)],
+    out: Annotated[
+        Path,
+        option(
+            "--out",
+            "-o",
+            "FILE",
+            "Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
+            default=False,
+        ),
+    ],
+    prompt: Annotated[
+        list[str] | None,
+        option(
+            "--prompt",
+            "NAME|FILE.j2",
+            "short, alternative, short-steps, alternative-steps (default: all four), or a template file of your "
+            "own. Repeatable.",
+        ),
+    ] = None,
+    stress: Annotated[
+        str | None,
+        option("--stress", "CUE", "Ask about the test examples with a cue and equally many without it."),
+    ] = None,
+    sample: Annotated[int | None, option("--sample", "N", "Ask about N random test examples.", min=1)] = None,
+    seed: SeedOption = 0,
+    max_requests: Annotated[
+        int | None,
+        option(
+            "--max-requests", "N", "Send at most N requests; the next run resumes.", panel=REQUESTS, min=1
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int, option("--concurrency", "N", "Number of concurrent requests.", panel=REQUESTS, min=1)
+    ] = 8,
+    keep_answers: Annotated[
+        Path | None,
+        option(
+            "--keep-answers",
+            "FILE",
+            "Cache raw answers in this file, so that no request is sent twice. Default: in the cache folder.",
+            panel=REQUESTS,
+        ),
+    ] = None,
+    key_variable: Annotated[
+        str, option("--key-variable", "NAME", "Environment variable that holds the API key.", panel=REQUESTS)
+    ] = "OPENAI_API_KEY",
+) -> None:
+    """Ask a language model about the test examples with one or more prompts and write its answers to a file."""
+    from json import dumps
+
+    from cuecard.audits import Cues
+    from cuecard.run import ask_file
+
+    answers = ask_file(
+        lambda: dataset.load(seed, output.progress),
+        out,
+        endpoint,
+        model,
+        prompts=prompt,
+        stress=stress,
+        sample=sample,
+        audit=Cues(**texts.of_texts),
+        keep_answers=keep_answers,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        max_requests=max_requests,
+        seed=seed,
+        progress=output.progress,
+    )
+    unread = answers["prediction"].null_count()
+    if output.json:
+        typer.echo(dumps({"file": str(out), "answers": answers.height, "unread": unread}))
+    elif not output.quiet:
+        test = f" --test {dataset.test}" if dataset.test else ""
+        cues = f" --cues {stress!r}" if stress else ""
+        typer.echo(f"{answers.height:,} answers, {unread:,} of them unreadable: {out}")
+        typer.echo(f"Next: cuecard probe {dataset.train}{test} --predictions {out}{cues}")

@@ -1,0 +1,96 @@
+"""`cuecard audit`: look for everything in a dataset that gives the label away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cuecard.cli.help import MODELS
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.features import ClusterOptions, Features
+from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.shared import (
+    NoCacheOption,
+    OnlyOption,
+    OutOption,
+    Output,
+    SeedOption,
+    SettingsOption,
+    SkipOption,
+    WeightsOption,
+    comma_list,
+    names_of,
+    typed_command,
+)
+
+EXAMPLES = """
+Examples:
+
+`cuecard audit train.parquet --test test.parquet --out report`
+
+`cuecard audit qa.jsonl --columns question=q,choices=options,answer=gold`
+
+`cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+
+`cuecard audit weighted.parquet --weights weight`
+
+`cuecard audit pairs.csv --only pair_graph --set pair_graph.forest=paper --set pair_graph.advanced=true`
+
+`cuecard audit train.parquet --test test.parquet --learner bilstm --set epochs=3` (extra `models`)
+
+`cuecard audit pairs.csv --features word,bigram --regex hedge='\\b(maybe|perhaps)\\b'`
+"""
+
+
+@grouped
+def audit(
+    dataset: Dataset,
+    features: Features,
+    clusters: ClusterOptions,
+    output: Output,
+    out: OutOption = None,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
+    weights: WeightsOption = None,
+    learner: Annotated[
+        str | None,
+        option(
+            "--learner",
+            "A,B",
+            "Also train these models with full and with partial input: fasttext, bilstm, transformer, …",
+            panel=MODELS,
+        ),
+    ] = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Audit a dataset: which shortcuts reveal the label?"""
+    from cuecard.audits import AUDITS
+    from cuecard.cli.options.settings import split_settings
+    from cuecard.cli.progress import training_bar
+    from cuecard.cli.show import exit_if_failed
+    from cuecard.run import audit as run_audit
+    from cuecard.run import parse_settings
+
+    of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
+    kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
+    card = run_audit(
+        lambda: dataset.load(seed, output.progress),
+        only=comma_list(only),
+        skip=comma_list(skip),
+        settings=parse_settings(of_sections, kinds),
+        progress=output.progress,
+        command=typed_command(),
+        **features.of_features,
+        **clusters.of_clusters,
+        **typed(
+            seed=seed or None,
+            weights=weights,
+            learner=names_of(learner),
+            learner_settings=of_models or None,
+            cache=False if no_cache else None,
+            tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
+        ),
+    )
+    output.show(card, out)
+    exit_if_failed(card, "audit")

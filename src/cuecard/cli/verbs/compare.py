@@ -1,0 +1,69 @@
+"""`cuecard compare`: what changed between two or more cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import ChartOption, Output
+
+EXAMPLES = """
+Examples:
+
+`cuecard compare out/v1 out/v2`
+
+`cuecard compare out/snli out/anli out/ocnli --chart sets.html`
+
+`cuecard compare out/v1 out/v2 out/v3 --json | jq '.[].cues'`
+"""
+
+
+@grouped
+def compare(
+    output: Output,
+    cards: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CARD CARD…", help="Folders written by `cuecard audit` or `probe`, oldest first."
+        ),
+    ],
+    show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
+    chart: ChartOption = None,
+    all_numbers: Annotated[
+        bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
+    ] = False,
+) -> None:
+    """Compare cards: what changed in the data, the cues, the baselines and the models?"""
+    from cuecard.card import compare as compare_cards
+    from cuecard.card import load_card, stale_report
+
+    loaded = [load_card(card) for card in cards]
+    for folder, one in zip(cards, loaded, strict=True):
+        if page := stale_report(folder, one):
+            typer.echo(
+                f"cuecard: {page} was not written with the card beside it: draw it again with `cuecard report "
+                f"{folder}`.",
+                err=True,
+            )
+    if chart is not None:
+        from cuecard.report import write_comparison_charts
+
+        typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=output.json)
+        if len(loaded) < 2:
+            return
+    comparisons = compare_cards(loaded, [str(card) for card in cards])
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps([c.as_dict() for c in comparisons], indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from cuecard.report import render_comparison
+
+    console = Console()
+    for comparison in () if output.quiet else comparisons:
+        render_comparison(comparison, console, top=show, every_number=all_numbers)

@@ -1,0 +1,204 @@
+"""`cuecard demo`: see what CueCard does on a set whose cues are known."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cuecard.cli.help import OUTPUT
+from cuecard.cli.options.groups import option
+from cuecard.cli.options.shared import SeedOption
+
+if TYPE_CHECKING:
+    from cuecard.card import Card
+    from cuecard.data.demo import Demo
+
+EXAMPLES = """
+Examples:
+
+`cuecard demo`
+
+`cuecard demo --kind choice --out out/choice`
+
+`cuecard demo --clean` (the same texts with nothing planted: the audit should find nothing)
+"""
+
+
+#: The two simulated models: how often each answers as a planted cue says, and how often it is right otherwise.
+FOLLOWS = {"follower": 0.5, "fair": 0.0}
+ACCURACY = 0.85
+#: Cues of this many train instances are balanced.
+BALANCED = 20
+
+
+def demo(
+    kind: Annotated[
+        Literal["nli", "choice"], option("--kind", "NAME", "Dataset to generate: nli or choice.")
+    ] = "nli",
+    clean: Annotated[bool, option("--clean", "Plant no cues, as a control.")] = False,
+    rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=200)] = 6000,
+    out: Annotated[Path, option("--out", "-o", "DIR", "Folder for data, card and report.")] = Path(
+        "cuecard-demo"
+    ),
+    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
+    seed: SeedOption = 0,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False,
+) -> None:
+    """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
+    from cuecard.card import join_cards
+    from cuecard.cli.progress import progress, stage
+    from cuecard.cli.show import write_card
+    from cuecard.data.demo import write_demo
+    from cuecard.remedies.lexical.weights import TRADE_OFF
+    from cuecard.run import audit, debias, probe
+
+    with stage("Generating", silent=quiet):
+        generated = _generate(kind, rows, clean=clean, seed=seed)
+        written = write_demo(generated, out / "data")
+        models = _models(generated, out / "data", seed)
+    train, test = written["train"], written["test"]
+    both = [str(train), "--test", str(test)]
+    files = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
+    commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *files])]
+    data, shown = generated.instances, progress(silent=quiet)
+    cards = [audit(data, progress=shown, command=commands[0])]
+    cards.append(probe(data, dict(models), progress=shown, command=commands[1]))
+    if not clean:
+        weighted = out / "data" / "weighted.parquet"
+        # The cues stand in the hypotheses; choices are looked at in any case.
+        scope = {"scope": "hypothesis"} if kind == "nli" else {}
+        how = ["--features", "significant", "--min-count", str(BALANCED), "--trade-off"]
+        how += [part for name, value in scope.items() for part in (f"--{name}", value)]
+        commands.append(shlex.join(["cuecard", "debias", str(train), *how, "--out", str(weighted)]))
+        remedy = debias(
+            data,
+            progress=shown,
+            command=commands[2],
+            features=("significant",),
+            min_count=BALANCED,
+            trade_off=TRADE_OFF,
+            **scope,
+        )
+        cards.append(remedy.card)
+    card = join_cards(cards, command="cuecard demo")
+    report = write_card(card, out)
+    if not quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_terminal
+
+        render_terminal(card, Console(), top=3)
+        _compare(generated, card)
+        again = "\n".join(f"  {command}" for command in commands)
+        typer.echo(f"\nData:   {out / 'data'}\nStep by step:\n{again}\nReport: {report}")
+    if launch:
+        typer.launch(str(report))
+
+
+def _models(generated: Demo, folder: Path, seed: int) -> dict[str, Path]:
+    """Write the predictions of the simulated models for test and return where they are."""
+    from cuecard.data.demo import demo_predictions
+
+    written = {}
+    for number, (name, follow) in enumerate(FOLLOWS.items()):
+        if generated.clean and follow:
+            continue
+        table = demo_predictions(generated, follow, ACCURACY, seed=seed + number)
+        written[name] = folder / f"{name}.csv"
+        table.filter(table["split"].cast(str) == "test").drop("split").write_csv(written[name])
+    return written
+
+
+def _compare(generated: Demo, card: Card) -> None:
+    """Print what was planted beside what the audit, the probe and the weights say of it."""
+    from cuecard.wording import percent
+
+    if generated.clean:
+        typer.echo("\nNothing was planted: only the two texts together predict the label.")
+        return
+    typer.echo(
+        "\nThe data contains the cues below. On examples with a cue, the model “follower” follows it "
+        f"{percent(FOLLOWS['follower'])} of the time;\n“fair” never does. Otherwise both have an accuracy of "
+        f"{percent(ACCURACY)}.\n\nPlanted cues and what each step reports:"
+    )
+    for cue in generated.truth:
+        if cue.kind == "pair_graph":
+            typer.echo(f"  {cue.sentence}\n    → audit: {_graph_leak(card)}")
+            continue
+        reported, feature = _audited(card, cue.family, cue.feature, cue.label)
+        typer.echo(f"  {cue.sentence}\n    → audit: {reported}")
+        if feature:
+            typer.echo(f"    → probe: {_relied(card, cue.family, feature)}")
+            typer.echo(f"    → debias: {_weighted(card, cue.family, feature, cue.label)}")
+
+
+def _audited(card: Card, family: str, feature: str, label: str) -> tuple[str, str]:
+    """Return the sentence of the audit about a planted cue and the name of the feature that stands for it."""
+    import polars as pl
+
+    from cuecard.wording import percent
+
+    candidates = card["cues"].table.filter((pl.col("family") == family) & (pl.col("label") == label))
+    named = candidates.filter(pl.col("feature") == feature)
+    rows = (named if named.height else candidates).filter("significant").head(1).to_dicts()
+    if not rows:
+        return "not found", ""
+    return f"{rows[0]['feature']}, {percent(rows[0]['share'])} {label}", str(rows[0]["feature"])
+
+
+def _relied(card: Card, family: str, feature: str) -> str:
+    """Return what the probe says of every model and a cue."""
+    import polars as pl
+
+    words = {
+        "relies": "relies on it",
+        "signs": "shows signs of use",
+        "avoids": "avoids it",
+        "length": "no more than length explains",
+        "none": "shows no sign of use",
+        "unknown": "undecided: too few examples",
+    }
+    section = card["reliance"]
+    if section.status != "done":
+        return section.reason
+    rows = section.table.filter((pl.col("family") == family) & (pl.col("feature") == feature))
+    if rows.is_empty():
+        return "not among the cues probed"
+    verdicts = rows.select("model", "verdict").rows()
+    return ", ".join(f"{model} {words[verdict]}" for model, verdict in verdicts)
+
+
+def _weighted(card: Card, family: str, feature: str, label: str) -> str:
+    """Return the share of the label with a cue before and after the weights."""
+    import polars as pl
+
+    from cuecard.wording import percent
+
+    if "balance" not in card.tables:
+        return "not done"
+    rows = card.tables["balance"].filter((pl.col("family") == family) & (pl.col("feature") == feature))
+    if rows.is_empty():
+        return "not balanced"
+    before, after = rows.select(f"before_{label}", f"after_{label}").row(0)
+    return f"{percent(before)} {label} before, {percent(after)} after reweighting"
+
+
+def _graph_leak(card: Card) -> str:
+    from cuecard.wording import percent
+
+    section = card["pair_graph"]
+    if section.status != "done":
+        return section.reason
+    leak = card.measure("pair_graph.leakage.accuracy")
+    return f"pair-graph accuracy {percent(leak.value)} (chance {percent(leak.chance)})"
+
+
+def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:
+    from cuecard.data.demo import CHOICE_CUES, NLI_CUES, demo_choice, demo_nli
+
+    if kind == "nli":
+        return demo_nli(rows, seed=seed, cues=None if clean else NLI_CUES)
+    return demo_choice(rows, seed=seed, cues=None if clean else CHOICE_CUES)

@@ -1,0 +1,41 @@
+"""`cuecard report`: draw the report of a saved card again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.options.groups import option
+
+EXAMPLES = """
+Examples:
+
+`cuecard report out/snli`
+
+`cuecard report out/snli --out snli.html`
+"""
+
+
+def report(
+    card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
+    out: Annotated[
+        Path | None, option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.")
+    ] = None,
+    quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
+) -> None:
+    """Print a saved card and write its HTML report."""
+    from rich.console import Console
+
+    from cuecard.card import load_card, save_report
+    from cuecard.cli.show import print_place
+    from cuecard.report import render_html, render_terminal, write_report
+
+    loaded = load_card(card)
+    folder = card if card.is_dir() else card.parent
+    written = write_report(loaded, out) if out else save_report(folder, render_html(loaded))
+    if not quiet:
+        console = Console()
+        render_terminal(loaded, console)
+        print_place(written, console)

@@ -1,0 +1,159 @@
+"""`cuecard reproduce PAPER`: the papers' experiments as one command each, on any dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from cuecard.cli.help import Verb
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.shared import (
+    MatchOption,
+    MaxWeightOption,
+    NoCacheOption,
+    OutOption,
+    Output,
+    SeedOption,
+    SettingsOption,
+    SubsetOption,
+    comma_list,
+    names_of,
+    typed_command,
+)
+
+app = typer.Typer(
+    help="Repeat a paper's experiment on your own data.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+
+STUBBORN_EXAMPLES = """
+Example:
+
+`cuecard reproduce stubborn train.parquet --test test.parquet --model fasttext,bilstm --seeds 3 --out stubborn`
+"""
+SELECTION_EXAMPLES = """
+Example:
+
+`cuecard reproduce selection quora_train.tsv --test quora_test.tsv --also msrp.parquet --out selection`
+"""
+
+
+@dataclass(frozen=True)
+class Experiment(Dataset):
+    """What both experiments take."""
+
+    seeds: Annotated[
+        int | None,
+        option(
+            "--seeds",
+            "N",
+            "Number of seeds to train with: --seed, --seed + 1, …",
+            default="3 for stubborn, 1 for selection",
+            min=1,
+        ),
+    ] = None
+    settings: SettingsOption = None
+    seed: SeedOption = 0
+    subset: SubsetOption = None
+    no_cache: NoCacheOption = False
+    out: OutOption = None
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """How models are trained, as experiments take it."""
+        return typed(
+            settings=tuple(self.settings or ()), seeds=self.seeds, seed=self.seed, cache=not self.no_cache
+        )
+
+    def conduct(self, experiment: Any, output: Output) -> None:
+        """Run an experiment and show its card."""
+        from cuecard.cli.progress import training_bar
+        from cuecard.run import experiment as run_experiment
+
+        told = replace(experiment, tell=lambda title: training_bar(title, silent=output.silent))
+        card = run_experiment(
+            lambda: self.load(self.seed, output.progress),
+            told,
+            subset=self.subset,
+            seed=self.seed,
+            command=typed_command(),
+        )
+        output.show(card, self.out)
+
+
+@app.command("stubborn", epilog=STUBBORN_EXAMPLES, cls=Verb)
+@grouped
+def stubborn(
+    options: Experiment,
+    output: Output,
+    model: Annotated[
+        str, option("--model", "-m", "A,B", "Models to train, such as fasttext,bilstm.")
+    ] = "fasttext",
+    schemes: Annotated[
+        str | None,
+        option(
+            "--schemes",
+            "A,B",
+            "Weights to train with. uniform: equal weights; paper: the paper's objective; words, bigrams, "
+            "trigrams: entropy balancing of n-grams.",
+            default="uniform,paper,words,bigrams",
+        ),
+    ] = None,
+    min_count: Annotated[
+        int | None,
+        option(
+            "--min-count",
+            "N",
+            "Balance words that occur in at least N training instances.",
+            default="100",
+            min=1,
+        ),
+    ] = None,
+    per_label: Annotated[
+        int | None,
+        option("--per-label", "N", "Number of words of highest z per label to test.", default="50", min=1),
+    ] = None,
+) -> None:
+    """Train with equal and with balanced weights, and test whether each model uses words.
+
+    Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
+    """
+    from cuecard.reproduce import StubbornExperiment
+
+    explicit = typed(weights=names_of(schemes), min_count=min_count, per_label=per_label)
+    options.conduct(
+        StubbornExperiment(models=tuple(comma_list(model)), **options.training, **explicit), output
+    )
+
+
+@app.command("selection", epilog=SELECTION_EXAMPLES, cls=Verb)
+@grouped
+def selection(
+    options: Experiment,
+    output: Output,
+    also: Annotated[
+        list[str] | None,
+        option(
+            "--also", "OTHER", "Another dataset with the same labels to evaluate both models on. Repeatable."
+        ),
+    ] = None,
+    model: Annotated[str, option("--model", "-m", "NAME", "The model to train.")] = "siamese-lstm",
+    match: MatchOption = None,
+    max_weight: MaxWeightOption = None,
+) -> None:
+    """Train with equal and with leakage-neutral weights; evaluate both with and without weights.
+
+    Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
+    """
+    from cuecard.reproduce import SelectionExperiment
+
+    experiment = SelectionExperiment(model=model, match=match, max_weight=max_weight, **options.training)
+    others = tuple(
+        replace(options, train=source, test=None, label_file=None, holdout=None).load(
+            options.seed, output.progress
+        )
+        for source in also or []
+    )
+    options.conduct(replace(experiment, also=others), output)

@@ -1,0 +1,97 @@
+"""`cuecard stress`: test sets that shortcuts do not solve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import MatchOption, Output, SeedOption
+
+if TYPE_CHECKING:
+    from cuecard.data import Instances
+
+EXAMPLES = """
+Examples:
+
+`cuecard stress train.parquet --test test.parquet --out hard`
+
+`cuecard stress qa.jsonl --balanced --out hard`
+
+`cuecard stress pairs.parquet --kind identical-pairs --sample 20000 --out identical.csv`
+"""
+
+
+@grouped
+def stress(
+    dataset: Dataset,
+    output: Output,
+    out: Annotated[
+        Path,
+        option(
+            "--out",
+            "-o",
+            "DIR|FILE",
+            "The folder to write hard, easy and balance to, or the file of identical pairs.",
+            default=False,
+        ),
+    ],
+    kind: Annotated[
+        Literal["hard", "identical-pairs"],
+        option(
+            "--kind",
+            "NAME",
+            "hard: the examples that no partial input gives away; identical-pairs: every training sentence paired "
+            "with itself, to be scored by a model.",
+        ),
+    ] = "hard",
+    balanced: Annotated[
+        bool, option("--balanced", "Drop hard examples until every label has the same number.")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        option("--sample", "N", "At most N identical pairs, of rare and frequent sentences.", min=1),
+    ] = None,
+    match: MatchOption = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs."""
+    from json import dumps
+
+    from cuecard.errors import UsageError
+    from cuecard.run import hard_examples, identical_pairs_file
+
+    if kind == "hard" and (sample is not None or match is not None):
+        raise UsageError(
+            "--sample and --match only apply to identical pairs: add --kind identical-pairs, or leave them out."
+        )
+
+    def load() -> Instances:
+        return dataset.load(seed, output.progress)
+
+    if kind == "identical-pairs":
+        pairs = identical_pairs_file(load, out, match=match, sample=sample, seed=seed)
+        if output.json:
+            typer.echo(dumps({"pairs": pairs, "file": str(out)}))
+        elif not output.quiet:
+            typer.echo(f"{pairs:,} sentences paired with themselves: {out}")
+            matching = f" --match {match}" if match else ""
+            typer.echo(
+                f"Score them with a model, then: cuecard probe {dataset.train} "
+                f"--identical-pairs NAME=SCORES.csv{matching}"
+            )
+        return
+    written = hard_examples(load, out, balanced=balanced, seed=seed, progress=output.progress)
+    if output.json:
+        typer.echo(dumps(written.set.summary(), indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        for split, part, answer, count, share in written.set.balance.rows():
+            typer.echo(f"{split:5}  {part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %")
+        typer.echo(
+            f"No partial input ({', '.join(written.set.solvers)}) gives the hard examples away. Report them together "
+            "with the whole test set."
+        )
+        typer.echo(f"Hard:   {written.files['hard']}\nEasy:   {written.files['easy']}")

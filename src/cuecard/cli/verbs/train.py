@@ -1,0 +1,147 @@
+"""`cuecard train`: a model of the data, weighted or not, with everything the probes need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.help import MODELS, WEIGHTS
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import Output, SeedOption, SettingsOption, SubsetOption, WeightsOption
+
+EXAMPLES = """
+Examples:
+
+`cuecard train train.parquet --test test.parquet --model fasttext --out runs/fasttext`
+
+`cuecard train train.parquet --test test.parquet --model bilstm --condition hypothesis --out runs/hypothesis`
+
+`cuecard debias train.parquet --out weighted.parquet`, then
+`cuecard train weighted.parquet --model bilstm --weights weight --weighting sampler --out runs/weighted`
+
+`cuecard probe train.parquet --test test.parquet --predictions runs/fasttext/predictions_test.parquet`
+"""
+
+
+@grouped
+def train(
+    dataset: Dataset,
+    output: Output,
+    out: Annotated[
+        Path,
+        option(
+            "--out",
+            "-o",
+            "DIR",
+            "Write the model, predictions, metrics and training dynamics here; an interrupted run resumes.",
+            default=False,
+        ),
+    ],
+    model: Annotated[
+        str,
+        option(
+            "--model",
+            "-m",
+            "NAME",
+            "linear, fasttext, bilstm, siamese-lstm, esim, transformer, or a plug-in's name.",
+        ),
+    ] = "linear",
+    dev: Annotated[
+        str | None, option("--dev", "DEV", "Validation split for early stopping, in any form TRAIN can have.")
+    ] = None,
+    condition: Annotated[
+        Literal["full", "hypothesis", "premise", "choices"],
+        option("--condition", "NAME", "Input of the model: full, hypothesis, premise or choices."),
+    ] = "full",
+    settings: SettingsOption = None,
+    seed: SeedOption = 0,
+    epochs: Annotated[int | None, option("--epochs", "N", "Number of epochs.", panel=MODELS, min=1)] = None,
+    batch_size: Annotated[
+        int | None, option("--batch-size", "N", "Examples per batch.", panel=MODELS, min=1)
+    ] = None,
+    learning_rate: Annotated[
+        float | None, option("--learning-rate", "R", "Learning rate of the optimiser.", panel=MODELS)
+    ] = None,
+    subset: SubsetOption = None,
+    record_dynamics: Annotated[
+        bool,
+        option("--record-dynamics", "Record training dynamics and draw the data map.", panel=MODELS),
+    ] = False,
+    weights: WeightsOption = None,
+    weights_from: Annotated[
+        Path | None,
+        option(
+            "--weights-from",
+            "FILE",
+            "File with the same rows and their weights, as `cuecard debias` writes it; --weights names the column.",
+            panel=WEIGHTS,
+            default=False,
+        ),
+    ] = None,
+    weighting: Annotated[
+        Literal["loss", "sampler"] | None,
+        option(
+            "--weighting",
+            "NAME",
+            "loss: weight the loss; sampler: draw examples in proportion to their weights.",
+            panel=WEIGHTS,
+        ),
+    ] = None,
+) -> None:
+    """Train a model and write its predictions, scores and training dynamics."""
+    from cuecard.cli.progress import training_bar
+    from cuecard.models.recipe import recipes
+    from cuecard.run import WeightFile, train_recipe, training_recipe
+
+    _check_weights(weights, weights_from)
+    explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    named = [f"{name}={value}" for name, value in explicit.items() if value is not None]
+    [recipe] = recipes([model], [*named, *(settings or [])], condition=condition)
+    recipe = training_recipe(recipe, weighting=weighting, seed=seed)
+    data = dataset.load(seed, output.progress, dev=dev)
+    with training_bar(f"Training {model}", silent=output.silent) as watch:
+        done = train_recipe(
+            data,
+            recipe,
+            weights=WeightFile(weights_from, weights or "weight", dataset.reading)
+            if weights_from
+            else weights,
+            subset=subset,
+            dynamics=record_dynamics,
+            out=out,
+            seed=seed,
+            watch=watch,
+        )
+    if done.dynamics is not None and not (out / "data_map.html").exists():
+        from cuecard.report import write_data_map
+
+        with output.progress("Drawing the data map"):
+            reads = "full input" if condition == "full" else f"{condition} only"
+            write_data_map(done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}")
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps(done.metrics, indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_training
+
+        render_training(done.metrics, Console())
+        already = "This run is already complete; nothing was trained.\n" if done.resumed else ""
+        typer.echo(f"{already}Model and predictions: {out}")
+        if done.dynamics is not None:
+            typer.echo(f"Data map: {out / 'data_map.html'}")
+
+
+def _check_weights(weights: str | None, weights_from: Path | None) -> None:
+    """Raise if `--weights` is a file: earlier versions took one where a column is expected."""
+    from cuecard.errors import UsageError
+
+    if weights and not weights_from and (Path(weights).suffix or Path(weights).is_file()):
+        raise UsageError(
+            f"--weights takes the name of a column of TRAIN, but {weights!r} is a file: type --weights-from {weights}."
+        )

@@ -1,0 +1,1 @@
+"""Train and test: held out, overlapping, sampled."""

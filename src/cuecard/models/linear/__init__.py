@@ -1,0 +1,1 @@
+"""The regularised linear learner and the sparse features it reads."""

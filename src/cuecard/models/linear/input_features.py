@@ -1,0 +1,266 @@
+"""The features of the linear learner: what is learned of training rows, and made of any rows afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cuecard.data import GROUPED_TASKS, Instances, Task
+from cuecard.models.linear.ngram_features import (
+    BITS,
+    HashColumns,
+    HashedRows,
+    feature_rows,
+    hash_columns,
+    hash_rows,
+    word_keys,
+    word_overlap,
+)
+from cuecard.models.tensor_file import expected
+from cuecard.models.text_model import Condition
+from cuecard.text import Encoded, Tokens
+from cuecard.text.encoded import Side
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+State = dict[str, npt.NDArray[Any]]
+
+#: A row's n-grams have length 1; figures beside them are kept smaller, so that they do not drown the words.
+BESIDE_WORDS = 0.25
+#: Premise words cannot decide alone in most tasks; they get half the length in the full input.
+PREMISE_SHARE = 0.5
+BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """The texts of all rows as tokens, and the figures about them; rows of an example are adjacent.
+
+    `stable` features are those of the words themselves, the same in every dataset; others are of the words'
+    places in this vocabulary.
+    """
+
+    encoded: Encoded
+    first_row: Longs
+    stable: bool = True
+
+    @property
+    def data(self) -> Instances:
+        """The instances."""
+        return self.encoded.instances
+
+    @cached_property
+    def keys(self) -> Longs | None:
+        """The number each word is known by."""
+        return word_keys(self.encoded.vocabulary) if self.stable else None
+
+    @cached_property
+    def _last(self) -> dict[tuple[Side | None, int], HashedRows]:
+        return {}
+
+    def hashed(self, side: Side | None, ngrams: int) -> HashedRows:
+        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
+
+        The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
+        """
+        if (side, ngrams) not in self._last:
+            texts = [] if side is None else [self.tokens(side)]
+            both = (self.encoded.premise, self.encoded.hypothesis) if side is None else None
+            self._last.clear()
+            self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
+        return self._last[side, ngrams]
+
+    def tokens(self, side: Side) -> Tokens:
+        """Return the texts of one side."""
+        return self.encoded.premise if side == "premise" else self.encoded.hypothesis
+
+    def characters(self, side: Side) -> Floats:
+        """Return the number of characters of one side's texts."""
+        return self.data.table[side].str.len_chars().to_numpy().astype(np.float64)
+
+    @cached_property
+    def overlap(self) -> tuple[Floats, Floats, Floats]:
+        """The share and number of shared words, and the number of new ones, of every row."""
+        shared, distinct = word_overlap(self.encoded.premise, self.encoded.hypothesis)
+        return (
+            shared / np.maximum(distinct, 1),
+            shared.astype(np.float64),
+            (distinct - shared).astype(np.float64),
+        )
+
+    def relative(self, values: Floats) -> Floats:
+        """Return by how much a row's logarithm lies above the mean of its example."""
+        logs, sizes = np.log1p(values), np.diff(self.first_row)
+        if len(values) == 0:
+            return logs
+        return np.asarray(logs - np.repeat(np.add.reduceat(logs, self.first_row[:-1]) / sizes, sizes))
+
+    def extremes(self, values: Floats) -> Floats:
+        """Return columns for having the largest and the smallest value of the example; ties share the 1."""
+        if len(values) == 0:
+            return np.zeros((0, 2))
+        starts, sizes = self.first_row[:-1], np.diff(self.first_row)
+        columns = []
+        for best in (np.maximum.reduceat(values, starts), np.minimum.reduceat(values, starts)):
+            is_best = (values == np.repeat(best, sizes)).astype(np.float64)
+            columns.append(is_best / np.repeat(np.add.reduceat(is_best, starts), sizes))
+        return np.column_stack(columns)
+
+
+class Block(Protocol):
+    """A kind of features: what it learns of counted rows is all it needs to make any rows."""
+
+    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+        """Return what is to be remembered of the counted rows; of all rows where None is given."""
+        ...
+
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+        """Return the features of every row."""
+        ...
+
+    def width(self, state: State) -> int:
+        """Return how many features are made of a row; raise a ValueError or KeyError if nothing can learn that."""
+        ...
+
+
+@dataclass(frozen=True)
+class WordBlock:
+    """Word n-grams of one side; of no side, single words of the hypothesis, each with whether they are shared."""
+
+    side: Side | None
+    ngrams: int = 1
+
+    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+        """Return the features that occur twice, with their inverse document frequencies."""
+        columns = hash_columns(rows.hashed(self.side, self.ngrams), counted=counted)
+        return {"slots": columns.slots, "idf": columns.idf}
+
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+        """Return each row's features."""
+        return feature_rows(rows.hashed(self.side, self.ngrams), HashColumns(state["slots"], state["idf"]))
+
+    def width(self, state: State) -> int:
+        """Return the number of known n-grams; their hashes must be distinct and within the table of hashes."""
+        slots = expected(state, "slots", np.int32, None)
+        expected(state, "idf", np.float64, len(slots))
+        if len(slots) and not (slots.min() >= 0 and slots.max() < 1 << BITS):
+            raise ValueError(f"hashes of n-grams lie outside 0 to {(1 << BITS) - 1}")
+        if len(np.unique(slots)) != len(slots):
+            raise ValueError("two n-grams have the same hash")
+        return len(slots)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """Figures cut into bins that are equally filled in counted rows; equal values are never split."""
+
+    what: Literal["premise length", "hypothesis length", "overlap", "relative length", "share"]
+
+    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+        """Return the edges of the bins of every figure."""
+        return {str(i): _edges(column, counted) for i, column in enumerate(self._figures(rows))}
+
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+        """Return for each figure which of its bins every row falls into."""
+        figures = self._figures(rows)
+        return side_by_side(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
+
+    def width(self, state: State) -> int:
+        """Return the number of bins of all figures; their edges must ascend."""
+        n = {"overlap": 3, "share": 1, "relative length": 1}.get(self.what, 2)
+        edges = [expected(state, str(i), np.float64, None) for i in range(n)]
+        if not all((np.diff(part) > 0).all() for part in edges):
+            raise ValueError(f"the edges of the bins of {self.what} do not ascend")
+        return sum(len(part) + 1 for part in edges)
+
+    def _figures(self, rows: InputRows) -> tuple[Floats, ...]:
+        if self.what == "overlap":
+            return rows.overlap
+        if self.what == "share":
+            return rows.overlap[:1]
+        if self.what == "relative length":
+            return (rows.relative(rows.characters("hypothesis")),)
+        side: Side = "premise" if self.what == "premise length" else "hypothesis"
+        return rows.tokens(side).lengths.astype(np.float64), rows.characters(side)
+
+
+@dataclass(frozen=True)
+class WithinExample:
+    """Figures of a choice beside those of the other choices of its example; nothing to learn."""
+
+    what: Literal["length", "overlap"]
+
+    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+        """Return nothing."""
+        return {}
+
+    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+        """Return the figures of every row."""
+        if self.what == "length":
+            characters = rows.characters("hypothesis")
+            columns = [rows.relative(characters), rows.extremes(characters)]
+        else:
+            share, shared, new = rows.overlap
+            columns = [share, rows.relative(shared), rows.relative(new), rows.extremes(share)]
+        return sparse.csr_matrix(np.column_stack(columns))
+
+    def width(self, state: State) -> int:
+        """Return the number of figures."""
+        return 3 if self.what == "length" else 5
+
+
+#: Name → a block and the share it gets of a row's length.
+FeatureBlocks = Mapping[str, tuple[Block, float]]
+
+
+def feature_blocks(task: Task, condition: Condition, *, ngrams: int = 2) -> FeatureBlocks:
+    """Return the features that the linear learner sees of a task's data under a condition."""
+    words: FeatureBlocks = {"hypothesis words": (WordBlock("hypothesis", ngrams), 1.0)}
+    if task in GROUPED_TASKS:
+        choices = {**words, "length": (WithinExample("length"), BESIDE_WORDS)}
+        if condition == "choices":
+            return choices
+        shared: FeatureBlocks = {"shared words": (WordBlock(None), 1.0)}
+        return {**choices, **shared, "overlap": (WithinExample("overlap"), BESIDE_WORDS)}
+    if condition == "premise":
+        return {
+            "premise words": (WordBlock("premise", ngrams), 1.0),
+            "premise length": (Binned("premise length"), BESIDE_WORDS),
+        }
+    length: FeatureBlocks = {"hypothesis length": (Binned("hypothesis length"), BESIDE_WORDS)}
+    if condition == "hypothesis" or task == "text":
+        return {**words, **length}
+    return {
+        **words,
+        "shared words": (WordBlock(None), 1.0),
+        "premise single words": (WordBlock("premise"), PREMISE_SHARE),
+        **length,
+        "overlap": (Binned("overlap"), BESIDE_WORDS),
+    }
+
+
+def side_by_side(*blocks: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return blocks of features side by side."""
+    return sparse.hstack(blocks, format="csr")
+
+
+def _edges(values: Floats, counted: Mask | None) -> Floats:
+    """Return where bins end that are equally filled."""
+    seen = values if counted is None else values[counted]
+    if len(seen) == 0:
+        return np.empty(0)
+    edges: Floats = np.unique(np.quantile(seen, np.arange(1, BINS) / BINS, method="higher"))
+    return edges
+
+
+def _in_bins(values: Floats, edges: Floats) -> sparse.csr_matrix:
+    codes = np.searchsorted(edges, values, side="right").astype(np.int32)
+    n = len(codes)
+    return sparse.csr_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n, len(edges) + 1))

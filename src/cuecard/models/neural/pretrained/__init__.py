@@ -1,0 +1,1 @@
+"""Hugging Face checkpoints: found, loaded and fine-tuned."""

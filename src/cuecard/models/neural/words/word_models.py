@@ -1,0 +1,215 @@
+"""Recurrent models of word sequences, trained from scratch: `bilstm`, `siamese-lstm` and `esim`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, cast, get_args
+
+import numpy as np
+
+from cuecard.data import Examples, Instances
+from cuecard.errors import UsageError
+from cuecard.models.neural.batches import Rows
+from cuecard.models.neural.model import NeuralModel
+from cuecard.models.neural.words.vocabulary import Vocabulary
+from cuecard.models.neural.words.word_rows import WordRows, cut
+from cuecard.models.saliency.maps import TokenTexts
+from cuecard.models.text_model import Weighting, visible
+from cuecard.text import Tokens, encoded_texts, language_of, suggested_tokeniser
+
+#: Word vectors to begin with: learned from the training texts without labels, or random.
+FirstVectors = Literal["cbow", "random"]
+
+
+@dataclass
+class WordModel(NeuralModel):
+    """A model that reads texts as sequences of words with a vector each.
+
+    Args:
+        dimensions: of the word vectors.
+        hidden: units of a recurrent layer, per direction.
+        dropout: share of values left out while training.
+        first_vectors: "cbow" learns word vectors from the (weighted) training texts first, "random" does not.
+        tokens: tokeniser; the one that suits the language of the training texts by default.
+        min_count: words that occur fewer times in the training texts are unknown.
+        most_words: longer texts are cut to so many words: the first; of a question or prompt the last, where it
+            says what is asked.
+    """
+
+    dimensions: int = 64
+    hidden: int = 64
+    dropout: float = 0.2
+    first_vectors: FirstVectors = "cbow"
+    tokens: str | None = None
+    min_count: int = 2
+    most_words: int = 128
+
+    vocabulary_: Vocabulary | None = field(default=None, init=False, repr=False)
+
+    #: Whether premise and hypothesis are read as one sequence.
+    joined: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        super().__post_init__()
+        for parameter in ("dimensions", "hidden", "min_count", "most_words"):
+            if getattr(self, parameter) < 1:
+                raise UsageError(f"{parameter} must be at least 1, not {getattr(self, parameter)}.")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"dropout must be at least 0 and below 1, not {self.dropout}.")
+        if self.first_vectors not in get_args(FirstVectors):
+            raise UsageError(f"first_vectors must be 'cbow' or 'random', not {self.first_vectors!r}.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the model."""
+        if self.vocabulary_ is None:
+            raise UsageError(f"The model {self.name!r} is not fitted: call fit or load first.")
+        return self.vocabulary_
+
+    def learn_reading(self, data: Instances) -> None:
+        """Learn the vocabulary of the texts that may be read.
+
+        The tokeniser goes by all texts, so that models under different conditions read the same words.
+        """
+        tokeniser = self.tokens
+        if tokeniser is None:
+            tokeniser = suggested_tokeniser(language_of(data, both=True))
+        texts = [text for text in self._visible(data, tokeniser) if text is not None]
+        self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
+
+    def rows(self, data: Instances) -> WordRows:
+        """Return the texts as sequences of word numbers."""
+        premise, hypothesis = self._visible(data, self.vocabulary.tokeniser)
+        return WordRows.of(
+            premise,
+            hypothesis,
+            self.vocabulary,
+            most_words=self.most_words,
+            joined=self.joined,
+            keep_end=data.grouped,
+        )
+
+    def token_texts(self, data: Instances) -> TokenTexts:
+        """Return the words of every row's premise and hypothesis that are read, unknown ones too."""
+        premise, hypothesis = self._visible(data, self.vocabulary.tokeniser)
+        return self._words(premise, keep_end=data.grouped, n=len(data)), self._words(hypothesis, n=len(data))
+
+    def _visible(self, data: Instances, tokeniser: str) -> tuple[Tokens | None, Tokens | None]:
+        """Return the premises and hypotheses that may be read."""
+        texts = encoded_texts(data, tokeniser)
+        premise, hypothesis = visible(data, self.condition_)
+        return None if premise is None else texts.premise, None if hypothesis is None else texts.hypothesis
+
+    def _words(self, texts: Tokens | None, *, n: int, keep_end: bool = False) -> list[list[str]]:
+        if texts is None:
+            return [[] for _ in range(n)]
+        tokens = cut(texts, self.most_words, keep_end=keep_end)
+        return [tokens.words(i) for i in range(n)]
+
+    def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
+        """Begin with word vectors learned from the weighted texts."""
+        if self.first_vectors == "random":
+            return
+        import torch
+
+        from cuecard.models.neural.words.cbow import cbow_vectors
+
+        weights = np.repeat(examples.example_weights, examples.sizes)
+        texts = cast(WordRows, rows).texts
+        vectors = cbow_vectors(texts, weights, len(self.vocabulary), self.dimensions, seed=self.seed)
+        with torch.no_grad():
+            module.words.weight.copy_(torch.from_numpy(vectors))
+
+    def save_reading(self, folder: Path) -> None:
+        """Write the vocabulary."""
+        self.vocabulary.save(folder)
+
+    def load_reading(self, folder: Path) -> None:
+        """Read the vocabulary."""
+        self.vocabulary_ = Vocabulary.load(folder)
+
+    def _sizes(self, outputs: int) -> dict[str, Any]:
+        return {
+            "words": len(self.vocabulary),
+            "dimensions": self.dimensions,
+            "hidden": self.hidden,
+            "dropout": self.dropout,
+            "outputs": outputs,
+        }
+
+
+@dataclass
+class BiLSTM(WordModel):
+    """Stubborn's model: three bidirectional LSTM layers over premise, a mark and hypothesis.
+
+    The layers have `hidden`, 2 `hidden` and `hidden` / 2 units per direction; the paper's sizes are
+    `dimensions=128, hidden=128`, the default is half of them. Word vectors begin as CBOW vectors of the same
+    weighted training texts. Parameters are those of `WordModel` and `NeuralModel`.
+    """
+
+    name: ClassVar[str] = "bilstm"
+    joined: ClassVar[bool] = True
+
+    def build(self, outputs: int) -> Any:
+        """Return the module."""
+        from cuecard.models.neural.modules.bilstm import BiLSTMReader
+
+        return BiLSTMReader(**self._sizes(outputs))
+
+
+@dataclass
+class SiameseLSTM(WordModel):
+    """Selection's model (section 5.2): one LSTM reads both texts, a perceptron compares what it made of them.
+
+    The paper's settings are the defaults: 128 units, RMSProp at 0.001 that falls to a fifth when validation does
+    not improve, gradients clipped at 5, batches of 256, 35 words, dropout 0.5, and weights as chances to be
+    drawn. Its GloVe vectors are CBOW vectors of the training texts here. Other parameters are those of
+    `WordModel` and `NeuralModel`.
+
+    Args:
+        fixed_words: whether word vectors stay as they are while the rest is trained, as the paper's did.
+    """
+
+    name: ClassVar[str] = "siamese-lstm"
+
+    epochs: int = 20
+    batch_size: int = 256
+    patience: int = 4
+    weighting: Weighting = "sampler"
+    decay: float = 0.2
+    dimensions: int = 128
+    hidden: int = 128
+    dropout: float = 0.5
+    most_words: int = 35
+    fixed_words: bool = False
+
+    def build(self, outputs: int) -> Any:
+        """Return the module."""
+        from cuecard.models.neural.modules.siamese_lstm import SiameseReader
+
+        return SiameseReader(**self._sizes(outputs), fixed_words=self.fixed_words)
+
+    def optimiser(self, module: Any) -> Any:
+        """Return RMSProp."""
+        import torch
+
+        trained = [p for p in module.parameters() if p.requires_grad]
+        return torch.optim.RMSprop(trained, lr=self.learning_rate)
+
+
+@dataclass
+class ESIM(WordModel):
+    """ESIM (Chen et al. 2017), compact: both texts read, softly aligned, compared, composed and pooled.
+
+    Parameters are those of `WordModel` and `NeuralModel`.
+    """
+
+    name: ClassVar[str] = "esim"
+
+    def build(self, outputs: int) -> Any:
+        """Return the module."""
+        from cuecard.models.neural.modules.esim import ESIMReader
+
+        return ESIMReader(**self._sizes(outputs))

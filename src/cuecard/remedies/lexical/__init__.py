@@ -1,0 +1,1 @@
+"""Weights that balance lexical features."""

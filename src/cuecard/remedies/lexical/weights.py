@@ -1,0 +1,389 @@
+"""Weights under which no chosen feature tells the label (Stubborn section 5, by entropy balancing)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import About, MeasureKind, Result
+from cuecard.audits import Cues
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import InputError, UsageError
+from cuecard.features import FAMILIES, Family, Regexes
+from cuecard.remedies.lexical.balance_problem import (
+    Balanced,
+    BalanceProblem,
+    Candidates,
+    FloatArray,
+    balance_problem,
+    candidates,
+    check_enough,
+)
+from cuecard.remedies.lexical.balance_tables import balance_table, unbalanced_table
+from cuecard.remedies.lexical.findings import lexical_findings
+from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
+from cuecard.remedies.lexical.measures import KINDS, lexical_measures
+from cuecard.remedies.lexical.ridge_choice import (
+    CROSS_VALIDATED,
+    held_out,
+    held_out_finding,
+    held_out_summary,
+    held_out_table,
+)
+from cuecard.remedies.reaudit import Reaudit, reaudit
+from cuecard.remedies.refitted_null import DRAWS
+from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.stats.entropy_balancing import (
+    BalancedWeights,
+    HeldOut,
+    SoftmaxWeights,
+    entropy_balance,
+    softmax_weights,
+)
+from cuecard.stats.weighted import effective_sample_share
+from cuecard.text import Encoded, Scope, encode, language_of, suggested_tokeniser
+from cuecard.text.annotate import Backend
+
+#: Families of `ngrams`: the first N of them jointly.
+NGRAM_FAMILIES = ("word", "bigram", "trigram", "4-gram")
+#: What to name as a family to balance everything the cue audit finds significant.
+SIGNIFICANT = "significant"
+MIN_COUNT = 100
+AUDIT_MIN_COUNT = 5
+QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+#: Ridges that show what softer constraints would buy.
+TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
+
+
+@dataclass(frozen=True)
+class LexicalWeights:
+    """Weigh examples so that label shares are the same with every feature, as close to equal weights as can be.
+
+    Args:
+        features: feature families to balance ("significant": all that the cue audit finds); words by default.
+        among: families in which "significant" features are looked for; all that the cue audit looks at by default.
+        ngrams: balance words and all longer n-grams up to this many words, besides `features`.
+        regex: features of the user's own, as (name, regular expression).
+        tokens: tokenisation; "stubborn", or what suits a language without spaces.
+        scope: where a feature is looked for; premise and hypothesis together, or the choices of a grouped task.
+        min_count: features of fewer train instances are left alone; 100, for "significant" the audit's 5.
+        target: label shares to reach with every feature: all the same, or those of the whole train split.
+        solver: "entropy" (closest to equal weights) or "softmax" (the paper's own objective).
+        ridge: above zero, constraints are soft: higher gives more equal weights and less balance; "cv" takes the one
+            whose weights balance held-out examples best.
+        max_weight: no example weighs more than this many times the mean.
+        min_ess: soften constraints until the effective sample size is this share of the examples.
+        balance_labels: also bring the labels' shares over all examples to the target; features alone leave the
+            examples that have none of them free.
+        held_out: measure the balance of examples that the weights were not made from, by halves.
+        trade_off: further ridges to solve for, to show what softer constraints would buy.
+        reaudit: audits to repeat under the weights, or "all"; the cue audit on the features' own tokens and scope.
+        shuffles: times to shuffle labels and make the weights from them, so that repeated audits are compared with what
+            weights of this kind lead to by themselves; 0 compares with chance.
+    """
+
+    name: ClassVar[str] = "lexical_weights"
+    title: ClassVar[str] = "Lexical weights"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    about: ClassVar[About] = "weights"
+    measured = staticmethod(lexical_measures)
+
+    features: tuple[str, ...] | None = None
+    among: tuple[str, ...] | None = None
+    ngrams: int | None = None
+    regex: tuple[tuple[str, str], ...] = ()
+    tokens: str | None = None
+    scope: Scope | None = None
+    language: str | None = None
+    annotator: Backend = "auto"
+    min_count: int | None = None
+    target: Literal["uniform", "overall"] = "uniform"
+    solver: Literal["entropy", "softmax"] = "entropy"
+    ridge: float | Literal["cv"] = 0.0
+    max_weight: float | None = None
+    min_ess: float | None = None
+    balance_labels: bool = False
+    held_out: bool = True
+    trade_off: tuple[float, ...] = ()
+    reaudit: tuple[str, ...] = ("cues",)
+    shuffles: int = DRAWS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        self.families()
+        chosen_audits(self.reaudit)
+        if self.ngrams is not None and not 1 <= self.ngrams <= len(NGRAM_FAMILIES):
+            raise UsageError(f"ngrams must be a number from 1 to {len(NGRAM_FAMILIES)}, not {self.ngrams}.")
+        if self.min_count is not None and self.min_count < 1:
+            raise UsageError(f"min_count must be at least 1, not {self.min_count}.")
+        if isinstance(self.ridge, str) and self.ridge != CROSS_VALIDATED:
+            raise UsageError(f"ridge must be a number or {CROSS_VALIDATED!r}, not {self.ridge!r}.")
+        if not isinstance(self.ridge, str) and not self.ridge >= 0:
+            raise UsageError(f"ridge must not be negative, but is {self.ridge:g}.")
+        if self.shuffles != 0 and self.shuffles < 2:
+            raise UsageError(f"shuffles must be 0 or at least 2, not {self.shuffles}.")
+        if self.max_weight is not None and not self.max_weight > 1:
+            raise UsageError(f"max_weight must be above 1 (the mean weight), not {self.max_weight:g}.")
+        if self.min_ess is not None and not 0 < self.min_ess < 1:
+            raise UsageError(f"min_ess must be a share between 0 and 1, not {self.min_ess:g}.")
+        if self.solver == "softmax" and (
+            self.ridge or self.max_weight or self.min_ess or self.balance_labels
+        ):
+            raise UsageError(
+                "The solver 'softmax' does not support ridge, max_weight, min_ess or balance_labels: use 'entropy'."
+            )
+
+    def families(self) -> list[Family]:
+        """Return the families to balance; of "significant", those that the cue audit looks at."""
+        names = list(NGRAM_FAMILIES[: self.ngrams or 0])
+        chosen = self.features or (() if self.ngrams or self.regex else ("word",))
+        names += [name for name in chosen if name not in names and name != SIGNIFICANT]
+        own: list[Family] = [Regexes(self.regex)] if self.regex else []
+        return [*(FAMILIES.get(name)() for name in names), *own]
+
+    def run(self, data: Instances) -> Result:
+        """Return the weights of the train examples with everything needed to judge them."""
+        train = data.train
+        balanced = self.balance(train)
+        names = chosen_audits(self.reaudit)
+        again = (
+            reaudit(balanced.encoded, balanced.weights, [f.name for f in self.families()], self.regex)
+            if "cues" in names
+            else None
+        )
+        others = audits_before_and_after(
+            train,
+            balanced.weights,
+            [name for name in names if name != "cues"],
+            remake=lambda shuffled: self.balance(shuffled).weights,
+            shuffles=self.shuffles,
+            seed=self.seed,
+        )
+        strongest = strongest_words(balanced.encoded)
+        summary = self._summary(balanced, strongest, again)
+        tables = {
+            "balance": balance_table(balanced, balanced.problem),
+            "strongest_words": balance_table(balanced, strongest),
+            "unbalanced": unbalanced_table(balanced),
+        }
+        if self.trade_off and self.solver == "entropy":
+            tables["trade_off"] = self._trade_off(balanced)
+        if again is not None:
+            tables["reweighted_cues"] = again.table
+        if others.table.height:
+            tables["reaudit"] = others.table
+        summary["not_reaudited"] = others.skipped
+        reasons = tables["unbalanced"].filter(pl.col("reason") != "absent label")["reason"]
+        summary["off_target"] = dict(reasons.value_counts().sort("reason").iter_rows())
+        findings = [*lexical_findings(summary), *others.findings(self.name)]
+        if self.held_out and isinstance(balanced.solution, BalancedWeights) and len(balanced.weights) >= 4:
+            ridge = balanced.solution.ridge
+            judged = balanced.held_out or self._held_out(balanced.problem, ridge)
+            tables["held_out"] = held_out_table(judged)
+            summary["held_out"] = held_out_summary(judged, ridge)
+            findings.insert(1, held_out_finding(summary["held_out"], chosen=balanced.held_out is not None))
+        weights = example_weights(train, balanced.weights)
+        return Result(summary, tables, findings, weights, lexical_measures(summary))
+
+    def balance(self, train: Instances) -> Balanced:
+        """Return the weights of the examples of a train split."""
+        _check_labels(train)
+        if train.grouped and self.solver == "softmax":
+            raise UsageError(f"The solver 'softmax' does not support {train.task} data: use 'entropy'.")
+        encoded = self.encode(train)
+        features, skipped = self._candidates(encoded)
+        problem = balance_problem(features, train)
+        check_enough(problem, min(part.min_count for part in features))
+        judged = self._held_out(problem, None) if isinstance(self.ridge, str) else None
+        solution = self._solve(problem, judged.best if judged else float(self.ridge), self.min_ess)
+        weights = problem.example_weights(solution.weights)
+        target = (
+            solution.target
+            if isinstance(solution, BalancedWeights)
+            else np.full(len(train.labels), 1 / len(train.labels))
+            if self.target == "uniform"
+            else np.bincount(train.label_codes) / len(train)
+        )
+        return Balanced(weights, target, problem, solution, encoded, skipped, judged)
+
+    def _held_out(self, problem: BalanceProblem, ridge: float | None) -> HeldOut:
+        try:
+            return held_out(
+                problem, target=self.target, ridge=ridge, max_weight=self.max_weight, seed=self.seed
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def encode(self, train: Instances) -> Encoded:
+        """Return the integer tokens of a train split, by the paper's rule where it suits the language."""
+        language = self.language or language_of(train)
+        suited = suggested_tokeniser(language)
+        return encode(
+            train,
+            tokens=self.tokens or ("stubborn" if suited == "default" else suited),
+            scope=self.scope or ("hypothesis" if train.grouped else "both"),
+            language=language,
+            annotator=self.annotator,
+        )
+
+    def _smallest_count(self) -> int:
+        """Return the number of instances from which a feature is balanced, by default by what is balanced."""
+        only_significant = SIGNIFICANT in (self.features or ()) and not self.families()
+        return self.min_count or (AUDIT_MIN_COUNT if only_significant else MIN_COUNT)
+
+    def _candidates(self, encoded: Encoded) -> tuple[list[Candidates], dict[str, str]]:
+        families = self.families()
+        features, skipped = (
+            candidates(families, encoded, self.min_count or MIN_COUNT) if families else ([], {})
+        )
+        if SIGNIFICANT not in (self.features or ()):
+            return features, skipped
+        audit = Cues(
+            features=self.among,
+            tokens=encoded.tokeniser,
+            scope=encoded.scope,
+            language=encoded.language,
+            annotator=self.annotator,
+            min_count=self.min_count or AUDIT_MIN_COUNT,
+        )
+        cues = audit.run(encoded.instances).tables["cues"].filter("significant")
+        already = {family.name for family in families}
+        others = [family for family in audit.families() if family.name not in already]
+        extra, _ = candidates(others, encoded, audit.min_count)  # the user asked for none of them by name
+        for part in extra:
+            wanted = cues.filter(pl.col("family") == part.family)["feature"]
+            kept = np.flatnonzero(part.presence.names.cast(pl.String).is_in(wanted.implode()).to_numpy())
+            features.append(replace(part, presence=part.presence.columns(kept)))
+        return features, skipped
+
+    def _solve(
+        self, problem: BalanceProblem, ridge: float, min_ess: float | None
+    ) -> BalancedWeights | SoftmaxWeights:
+        try:
+            if self.solver == "softmax":
+                return softmax_weights(problem.matrix, problem.labels, target=self.target)
+            grouped = problem.groups is not None
+            return entropy_balance(
+                problem.matrix,
+                problem.labels,
+                target="uniform" if grouped else self.target,
+                ridge=ridge,
+                max_weight=self.max_weight,
+                min_ess=min_ess,
+                groups=problem.groups,
+                balance_labels=self.balance_labels and not grouped,
+                label_names=problem.label_names,
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def _trade_off(self, balanced: Balanced) -> pl.DataFrame:
+        bigrams = random_ngrams(balanced.encoded, 2, balanced.problem.features["feature"], self.seed)
+        solution = balanced.solution
+        assert isinstance(solution, BalancedWeights)  # the other solver has no ridge
+        solved = {ridge: self._solve(balanced.problem, ridge, None) for ridge in self.trade_off}
+        rows = []
+        for ridge, outcome in sorted((solved | {solution.ridge: solution}).items()):
+            weights = balanced.problem.example_weights(outcome.weights)
+            held_out = bigrams.err(weights, balanced.target)
+            rows.append((ridge, outcome.err_after, held_out, outcome.ess, float(weights.max())))
+        columns = ["ridge", "err", "err_bigrams", "ess", "max_weight"]
+        return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.Float64), orient="row")
+
+    def _summary(
+        self, balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None
+    ) -> dict[str, Any]:
+        solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
+        constrained = problem.with_every_label()
+        judged = {
+            "constrained": problem.only(constrained),
+            "strongest_words": strongest,
+            "random_bigrams": random_ngrams(balanced.encoded, 2, problem.features["feature"], self.seed),
+            "random_trigrams": random_ngrams(balanced.encoded, 3, problem.features["feature"], self.seed),
+        }
+        equal = np.ones(len(weights))
+        by_family = problem.features.filter(pl.Series(constrained))["family"].value_counts()
+        summary: dict[str, Any] = {
+            "features": problem.features.height,
+            "constrained": int(constrained.sum()),
+            "families": dict(by_family.sort("family").iter_rows()),
+            "skipped": balanced.skipped,
+            "examples": len(weights),
+            "ess": effective_sample_share(weights),
+            "max_weight": float(weights.max()),
+            "quantiles": dict(
+                zip(map(str, QUANTILES), np.quantile(weights, QUANTILES).tolist(), strict=True)
+            ),
+            "histogram": _histogram(weights),
+            "err": {
+                name: {
+                    "features": part.features.height,
+                    "before": part.err(equal, balanced.target),
+                    "after": part.err(weights, balanced.target),
+                    "chance_before": self._chance(name, part, equal, balanced.target),
+                    "chance_after": self._chance(name, part, weights, balanced.target),
+                }
+                for name, part in judged.items()
+            },
+            "target": dict(zip(problem.label_names, balanced.target.tolist(), strict=True)),
+            "iterations": solution.iterations,
+            "converged": solution.converged,
+            "tokens": balanced.encoded.tokeniser,
+            "language": balanced.encoded.language,
+            "scope": balanced.encoded.scope,
+            "min_count": self._smallest_count(),
+            "cues": again.summary if again is not None else None,
+        }
+        if isinstance(solution, BalancedWeights):
+            summary |= {
+                "ridge": solution.ridge,
+                "largest_residual": solution.largest_residual,
+                "duality_gap": solution.duality_gap,
+                "divergence": solution.divergence,
+            }
+        if problem.groups is None:
+            shares = np.bincount(problem.labels, weights=weights) / weights.sum()
+            summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
+        return summary
+
+    def _chance(
+        self, name: str, part: BalanceProblem, weights: FloatArray, target: FloatArray
+    ) -> float | None:
+        if name.startswith("random_"):
+            return chance_err_of_ngrams(part, weights, target, self.seed)
+        return part.chance_err(weights, target)
+
+
+def example_weights(train: Instances, weights: FloatArray) -> pl.DataFrame:
+    """Return the weight of every train example under its id."""
+    first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
+    return train.table[first].select(
+        "example_id", pl.col("split").cast(pl.String), weight=pl.Series(weights, dtype=pl.Float64)
+    )
+
+
+def _check_labels(train: Instances) -> None:
+    present = np.bincount(train.label_codes, minlength=len(train.labels))
+    if len(train.labels) < 2 or np.any(present == 0):
+        missing = [name for name, n in zip(train.labels, present, strict=True) if n == 0]
+        problem = f"no train row has the label {missing[0]!r}" if missing else "there is only one label"
+        raise InputError(
+            f"{train.name}: {problem}, so no weights can balance the labels; choose another label column with "
+            "--columns label=NAME, or give rows of every label."
+        )
+
+
+def _histogram(weights: FloatArray) -> list[dict[str, float]]:
+    """Return bins of equal width in log weight, from the lightest to the heaviest."""
+    low = max(float(weights.min()), 1e-3)
+    edges = np.geomspace(low, max(float(weights.max()), low * 1.001), 41)
+    counts, _ = np.histogram(np.clip(weights, edges[0], edges[-1]), bins=edges)
+    return [
+        {"from": float(a), "to": float(b), "examples": int(n)}
+        for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Weights under which the pair graph does not predict the label."""

@@ -1,0 +1,212 @@
+"""Weigh the examples so that the pair graph does not give the label away (Selection, Algorithm 1)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.analysis import About, Finding, MeasureKind, Result, Skip
+from cuecard.audits.pair_graph.scores import trial
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import UsageError
+from cuecard.features.pair_graph import graph_of, leakage_features
+from cuecard.remedies.neutral.measures import KINDS, neutral_measures
+from cuecard.remedies.refitted_null import DRAWS
+from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
+from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
+from cuecard.wording import percent, plural
+
+#: Below this share of the examples as effective sample size, a limit on the weights is worth a try.
+LOW_SHARE = 0.5
+QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+@dataclass(frozen=True)
+class NeutralWeights:
+    """Weigh the examples so that the pair graph does not give the label away.
+
+    The graph is of all splits, as whoever has the files can build it; how it goes with the label is estimated for
+    every split from its own labels, and weights have mean 1 in each.
+
+    Args:
+        folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
+        reaudit: audits of the train split to repeat under the weights, or "all".
+        shuffles: times to shuffle labels and make the weights from them for that; 0 compares with chance.
+    """
+
+    name: ClassVar[str] = "neutral_weights"
+    title: ClassVar[str] = "Leakage-neutral weights"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    about: ClassVar[About] = "weights"
+    measured = staticmethod(neutral_measures)
+
+    folds: int = 100
+    trees: int = 1000
+    depth: int = 8
+    max_weight: float | None = None
+    seed: int = 0
+    reaudit: tuple[str, ...] = ()
+    shuffles: int = DRAWS
+
+    def __post_init__(self) -> None:
+        """Check the names at once, so that a typo costs no time."""
+        chosen_audits(self.reaudit)
+        if self.shuffles != 0 and self.shuffles < 2:
+            raise UsageError(f"shuffles is 0 or at least 2, not {self.shuffles}.")
+
+    def run(self, data: Instances) -> Result:
+        """Return a weight for every example of every split, and the leak before and after."""
+        if data.task != "pair":
+            raise Skip(_reason(data.task))
+        if len(data) < 2:
+            raise Skip("needs at least two pairs")
+        features = leakage_features(graph_of(data))
+        splits = self._by_split(data, features)
+        main = splits.get("train") or next(iter(splits.values()))
+        all_weights = np.ones(len(data))
+        for name, weighting in splits.items():
+            all_weights[_rows_of(data, name)] = weighting.weights
+        effective = effective_sample_size(all_weights)
+        leak_trial = trial(data, forest="fast", folds=5, seed=self.seed)
+        credits = leak_trial.credits(features)
+        weights = all_weights[leak_trial.scored]
+        labels = data.label_codes[leak_trial.scored]
+        shares = np.bincount(labels, weights=weights) / weights.sum()
+        before = weighted_share(credits, np.ones(len(credits)))
+        after = weighted_share(credits, weights)
+        summary: dict[str, Any] = {
+            "examples": len(data),
+            "effective_sample_size": effective,
+            "effective_share": effective / len(data),
+            "smallest": float(all_weights.min()),
+            "largest": float(all_weights.max()),
+            "quantiles": dict(zip(map(str, QUANTILES), np.quantile(all_weights, QUANTILES).tolist(), strict=True)),
+            "infinite": sum(weighting.infinite for weighting in splits.values()),
+            "clipped": sum(weighting.clipped for weighting in splits.values()),
+            "prior": {data.labels[int(y)]: float(p) for y, p in zip(main.labels, main.prior, strict=True)},
+            "splits": {name: _of_split(weighting) for name, weighting in splits.items()},
+            "unweighted_splits": [name for name in data.splits if name not in splits],
+            "leakage_accuracy": {"unweighted": _described(before), "weighted": _described(after)},
+            "majority": {"unweighted": leak_trial.chance, "weighted": float(shares.max())},
+        }  # fmt: skip
+        keys = data.table.select("example_id", pl.col("split").cast(pl.String))
+        examples = keys.with_columns(weight=pl.Series(all_weights))
+        tables = {"neutral_weights": examples}
+        findings = [_finding(summary, before, after)]
+        if names := chosen_audits(self.reaudit):
+            in_train = _rows_of(data, "train")
+            audited = audits_before_and_after(
+                data.train,
+                all_weights[in_train],
+                names,
+                remake=lambda shuffled: self._made(shuffled.label_codes, features[in_train]).weights,
+                shuffles=self.shuffles,
+                seed=self.seed,
+            )
+            tables["reaudit"] = audited.table
+            summary["not_reaudited"] = audited.skipped
+            findings += audited.findings(self.name)
+        return Result(summary, tables, findings, examples, neutral_measures(summary))
+
+    def _by_split(self, data: Instances, features: npt.NDArray[Any]) -> dict[str, LeakageNeutralWeights]:
+        """Return the weights of every split from its own labels, so that train knows nothing of test's.
+
+        A split that is not train and has one label only, so that nothing can be balanced, is left out.
+        """
+        by_split = {}
+        for name in data.splits:
+            rows = _rows_of(data, name)
+            labels = data.label_codes[rows]
+            if name != "train" and len(data.splits) > 1 and len(np.unique(labels)) < 2:
+                continue
+            by_split[name] = self._made(labels, features[rows])
+        if not by_split:
+            raise Skip("no split has two labels")
+        return by_split
+
+    def _made(self, labels: npt.NDArray[Any], features: npt.NDArray[Any]) -> LeakageNeutralWeights:
+        """Return the weights of rows with these labels and leakage features."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said in the summary and the finding instead
+            try:
+                return leakage_neutral_weights(
+                    labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
+                    depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                )  # fmt: skip
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+
+
+def _reason(task: Task) -> str:
+    """Return why data that is no pairs has no leakage-neutral weights."""
+    if task == "text":
+        return "an example of text data is one text, so there are no pairs to build a graph from; try --method lexical"
+    return (
+        f"an example of {task} data is a question with all its answers and has one weight, and no weight of the whole "
+        "makes its right answer less frequent than the wrong ones beside it; try --method lexical"
+    )
+
+
+def _of_split(weighting: LeakageNeutralWeights) -> dict[str, float]:
+    return {
+        "examples": len(weighting.weights),
+        "effective_sample_size": weighting.effective_sample_size,
+        "smallest": float(weighting.weights.min()),
+        "largest": float(weighting.weights.max()),
+        "infinite": weighting.infinite,
+        "clipped": weighting.clipped,
+    }
+
+
+def _rows_of(data: Instances, split: str) -> npt.NDArray[np.bool_]:
+    return (data.table["split"].cast(pl.String) == split).to_numpy()
+
+
+def _described(score: WeightedShare) -> dict[str, float]:
+    return {"accuracy": score.share, "low": score.low, "high": score.high}
+
+
+def _finding(summary: dict[str, Any], before: WeightedShare, after: WeightedShare) -> Finding:
+    majority, few = summary["majority"]["weighted"], summary["effective_share"] < LOW_SHARE
+    remains = after.low > majority
+    text = (
+        f"With these weights, the pair-graph accuracy of a random forest is {percent(after.share)} instead of "
+        f"{percent(before.share)}; the majority baseline is {percent(majority)}. The effective sample size is "
+        f"{percent(summary['effective_share'])}; the weights range from {summary['smallest']:.2f} to "
+        f"{summary['largest']:.2f}."
+    )
+    if after.high < majority:
+        text += " It is below the majority baseline because the forest's errors have the largest weights."
+    if summary["infinite"]:
+        text += (
+            f" {plural(summary['infinite'], 'weight')} would be infinite, because the forest predicts the label of the "
+            "example with probability 0; the smallest probability of a forest is used instead."
+        )
+    if summary["clipped"]:
+        text += f" {plural(summary['clipped'], 'weight was', 'weights were')} clipped to the maximum."
+    if few and not summary["clipped"]:
+        text += (
+            " A few examples have most of the weight; --max-weight 20 increases the effective sample size."
+        )
+    if remains:
+        text += " The pair graph still predicts the label with these weights" + (
+            "; a higher --max-weight removes more of it, but reduces the effective sample size."
+            if summary["clipped"]
+            else "."
+        )
+    title = "Weights that balance the pair graph"
+    if remains:
+        title += " only in part"
+    elif few:
+        title += ", with a small effective sample size"
+    return Finding(
+        "neutral_weights", "medium" if remains or few else "info", title, text, after.share, after.low, after.high,
+        majority, after.n, key="balance",
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""The headline of a card: one sentence, fair to what was and was not looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from cuecard.analysis import SEVERITIES, About, Severity, severity_of
+from cuecard.card.card import Card, Section
+from cuecard.card.measures import shortcuts, value_of
+from cuecard.report import numbers
+from cuecard.report.headline.model_verdict import model_figures, model_headline
+from cuecard.report.texts import display_text
+from cuecard.report.view import KeyFigure, measure_figure
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The headline and the sentence that goes below it."""
+
+    headline: str
+    detail: str
+
+
+#: Severity of the worst finding, and the headline where it is a cue and where it is not.
+_HEADLINES: tuple[tuple[Severity, str, str], ...] = (
+    (
+        "high",
+        "{name} contains strong cues that predict the label.",
+        "{name} has flaws that can inflate a score.",
+    ),
+    (
+        "medium",
+        "{name} contains cues: check them before you trust a score.",
+        "{name} has flaws: check them before you trust a score.",
+    ),
+    ("low", "{name} contains only weak cues.", "{name} has only small flaws."),
+)
+
+
+#: Analyses that did not run are named where they are no more than these.
+MOST_NAMED = 3
+
+
+def _main_subject(card: Card) -> About:
+    """Return what the card is mainly about: its first section; a probe tells the cues of the data last."""
+    return next((section.about for section in card.sections.values()), "data")
+
+
+def verdict(card: Card) -> Verdict:
+    """Return what the card says, in a sentence."""
+    name, about = card.dataset.name, _main_subject(card)
+    first = next(iter(card.sections.values()), None)
+    if first is not None and first.status == "done" and about == "weights":
+        return Verdict(
+            _of_weights(name, first),
+            "Weights change the training data. Run a probe to test whether a model still relies on a shortcut.",
+        )
+    if first is not None and first.status == "done" and about == "experiment":
+        return Verdict(
+            f"{first.title}: the experiment on {name}.",
+            "The results hold for these models and this dataset; test other data separately.",
+        )
+    of_models, of_data = model_headline(card), _of_data(card)
+    if of_models and about == "data":  # an audit and a probe on one card
+        return Verdict(of_data.headline, f"{of_models} {of_data.detail}")
+    return Verdict(of_models, of_data.detail) if of_models else of_data
+
+
+def _of_weights(name: str, section: Section) -> str:
+    """Return what the weights of a remedy cost, or its first measure where it does not say that."""
+    size = next((m for m in section.measures if m.name.endswith(".effective_sample_size")), None)
+    if size is not None:
+        return (
+            f"Weights for {name}: the effective sample size is {numbers.percent(size.value)} of its examples."
+        )
+    if section.measures:
+        m = section.measures[0]
+        return (
+            f"Weights for {name}: {display_text(m.label or m.name, 80)} {numbers.in_unit(m.value, m.unit)}."
+        )
+    return f"{section.title}: weights for {name}."
+
+
+def _of_data(card: Card) -> Verdict:
+    """Return what the card says of the dataset."""
+    name = card.dataset.name
+    done = [section for section in card.sections.values() if section.status == "done"]
+    tally = Counter(finding.severity for finding in card.findings)
+    detail = _detail(tally) + _left_out(card)
+    if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
+        detail = f"Examples are weighted by the column {column!r}. {detail}"
+    if not done:
+        return Verdict(f"No analysis of {name} has run.", detail.strip())
+    graded = _graded(card)
+    for level, of_cues, of_flaws in _HEADLINES:
+        if sections := graded[level]:
+            words = of_flaws if sections == {"overview"} else of_cues
+            named = "" if words is of_flaws else _largest(card)
+            return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
+    tested = value_of(card, "cues.features")
+    if tested is None:
+        return Verdict(f"The analyses found no problem in {name}.", detail)
+    if tested == 0:
+        return Verdict(f"No feature of {name} is frequent enough to be tested as a cue.", detail)
+    return Verdict(f"No cue found in {name}.", detail)
+
+
+def _graded(card: Card) -> dict[Severity, set[str]]:
+    """Return the sections about the data by severity: of their findings, or of their gains where they have none."""
+    about_models = {name for name, section in card.sections.items() if section.about == "models"}
+    graded: dict[Severity, set[str]] = {severity: set() for severity in SEVERITIES}
+    for finding in card.findings:
+        if finding.section not in about_models:
+            graded[finding.severity].add(finding.section)
+    speaking = {finding.section for finding in card.findings}
+    for measure in shortcuts(card):
+        if measure.section not in speaking:
+            graded[severity_of(measure.gain)].add(measure.section)
+    return graded
+
+
+def _largest(card: Card) -> str:
+    """Return what gives most away, with its chance level; nothing where no measure gains over chance."""
+    largest = next(iter(shortcuts(card)), None)
+    if largest is None:
+        return ""
+    value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
+    return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
+
+
+def _left_out(card: Card) -> str:
+    missing = [section.title for section in card.sections.values() if section.status != "done"]
+    if not missing:
+        return ""
+    named = (
+        f" ({', '.join(display_text(title, 40) for title in missing)})" if len(missing) <= MOST_NAMED else ""
+    )
+    total = numbers.plural(len(card.sections), "analysis", "analyses")
+    return f" {len(missing)} of {total} did not run{named}."
+
+
+def _detail(tally: Counter[Severity]) -> str:
+    counted = [
+        f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
+    ]
+    if not counted:
+        return "The data may contain cues that were not tested."
+    weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
+    return f"{weight} A cue in the data does not mean that a model uses it."
+
+
+def key_figures(card: Card) -> list[KeyFigure]:
+    """Return the few numbers that stand below the headline."""
+    about = _main_subject(card)
+    if about == "weights":
+        section = next(iter(card.sections.values()))
+        judged = [m for m in section.measures if m.worse != "neither" and m.chance is None]
+        return [measure_figure(m) for m in judged[:2]]
+    if about == "experiment":
+        return []
+    shown = model_figures(card, accuracy=about != "data")
+    if shown and about != "data":
+        return shown
+    for severity in SEVERITIES[:2]:
+        tally = sum(finding.severity == severity for finding in card.findings)
+        shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
+    tested, cues = (value_of(card, f"cues.{name}") for name in ("features", "cues"))
+    if cues is not None:
+        shown.append(KeyFigure("cues", numbers.count(cues), f"of {numbers.count(tested)} features tested"))
+    shown += [measure_figure(m) for m in shortcuts(card)[:1]]
+    shown += [measure_figure(m, "") for m in card.all_measures() if m.name == "overview.test_overlap"]
+    return shown

@@ -1,0 +1,1 @@
+"""Pages that open offline, and a piece of one for notebooks."""

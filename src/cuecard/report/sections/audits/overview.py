@@ -1,0 +1,171 @@
+"""What is in the dataset: sizes, balance, lengths, duplicates and what test shares with train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+
+_NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
+MOST_DUPLICATES = 20
+
+
+@SECTION_VIEWS.register("overview")
+def overview(card: Card, section: Section) -> SectionView:
+    """Return the first look at a dataset."""
+    summary = section.summary
+    return SectionView(
+        lead=[*_sizes(card, summary), *_overlap(card, summary), *_repeats(summary)],
+        figures=_figures(card, summary),
+        charts=_charts(card),
+        tables=[_duplicates(card.tables["duplicates"])] if _has_rows(card, "duplicates") else [],
+    )
+
+
+def _has_rows(card: Card, table: str) -> bool:
+    return table in card.tables and card.tables[table].height > 0
+
+
+def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
+    splits: dict[str, Any] = summary.get("splits", {})
+    if not splits:
+        return []
+    sizes = " and ".join(f"{numbers.count(split['examples'])} {name}" for name, split in splits.items())
+    first, split = next(iter(splits.items()))
+    labels = numbers.plural(len(split["labels"]), "label")
+    sentence = f"The dataset has {sizes} {_NOUN[card.dataset.task]} with {labels}"
+    total = sum(split["labels"].values())
+    if card.dataset.task in ("choice", "preference") or not total:
+        return [f"{sentence}."]
+    label, most = max(split["labels"].items(), key=lambda item: item[1])
+    share = numbers.percent(most / total)
+    return [f"{sentence}; the majority baseline (“{label}”) is {share} in the {first} split."]
+
+
+def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
+    overlap = summary.get("overlap") or {}
+    tests = overlap.get("test_examples")
+    if not tests:
+        return []
+    seen = overlap["hypothesis"]
+    text = _text_name(card)
+    if not seen:
+        return [f"No {text} of the {numbers.count(tests)} test examples occurs in the training set."]
+    pairs = overlap["pair"] if card.dataset.task != "text" else 0
+    whole = (
+        f"; {numbers.count(pairs)} {'occurs' if pairs == 1 else 'occur'} there as a whole" if pairs else ""
+    )
+    return [
+        f"{'A' if card.dataset.task in ('choice', 'preference') else 'The'} {text} of {numbers.count(seen)} of "
+        f"{numbers.count(tests)} test examples ({numbers.percent(seen / tests)}) also occurs in the training "
+        f"set{whole}."
+    ]
+
+
+def _repeats(summary: dict[str, Any]) -> list[str]:
+    conflicting = summary.get("conflicting_labels")
+    if not conflicting:
+        return []
+    return [f"{numbers.plural(conflicting, 'example')} have the same input as an example with another label."]
+
+
+def _figures(card: Card, summary: dict[str, Any]) -> list[KeyFigure]:
+    figures = [
+        KeyFigure(f"{name} examples", numbers.count(split["examples"]))
+        for name, split in summary.get("splits", {}).items()
+    ]
+    train: dict[str, Any] = next(iter(summary.get("splits", {}).values()), {})
+    for field in ("hypothesis", "premise"):
+        lengths = train.get(f"{field}_tokens") or {}
+        if lengths.get("max"):
+            reach = f"middle 90 %: {numbers.number(lengths['p5'])}–{numbers.number(lengths['p95'])}"
+            name = _text_name(card) if field == "hypothesis" else field
+            figures.append(KeyFigure(f"words per {name} (median)", numbers.number(lengths["median"]), reach))
+    if "vocabulary" in summary:
+        figures.append(KeyFigure("distinct words", numbers.count(summary["vocabulary"])))
+    duplicates = summary.get("duplicates", {})
+    if duplicates:
+        near = f"{numbers.count(duplicates['normalised'])} ignoring case and punctuation"
+        figures.append(KeyFigure("duplicates", numbers.count(duplicates["exact"]), near))
+    empty = sum(
+        split.get("empty_hypothesis", 0)
+        + (split.get("empty_premise", 0) if card.dataset.task != "text" else 0)
+        for split in summary.get("splits", {}).values()
+    )
+    if empty:
+        figures.append(KeyFigure("empty texts", numbers.count(empty)))
+    return figures
+
+
+def _charts(card: Card) -> list[ChartView]:
+    charts = []
+    # Where every example has one right choice, labels are balanced and premises are shared by construction.
+    grouped = card.dataset.task in ("choice", "preference")
+    if _has_rows(card, "label_balance") and not grouped:
+
+        def balance() -> Any:
+            from cuecard.report.charts.audits.overview import label_balance
+
+            return label_balance(card.tables, card.dataset.labels)
+
+        charts.append(
+            ChartView(
+                "Label balance",
+                balance,
+                alt="Bars of the share of each label in each split.",
+                caption="Share of each label among the instances of a split.",
+                wide=False,
+            )
+        )
+    fields = ("hypothesis",) if grouped else ("hypothesis", "premise")
+    if _has_rows(card, "lengths"):
+        charts += [_length_chart(card, field) for field in fields if _varies(card, field)]
+    return charts
+
+
+def _varies(card: Card, field: str) -> bool:
+    train = (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
+    return card.tables["lengths"].filter(train)["tokens"].n_unique() > 1
+
+
+def _length_chart(card: Card, field: str) -> ChartView:
+    name = _text_name(card) if field == "hypothesis" else field
+
+    def draw() -> Any:
+        from cuecard.report.charts.audits.overview import length_distribution
+
+        return length_distribution(card.tables, card.dataset.labels, field, name=name)
+
+    return ChartView(
+        f"Length of the {name}",
+        draw,
+        alt=f"Curves of the number of words in the {name}, one per label, in the training set.",
+        caption="Share of each label's training instances. If the curves differ, length is a cue. "
+        "The longest 0.5 % are not shown.",
+        wide=False,
+    )
+
+
+def _text_name(card: Card) -> str:
+    """Return what the judged text is called in this task."""
+    return {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}[
+        card.dataset.task
+    ]
+
+
+def _duplicates(frame: pl.DataFrame) -> TableView:
+    columns = [n for n in ("premise", "hypothesis", "labels", "count", "splits") if n in frame.columns]
+    if (frame["premise"] == "").all():
+        columns.remove("premise")
+    return TableView(
+        title="Repeated inputs",
+        columns=[Column(name.capitalize(), "count" if name == "count" else "text") for name in columns],
+        rows=frame.select(columns).head(MOST_DUPLICATES).rows(),
+        total=frame.height,
+        source="tables/duplicates.parquet",
+        caption="Inputs that occur more than once, most frequent first.",
+    )

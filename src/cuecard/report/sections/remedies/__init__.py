@@ -1,0 +1,1 @@
+"""Views of the sections about weights."""

@@ -1,0 +1,189 @@
+"""The papers' experiments on the user's data: what balanced or leakage-neutral training changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.card import Card, Section
+from cuecard.report import numbers
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+
+#: Weights that leave less than this share of the sample make weighted figures uncertain.
+FEW_EFFECTIVE = 0.05
+
+
+@SECTION_VIEWS.register("stubborn")
+def stubborn(card: Card, section: Section) -> SectionView:
+    """Return p-values and accuracies by model and weights, and what the weights leave of the sample."""
+    summary, parameters = section.summary, section.parameters
+    lead = [
+        f"{numbers.count(summary['runs'])} models are trained and tested on "
+        f"{numbers.count(summary['test_examples'])} examples. Is their accuracy higher if one of the "
+        f"{numbers.count(summary['words'])} words with the highest z has its usual label?"
+    ]
+    notes = [
+        "p: exact one-sided permutation test; correctness is shuffled over the examples with such a word. Within "
+        "label: correctness is shuffled among examples of the same label, so a higher accuracy on one label does not "
+        "count as bias. Words and usual labels always come from the unweighted training set.",
+        *summary.get("notes", []),
+    ]
+    chart = ChartView(
+        "Reliance on words by weights",
+        _drawn("p_values", card.tables["stubborn_runs"], parameters.get("alpha", 0.05)),
+        alt="−log10 of the p-value of every run, by training weights.",
+        caption="One point per seed. Differences to the left of the dashed line are not significant.",
+    )
+    return SectionView(
+        lead, charts=[chart], tables=[_groups(card), _weighing(card), _runs(card)], notes=notes
+    )
+
+
+def _groups(card: Card) -> TableView:
+    columns = {
+        "model": Column("Model"),
+        "weights": Column("Weights"),
+        "accuracy": Column("Accuracy", "percent", "mean over the seeds"),
+        "accuracy_sd": Column("± sd", "percent", "standard deviation over the seeds", brief=False),
+        "usual_accuracy": Column("Usual", "percent", "accuracy if a word has its usual label"),
+        "unusual_accuracy": Column("Other", "percent", "accuracy if a word has another label"),
+        "log10_p": Column("log₁₀ p", "decimal", "median over the seeds"),
+        "log10_p_lowest": Column("lowest", "decimal", "over the seeds", brief=False),
+        "log10_p_highest": Column("highest", "decimal", "over the seeds", brief=False),
+        "log10_p_within_label": Column(
+            "within label", "decimal", "log₁₀ p, shuffled within each label; median"
+        ),
+        "seeds": Column("Seeds", "count", brief=False),
+    }
+    return _view("Effect of the weights", card.tables["stubborn"], columns, "stubborn")
+
+
+def _weighing(card: Card) -> TableView:
+    columns = {
+        "weights": Column("Weights"),
+        "features": Column("Balanced", "count", "features with equal label shares after reweighting"),
+        "ess": Column(
+            "Effective sample size", "percent", "effective sample size, as a share of the training examples"
+        ),
+        "max_weight": Column("Largest", "number", "largest weight; the mean is 1"),
+    }
+    return _view("The weights", card.tables["stubborn_weights"], columns, "stubborn_weights", everywhere=True)
+
+
+def _runs(card: Card) -> TableView:
+    columns = {
+        "model": Column("Model"),
+        "weights": Column("Weights"),
+        "seed": Column("Seed", "count"),
+        "accuracy": Column("Accuracy", "percent"),
+        "usual_accuracy": Column("Usual", "percent"),
+        "unusual_accuracy": Column("Other", "percent"),
+        "log10_p": Column("log₁₀ p", "decimal"),
+        "log10_p_within_label": Column("within label", "decimal"),
+    }
+    return _view("All runs", card.tables["stubborn_runs"], columns, "stubborn_runs")
+
+
+@SECTION_VIEWS.register("selection")
+def selection(card: Card, section: Section) -> SectionView:
+    """Return biased and debiased training: unweighted, reweighted, on other datasets, and on identical pairs."""
+    summary = section.summary
+    lead = [
+        f"{summary['model']} is trained with equal weights (biased) and with leakage-neutral weights (debiased). Both "
+        "models are scored on the test set, unweighted and with leakage-neutral weights."
+    ]
+    kept, largest = summary["weights"]["effective_share"], summary["weights"]["largest"]
+    notes = [
+        f"The effective sample size of the weights is {numbers.percent(kept)}; the largest weight is "
+        f"{numbers.number(largest)}.",
+        f"A sentence paired with itself should be {summary['match']!r}. If the boxes rise or fall with sentence "
+        "frequency, the model has learned sentence frequency.",
+    ]
+    if kept < FEW_EFFECTIVE:
+        notes.append(
+            "The effective sample size is small, so weighted results are uncertain: try --max-weight 50."
+        )
+    charts = [
+        ChartView(
+            "Evaluation",
+            _drawn("evaluations", card.tables["selection"]),
+            alt="Accuracy of biased and debiased training, unweighted and reweighted.",
+        ),
+        ChartView(
+            "Other datasets",
+            _drawn("across_sets", card.tables["selection_across"]),
+            alt="Accuracy of biased and debiased training on every dataset.",
+        ),
+        ChartView(
+            "Identical pairs",
+            _identical(card.tables["selection_identical"]),
+            alt="Tukey boxes of the score of sentences paired with themselves, by their frequency in the training set.",
+            caption="Sentences of the training set paired with themselves, by frequency in the training set.",
+        ),
+    ]
+    tables = [_evaluation(card), _across(card)]
+    return SectionView(lead, charts=charts, tables=tables, notes=notes)
+
+
+def _evaluation(card: Card) -> TableView:
+    columns = {
+        "model": Column("Training"),
+        "accuracy": Column("Accuracy", "percent", "unweighted"),
+        "low": Column("CI low", "percent"),
+        "high": Column("CI high", "percent"),
+        "weighted_accuracy": Column("Reweighted", "percent", "accuracy with leakage-neutral weights"),
+        "weighted_low": Column("CI low", "percent"),
+        "weighted_high": Column("CI high", "percent"),
+        "effective_n": Column("Effective n", "count"),
+        "n": Column("Examples", "count", brief=False),
+    }
+    return _view("Biased and debiased evaluation", card.tables["selection"], columns, "selection")
+
+
+def _across(card: Card) -> TableView:
+    columns = {
+        "dataset": Column("Dataset"),
+        "biased_accuracy": Column("Biased", "percent", "accuracy of biased training"),
+        "debiased_accuracy": Column("Debiased", "percent", "accuracy of debiased training"),
+        "points": Column("Difference", "decimal", "debiased minus biased, in points"),
+        "points_low": Column("CI low", "decimal"),
+        "points_high": Column("CI high", "decimal"),
+        "p": Column("p", "probability", "exact McNemar test"),
+        "n": Column("Examples", "count"),
+        "seed": Column("Seed", "count", brief=False),
+    }
+    shown = card.tables["selection_across"].with_columns(
+        points=100 * pl.col("difference"),
+        points_low=100 * pl.col("difference_low"),
+        points_high=100 * pl.col("difference_high"),
+        p=pl.lit(10.0).pow(pl.col("log10_p")),
+    )
+    return _view("On every dataset", shown, columns, "selection_across", everywhere=True)
+
+
+def _view(
+    title: str, frame: pl.DataFrame, columns: dict[str, Column], table: str, *, everywhere: bool = False
+) -> TableView:
+    rows = frame.select(list(columns)).rows()
+    source = f"tables/{table}.parquet"
+    return TableView(title, list(columns.values()), rows, len(rows), source, everywhere=everywhere)
+
+
+def _drawn(name: str, *arguments: Any) -> Callable[[], Any]:
+    def draw() -> Any:
+        from cuecard.report.charts.remedies import experiments
+
+        return getattr(experiments, name)(*arguments)
+
+    return draw
+
+
+def _identical(boxes: pl.DataFrame) -> Callable[[], Any]:
+    def draw() -> Any:
+        from cuecard.report.charts.probes.identical_pairs import identical_pairs_chart
+
+        return identical_pairs_chart(boxes)
+
+    return draw

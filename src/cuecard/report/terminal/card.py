@@ -1,0 +1,175 @@
+"""The card in the terminal: the headline, the findings, and the first rows of every section."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.columns import Columns
+from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.analysis import Severity
+from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.report import numbers
+from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
+from cuecard.report.headline.verdict import key_figures, verdict
+from cuecard.report.sections import section_view
+from cuecard.report.texts import display_text, highlight
+from cuecard.report.view import KeyFigure, TableView
+
+#: Colour and sign of a severity; the sign says it where there is no colour.
+_TONES: dict[Severity, tuple[str, str]] = {
+    "high": ("bold red", "▲"),
+    "medium": ("yellow", "◆"),
+    "low": ("blue", "●"),
+    "info": ("dim", "○"),
+}
+_INDENT = (0, 0, 0, 2)
+#: Holds two words together until lines are broken.
+_GLUE = "\N{NO-BREAK SPACE}"
+#: Texts are cut to these many characters, one after the other, before a column is left out.
+_TEXT_WIDTHS = (18, 14, 12, 10)
+#: Columns stand this far apart.
+_GAP = 2
+
+
+def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
+    """Print the card; at most `top` findings and `top` rows per table."""
+    judged = verdict(card)
+    console.print()
+    console.print(_prose(display_text(judged.headline), console.width, "bold"))
+    console.print(_prose(display_text(judged.detail), console.width, "dim"))
+    for line in _what_was_read(card):
+        console.print(Text(display_text(line, 1000), style="dim"))
+    console.print()
+    console.print(_figures(key_figures(card)))
+    findings = ordered_findings(card)
+    for finding in findings[:top]:
+        console.print()
+        console.print(_finding(card, finding, console.width))
+    if len(findings) > top:
+        console.print(Text(f"\n… and {how_many_more(findings[top:])} in the report.", style="dim"))
+    for name in card.sections:
+        console.print()
+        _section(card, name, console, top)
+    console.print()
+    console.print(Text(f"Data fingerprint {card.dataset.fingerprint}", style="dim"))
+
+
+def _prose(text: str, width: int, style: str = "") -> Text:
+    """Return a text broken into lines, a number and its percent sign on the same one."""
+    glued = re.sub(r"(?<=\d) (?=%)", _GLUE, text)
+    if cell_len(glued) != len(glued):  # characters two columns wide are counted by the console itself
+        return Text(text, style=style)
+    return Text("\n".join(wrap(glued, width, break_on_hyphens=False)).replace(_GLUE, " "), style=style)
+
+
+def _what_was_read(card: Card) -> list[str]:
+    """Return how the data was understood, and every row that was left out."""
+    data = card.dataset
+    columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
+    lines = [f"Task: {data.task}{f'. Columns: {columns}' if columns else ''}."]
+    lines += [f"Left out: {numbers.plural(n, 'row')} ({reason})." for reason, n in data.dropped.items() if n]
+    return [*lines, *data.notes]
+
+
+def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
+    cells = []
+    for figure in figures:
+        label = f"{figure.label}, {figure.detail}" if figure.detail else figure.label
+        cells.append(Text.assemble((display_text(figure.value), "bold"), " ", (display_text(label), "dim")))
+    return Columns(cells, padding=(0, 3))
+
+
+def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
+    tone, sign = _TONES[finding.severity]
+    title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
+    lines: list[RenderableType] = [_prose(display_text(finding.text, 2000), width - _INDENT[3])]
+    if parts := other_ways(finding):
+        lines.append(_prose(parts, width - _INDENT[3]))
+    lines += [_example(card, finding, example) for example in finding.evidence[:1]]
+    return Group(title, Padding(Group(*lines), _INDENT))
+
+
+def _example(card: Card, finding: FindingModel, example: EvidenceModel) -> Text:
+    text = Text("“", style="italic")
+    words = example.highlight if looked_at(card, finding, "hypothesis") else []
+    for piece in highlight(example.hypothesis, words, limit=160):
+        text.append(piece.text, style="bold not italic underline" if piece.marked else "")
+    text.append("” ")
+    return text.append(f"({display_text(example.label, 40)})", style="dim not italic")
+
+
+def _section(card: Card, name: str, console: Console, top: int) -> None:
+    section = card[name]
+    console.rule(Text(display_text(section.title), style="bold"), align="left", style="dim")
+    if section.status != "done":
+        style = "red" if section.status == "failed" else "dim"
+        console.print(Text.assemble((f"{section.status}: ", style), display_text(section.reason, 1000)))
+        return
+    view = section_view(card, name)
+    for sentence in view.lead:
+        console.print(_prose(display_text(sentence, 1000), console.width))
+    if view.figures and not view.lead:
+        console.print(_figures(view.figures))
+    for table in [*view.tables[:1], *(table for table in view.tables[1:] if table.everywhere)]:
+        console.print(_table(table, top, console.width))
+    for note in view.notes:
+        console.print(_prose(display_text(note, 1000), console.width, "dim"))
+
+
+def _table(view: TableView, top: int, width: int) -> RenderableType:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
+    rows = [
+        [column.write(value) for column, value in zip(view.columns, row, strict=True)]
+        for row in view.rows[:top]
+    ]
+    widths = _widths(view, rows, width)
+    for i, most in widths.items():
+        column = view.columns[i]
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        title = Text("\n".join(wrap(display_text(column.title), most)))
+        table.add_column(
+            title, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most, vertical="bottom"
+        )
+    for row in rows:
+        table.add_row(*(Text(row[i]) for i in widths))
+    if view.total <= len(rows):
+        return table
+    source = f"; all in {view.source}" if view.source else ""
+    return Group(table, Text(f"{len(rows):,} of {view.total:,} rows{source}", style="dim"))
+
+
+def _widths(view: TableView, rows: Sequence[Sequence[str]], width: int) -> dict[int, int]:
+    """Return the columns that fit beside each other and their widths: texts are cut, numbers never.
+
+    Headings are broken between words. If all columns do not fit with the shortest texts, the last ones are left out.
+    """
+    brief = [i for i, column in enumerate(view.columns) if column.brief]
+    titles = {i: max(map(len, view.columns[i].title.split()), default=0) for i in brief}
+    natural = {i: max([titles[i], *(len(row[i]) for row in rows)]) for i in brief}
+    texts = [i for i in brief if not view.columns[i].numeric]
+    least: dict[int, int] = {}
+    for most in _TEXT_WIDTHS:
+        least = {i: min(natural[i], max(most, titles[i])) if i in texts else natural[i] for i in brief}
+        if _across(least) <= width:
+            break
+    while len(least) > 1 and _across(least) > width:
+        least.popitem()
+    spare = width - _across(least)
+    for i in texts:
+        if i in least:
+            more = max(0, min(natural[i] - least[i], spare))
+            least[i] += more
+            spare -= more
+    return least
+
+
+def _across(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + _GAP * len(widths)

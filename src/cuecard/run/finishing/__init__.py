@@ -1,0 +1,1 @@
+"""What a card gets once its sections are there."""

@@ -1,0 +1,1 @@
+"""Train a model on a dataset, into a folder."""

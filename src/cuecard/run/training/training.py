@@ -1,0 +1,241 @@
+"""Train a model on a dataset: the model, its predictions for every split, how good they are, how it learned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.data.files.weight_files import weights_from_file
+from cuecard.data.splits.subsets import train_subset
+from cuecard.data.weights import instance_weights
+from cuecard.errors import InputError, UsageError
+from cuecard.models import TextModel
+from cuecard.models.examples import training_examples
+from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
+from cuecard.models.recipe import Recipe, all_parameters, parameter_names
+from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
+from cuecard.run.finishing.describing import check_labels, versions
+from cuecard.run.training.model_scores import dynamics_table, prediction_table, scores
+from cuecard.run.training.run_folder import RunFolder, run_key
+from cuecard.stats.weighted import effective_sample_size
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WeightFile:
+    """A file of weighted rows, the column of weights, and how to read it, as `cuecard.load` takes it."""
+
+    path: Path
+    column: str = "weight"
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: A weight per train example or row, the name of a column of the data, or a file that `cuecard debias` wrote.
+Weights = npt.ArrayLike | str | Path | WeightFile | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model and what it does.
+
+    Attributes:
+        model: the model itself: `predict_proba`, `embed`, `save`.
+        predictions: per split a frame of example_id, split, gold, prediction and p_<answer>.
+        metrics: what `metrics.json` holds: per split accuracy with interval, chance, log loss, calibration.
+        dynamics: confidence, variability and correctness of every train example, where they were recorded.
+        folder: where everything was written, if it was.
+        resumed: whether a run that was finished before was read again instead of trained.
+    """
+
+    model: TextModel
+    predictions: Mapping[str, pl.DataFrame]
+    metrics: Mapping[str, Any]
+    dynamics: pl.DataFrame | None = None
+    folder: Path | None = None
+    resumed: bool = False
+
+
+def train(
+    data: Instances,
+    model: str = "linear",
+    *,
+    condition: Condition = "full",
+    weights: Weights = None,
+    weighting: Weighting | None = None,
+    subset: int | None = None,
+    dynamics: bool = False,
+    out: str | Path | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Trained:
+    """Return a model trained on the train split, with its predictions for every split and how good they are.
+
+    Args:
+        data: what `cuecard.load` returned; a dev split is what training stops early on.
+        model: name of a registered model: linear, fasttext, bilstm, siamese-lstm, esim, transformer …
+        condition: what the model may read: "full", "hypothesis", "premise" or "choices".
+        weights: a weight per train example or row, the name of a column of the data, or a file that
+            `cuecard debias` wrote.
+        weighting: whether weights are factors of the loss or chances to be drawn ("sampler").
+        subset: train on so many examples only, drawn by the seed.
+        dynamics: record the probability of every train example's label after each epoch.
+        out: folder for the model, predictions, metrics and dynamics; a run that was stopped goes on there.
+        seed: of the subset, and of the model where it has a parameter of that name.
+        watch: called with the progress while it trains.
+        options: parameters of the model, such as ``epochs=3``.
+    """
+    recipe = training_recipe(Recipe(model, condition, options), weighting=weighting, seed=seed)
+    return train_recipe(
+        data, recipe, weights=weights, subset=subset, dynamics=dynamics, out=out, seed=seed, watch=watch
+    )
+
+
+def training_recipe(recipe: Recipe, *, weighting: Weighting | None, seed: int) -> Recipe:
+    """Return the recipe with weighting and seed where it names none itself."""
+    if weighting is not None and "weighting" not in parameter_names(recipe.model):
+        raise UsageError(
+            f"The model {recipe.model!r} has no parameter 'weighting': its weights are those of the loss."
+        )
+    return recipe.with_defaults(seed=seed, weighting=weighting)
+
+
+def train_recipe(
+    data: Instances,
+    recipe: Recipe,
+    *,
+    weights: Weights = None,
+    subset: int | None = None,
+    dynamics: bool = False,
+    out: str | Path | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Trained:
+    """Return the same as `train` for a model whose parameters are settled; `seed` is that of the subset."""
+    check_labels(data)
+    check_condition(data.train, recipe.condition)
+    row_weights = _row_weights(data, weights)
+    data, row_weights = _subset(data, row_weights, subset, seed)
+    parts = {name: data.split(name) for name in data.splits}
+    check_labels_seen(data.train, list(parts.values()))
+    key = run_key(recipe, data, weights_digest(row_weights), dynamics=dynamics)
+    if out is None:
+        return _trained(recipe, data, row_weights, dynamics=dynamics, watch=watch, key=key)
+    with RunFolder(Path(out), key, recipe) as folder:
+        if folder.finished:
+            return folder.read()
+        done = _trained(
+            recipe, data, row_weights, dynamics=dynamics, watch=watch, key=key, checkpoint=folder.checkpoint
+        )
+        folder.write(done.model, done.predictions, done.metrics, done.dynamics)
+    return replace(done, folder=Path(out))
+
+
+def _trained(
+    recipe: Recipe,
+    data: Instances,
+    weights: Floats | None,
+    *,
+    dynamics: bool,
+    watch: Watch | None,
+    key: str,
+    checkpoint: Path | None = None,
+) -> Trained:
+    started = time.perf_counter()
+    fitted = recipe.new().fit(
+        data.train,
+        weights=weights,
+        condition=recipe.condition,
+        validation=data.split("dev") if "dev" in data.splits else None,
+        dynamics=dynamics,
+        checkpoint=checkpoint,
+        watch=watch,
+    )
+    trained_for = time.perf_counter() - started
+    parts = {name: data.split(name) for name in data.splits}
+    probabilities = {name: answer_probabilities(fitted, part) for name, part in parts.items()}
+    metrics = {
+        "model": recipe.model,
+        "condition": recipe.condition,
+        "parameters": all_parameters(fitted),
+        "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
+        "train_examples": data.train.n_examples,
+        "weights": None if weights is None else _about_weights(data.train, weights),
+        "epochs": _epochs(fitted),
+        "splits": {name: scores(parts[name], probabilities[name]) for name in parts},
+        "seconds": {
+            "training": round(trained_for, 3),
+            "all": round(time.perf_counter() - started, 3),
+        },
+        "versions": versions(),
+        "key": key,
+    }
+    return Trained(
+        fitted,
+        {name: prediction_table(parts[name], probabilities[name]) for name in parts},
+        metrics,
+        dynamics_table(fitted, data.train) if dynamics else None,
+    )
+
+
+def _epochs(model: TextModel) -> list[dict[str, Any]]:
+    """Return how every epoch went; empty for a model that keeps no record of them."""
+    return [
+        {k: v for k, v in asdict(epoch).items() if k != "seconds"} for epoch in getattr(model, "history_", ())
+    ]
+
+
+def _row_weights(data: Instances, weights: Weights) -> Floats | None:
+    """Return a weight per train row, mean one."""
+    if weights is None:
+        return None
+    train = data.train
+    if isinstance(weights, WeightFile):
+        return weights_from_file(weights.path, data, column=weights.column, **weights.reading)
+    if isinstance(weights, Path) or (isinstance(weights, str) and weights not in data.table.columns):
+        if isinstance(weights, str) and not Path(weights).exists():
+            raise UsageError(
+                f"{weights!r} is neither a file of weights nor a column of the data, which has "
+                f"{', '.join(data.table.columns)}."
+            )
+        return weights_from_file(weights, data)
+    if isinstance(weights, str):
+        return instance_weights(train, weights)
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape == (train.n_examples,):
+        values = values[train.example_codes]
+    if values.shape != (len(train),):
+        raise InputError(
+            f"There are {values.size:,} weights for {train.n_examples:,} training examples; expected one weight for "
+            "each."
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
+        raise InputError("Weights must be numbers of at least 0, and not all zero.")
+    return np.asarray(values / values.mean())
+
+
+def _subset(
+    data: Instances, weights: Floats | None, size: int | None, seed: int
+) -> tuple[Instances, Floats | None]:
+    smaller, kept = train_subset(data, size, seed)
+    if weights is None or smaller is data:
+        return smaller, weights
+    return smaller, weights[kept] / max(weights[kept].mean(), 1e-300)
+
+
+def _about_weights(train: Instances, weights: Floats) -> dict[str, float]:
+    mine = training_examples(train, weights).example_weights
+    return {
+        "effective_share": effective_sample_size(mine) / len(mine),
+        "smallest": float(mine.min()),
+        "largest": float(mine.max()),
+    }

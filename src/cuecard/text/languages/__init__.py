@@ -1,0 +1,1 @@
+"""What is particular to a language: its frequent words, its nouns."""

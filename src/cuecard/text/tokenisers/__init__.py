@@ -1,0 +1,1 @@
+"""Texts are cut into tokens, each by a named rule."""

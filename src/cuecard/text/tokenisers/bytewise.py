@@ -1,0 +1,120 @@
+"""Texts to tokens with a compiled loop over their bytes, on all cores."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from cuecard.text import _kernels
+from cuecard.text.parallel import on_threads, parts_of_rows, running_total
+from cuecard.text.tokenisers.alphabet import Rule, byte_actions, code_point_kinds
+from cuecard.text.tokens import Tokens
+
+#: Below this many bytes a second thread costs more than it saves.
+BYTES_PER_THREAD = 1 << 20
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+#: Token ids, tokens per row, the types' bytes, the types' bounds.
+EncodedPart = tuple[
+    npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]
+]
+
+_NO_KINDS = np.zeros(1, dtype=np.uint8)
+_EVERY_BYTE = np.arange(256, dtype=np.uint16)
+_ALL_BUT_SPACES = _EVERY_BYTE.copy()
+_ALL_BUT_SPACES[ord(" ")] = _kernels.BREAK << 8
+
+
+def tokenise_bytes(texts: pl.Series, rule: Rule, *, threads: int | None = None) -> Tokens:
+    """Return the tokens of every text under a rule for characters; missing texts have none.
+
+    The vocabulary is in order of first occurrence, whatever the number of threads.
+    """
+    data, offsets = utf8(texts)
+    kinds = _NO_KINDS
+    if data.size and data.max() > 127:
+        # Lower-casing beyond ASCII may change a character's length, so it comes before the loop.
+        data, offsets = utf8(texts.str.to_lowercase())
+        kinds = code_point_kinds(rule, _kernels.code_points_seen(data))
+    return _encode(data, offsets, byte_actions(rule), kinds, threads)
+
+
+def space_chunks(texts: pl.Series, *, threads: int | None = None) -> Tokens:
+    """Return the runs of characters between spaces (U+0020 only) of every text, as they are written."""
+    return _encode(*utf8(texts), _ALL_BUT_SPACES, _NO_KINDS, threads)
+
+
+def whole_texts(texts: pl.Series, *, threads: int | None = None) -> Tokens:
+    """Return every text as one token, an empty one as none: the vocabulary is the distinct texts."""
+    return _encode(*utf8(texts), _EVERY_BYTE, _NO_KINDS, threads)
+
+
+def _encode(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.uint16],
+    kinds: npt.NDArray[np.uint8],
+    threads: int | None,
+) -> Tokens:
+    bounds = parts_of_rows(offsets, threads, BYTES_PER_THREAD)
+
+    def encode(part: int) -> EncodedPart:
+        encoded: EncodedPart = _kernels.encode_rows(data, offsets, *bounds[part], actions, kinds)
+        return encoded
+
+    parts = on_threads(encode, len(bounds))
+    ids, counts, arena, starts = parts[0] if len(parts) == 1 else _merged(parts)
+    return Tokens(ids, running_total(counts), _strings(arena, starts))
+
+
+def _merged(parts: list[EncodedPart]) -> EncodedPart:
+    """Return the parts as one, over one vocabulary."""
+    type_bounds = running_total(np.array([len(part[3]) - 1 for part in parts]))
+    id_bounds = running_total(np.array([len(part[0]) for part in parts]))
+    all_bytes = _read_only(np.concatenate([part[2] for part in parts]))
+    all_starts = _read_only(running_total(np.concatenate([np.diff(part[3]) for part in parts])))
+    # The types of all parts are rows of one token each, so the same loop numbers them.
+    numbers, _, arena, starts = _kernels.encode_rows(
+        all_bytes, all_starts, 0, len(all_starts) - 1, _EVERY_BYTE, _NO_KINDS
+    )
+    ids = np.empty(id_bounds[-1], dtype=np.int32)
+
+    def renumber(part: int) -> None:
+        own_numbers = numbers[type_bounds[part] : type_bounds[part + 1]]
+        np.take(own_numbers, parts[part][0], out=ids[id_bounds[part] : id_bounds[part + 1]], mode="clip")
+
+    on_threads(renumber, len(parts))
+    return ids, np.concatenate([part[1] for part in parts]), arena, starts
+
+
+def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
+    if texts.null_count():
+        texts = texts.fill_null("")
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offset_buffer, data_buffer = array.buffers()
+    if offset_buffer is None or len(array) == 0:
+        offsets = np.zeros(len(array) + 1, dtype=np.int64)
+    else:
+        offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
+    return _read_only(data[: offsets[-1]]), _read_only(offsets)
+
+
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return the array closed for writing: always so, one compiled version of a loop serves all callers."""
+    array.flags.writeable = False
+    return array
+
+
+def _strings(arena: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> pl.Series:
+    """Return the types as strings."""
+    array = pa.LargeStringArray.from_buffers(
+        len(starts) - 1, pa.py_buffer(np.ascontiguousarray(starts)), pa.py_buffer(np.ascontiguousarray(arena))
+    )
+    return pl.Series("token", pl.from_arrow(array), dtype=pl.String)

@@ -1,0 +1,166 @@
+"""Options mean the same in every verb, are declared once, and say their defaults as the analyses have them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import pytest
+import typer
+from typer.main import get_command
+
+import cuecard as cc
+from cuecard.cli.main import app
+from cuecard.cli.options.groups import grouped, typed
+from cuecard.cli.options.renamed import RENAMED
+from cuecard.errors import UsageError
+from cuecard.reproduce import SelectionExperiment, StubbornExperiment
+
+
+def verbs(command=None, prefix=()):
+    command = command or get_command(app)
+    for name, verb in command.commands.items():
+        if hasattr(verb, "commands"):
+            yield from verbs(verb, (*prefix, name))
+        else:
+            yield " ".join((*prefix, name)), verb
+
+
+VERBS = dict(verbs())
+
+
+def options(verb):
+    return {n: parameter for parameter in VERBS[verb].params for n in parameter.opts if n.startswith("-")}
+
+
+def test_a_group_stands_for_its_fields_and_arrives_as_an_object():
+    @dataclass(frozen=True)
+    class Size:
+        width: Annotated[int, typer.Option("--width")]
+        height: Annotated[int, typer.Option("--height")] = 2
+
+    calls = []
+    group = typer.Typer()
+    group.command()(grouped(draw_with(calls, Size)))
+    get_command(group).main(["--width", "3", "--name", "x"], standalone_mode=False)
+    assert calls == [(Size(3, 2), "x")]
+
+
+def draw_with(calls, size_type):
+    def draw(size, name="y"):
+        """Draw."""
+        calls.append((size, name))
+
+    draw.__annotations__ = {"size": size_type, "name": str, "return": None}
+    return draw
+
+
+def test_only_what_was_typed_is_passed_on():
+    assert typed(a=None, b=0, c=False, d=()) == {"b": 0, "c": False, "d": ()}
+
+
+#: Verb → what its options are parameters of.
+ANALYSES = {
+    "audit": (cc.Cues, cc.Clusters, cc.PartialInput),
+    "probe": (cc.Cues, cc.PermutationTest),
+    "explain": (cc.Cues,),
+    "debias": (cc.LexicalWeights,),
+    "reproduce stubborn": (StubbornExperiment,),
+    "reproduce selection": (SelectionExperiment,),
+}
+#: Parameters that are called otherwise on the command line.
+CALLED = {"schemes": "weights"}
+
+
+@pytest.mark.parametrize("verb", ANALYSES)
+def test_defaults_in_the_help_are_those_of_the_analyses(verb):
+    checked = 0
+    for parameter in VERBS[verb].params:
+        shown = parameter.show_default
+        name = CALLED.get(parameter.name, parameter.name)
+        declared = [field.default for kind in ANALYSES[verb] for field in fields(kind) if field.name == name]
+        if not declared or parameter.name == "seed":
+            continue
+        assert parameter.default is None or parameter.is_flag or parameter.default == declared[0]
+        default = declared[0]
+        if default is not None and isinstance(shown, str) and not re.search("[; -]", shown):
+            assert shown == (",".join(default) if isinstance(default, tuple) else str(default)), name
+            checked += 1
+    assert checked or verb in ("explain", "debias", "reproduce selection")
+
+
+def test_an_option_takes_the_same_kind_of_value_in_every_verb():
+    metavars = {}
+    for verb in VERBS:
+        for name, parameter in options(verb).items():
+            if name.startswith("--"):
+                metavars.setdefault(name, {}).setdefault(parameter.metavar, []).append(verb)
+    differing = {name: found for name, found in metavars.items() if len(found) > 1}
+    # What comes out of a verb is a folder or a file; what a model is called depends on who knows its name.
+    assert set(differing) <= {"--out", "--model", "--kind", "--help"}, differing
+
+
+@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED for old in RENAMED[verb]])
+def test_an_old_spelling_is_answered_with_the_new_one(cuecard, verb, old):
+    assert old not in options(verb)
+    ran = cuecard(*verb.split(), "train.csv", old, "x")
+    assert ran.code == 2
+    assert f"cuecard {verb} has no option {old}: " in ran.err
+    now = RENAMED[verb][old]
+    where = "ask" if "cuecard ask" in now else verb
+    assert any(name in now for name in options(where) if name.startswith("--"))
+
+
+def test_a_file_of_weights_where_a_column_is_expected_says_what_to_type(cuecard, tmp_path):
+    ran = cuecard("train", "train.csv", "--weights", "weighted.parquet", "--out", tmp_path / "run")
+    assert ran.code == 2
+    assert "--weights-from weighted.parquet" in ran.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_is_readable_on_80_columns(cuecard, verb, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = cuecard(*verb.split(), "--help")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in options(verb):
+        assert any(f" {name}" in line for line in lines), name
+    # An explanation has at least half of the width.
+    for line in lines:
+        if line.startswith("│ --"):
+            assert len(line[2:].split("  ")[0]) <= 40, line
+    assert ran.out.index("─ Options ─") < ran.out.index("─ Output ─") if "─ Output ─" in ran.out else True
+
+
+def test_everyday_options_come_first(cuecard):
+    shown = cuecard("audit", "--help").out
+    panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if line.startswith("╭─")]
+    assert panels == [
+        "Arguments", "Options", "Weights", "Features", "Clusters", "Trained models", "Reading data", "Output"
+    ]  # fmt: skip
+
+
+def test_wrong_options_are_told_before_any_data_is_read(cuecard):
+    for arguments, said in (
+        (("audit", "nowhere.csv", "--only", "ceus"), "Did you mean 'cues'"),
+        (("audit", "nowhere.csv", "--set", "cues.prior=flat"), "--set cues.prior"),
+        (("probe", "nowhere.csv"), "nothing to probe"),
+        (("probe", "nowhere.csv", "--only", "reliance"), "reliance needs the predictions of a model"),
+        (("probe", "nowhere.csv", "--model", "lineer"), "Did you mean 'linear'"),
+        (("debias", "nowhere.csv", "--features", "wrod", "--out", "w.csv"), "Did you mean 'word'"),
+        (("ask", "nowhere.csv", "--endpoint", "http://h/v1", "--model", "m", "--prompt", "shrt", "--out", "a.csv"),
+         "Did you mean 'short'"),
+    ):  # fmt: skip
+        ran = cuecard(*arguments)
+        assert ran.code == 2
+        assert said in ran.err
+
+
+def test_renamed_options_after_a_double_dash_are_arguments():
+    from cuecard.cli.options.renamed import check_renamed
+
+    check_renamed("probe", ["--", "--llm"])
+    with pytest.raises(UsageError):
+        check_renamed("probe", ["--llm=x"])

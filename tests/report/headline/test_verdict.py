@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from cuecard.analysis import Measure
+from cuecard.card.card import Card, FindingModel, Section
+from cuecard.report.findings import facts, meter, ordered_findings
+from cuecard.report.headline.verdict import key_figures, verdict
+from cuecard.run import audit
+from small_sets import pair_instances
+
+CardMaker = Callable[..., Card]
+
+
+def finding(severity: str, section: str = "cues", **numbers: float | str) -> FindingModel:
+    return FindingModel(section=section, severity=severity, title="t", text="x", **numbers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("findings", "headline"),
+    [
+        ([finding("low"), finding("high")], "tiny contains strong cues that predict the label."),
+        ([finding("high", "overview"), finding("low")], "tiny has flaws that can inflate a score."),
+        ([finding("medium")], "tiny contains cues: check them before you trust a score."),
+        ([finding("low", "overview")], "tiny has only small flaws."),
+        ([finding("info")], "No cue found in tiny."),
+    ],
+)
+def test_the_headline_follows_the_worst_finding(
+    make_card: CardMaker, findings: list[FindingModel], headline: str
+) -> None:
+    assert verdict(make_card(findings=findings)).headline == headline
+
+
+def test_what_did_not_run_is_said_below_the_headline(card: Card) -> None:
+    assert verdict(card).detail.endswith("2 of 5 analyses did not run (Partial input, Pair graph).")
+
+
+def test_a_card_on_which_nothing_ran_claims_nothing(card: Card) -> None:
+    empty = card.model_copy(update={"sections": {}, "findings": []})
+    assert verdict(empty).headline == "No analysis of tiny has run."
+    assert [figure.value for figure in key_figures(empty)] == ["0", "0"]
+
+
+def test_findings_are_ordered_by_severity_and_then_as_they_came(make_card: CardMaker) -> None:
+    given = [finding("info"), finding("low", value=0.1), finding("high"), finding("low", value=0.2)]
+    ordered = ordered_findings(make_card(findings=given))
+    assert [(f.severity, f.value) for f in ordered] == [
+        ("high", None),
+        ("low", 0.1),
+        ("low", 0.2),
+        ("info", None),
+    ]
+
+
+def test_only_a_rate_with_a_chance_level_is_drawn_on_a_line() -> None:
+    assert meter(finding("low", value=37.0, chance=1.0, unit="count")) is None
+    assert meter(finding("low", value=0.5)) is None
+    drawn = meter(finding("low", value=0.5, low=0.4, high=0.65, chance=0.25))
+    assert drawn is not None
+    assert (drawn.value, drawn.low, drawn.width, drawn.chance) == pytest.approx((50, 40, 25, 25))
+
+
+def test_counts_are_not_written_as_percentages() -> None:
+    counted = finding("low", value=37.0, n=1200, unit="count")
+    assert facts(counted) == [("Measured", "37"), ("Examples", "1,200")]
+
+
+def test_a_finding_says_what_its_number_counts() -> None:
+    assert facts(finding("low", n=1200, counted="instances")) == [("Instances", "1,200")]
+    assert facts(finding("low", n=1200)) == [("Examples", "1,200")]
+
+
+def shortcut(name: str, value: float, low: float, chance: float) -> Measure:
+    return Measure(name, value, low, None, chance, unit="share", worse="higher", label=f"{name} accuracy")
+
+
+def with_measures(card: Card, name: str, *measures: Measure) -> Card:
+    section = Section(title=name, status="done", measures=list(measures))
+    return card.model_copy(update={"sections": card.sections | {name: section}})
+
+
+def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
+    card = make_card(findings=[finding("high")])
+    card = with_measures(card, "mine", shortcut("mine.a", 0.5, 0.45, 0.4), shortcut("mine.b", 0.7, 0.65, 0.5))
+    said = verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "tiny contains strong cues that predict the label: mine.b accuracy 70.0 % (chance 50.0 %)."
+    assert ("mine.b accuracy", "70.0 %", "chance 50.0 %") in [
+        tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
+        for f in key_figures(card)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "headline"),
+    [
+        (0.60, "tiny contains strong cues that predict the label: m.x accuracy 70.0 % (chance 50.0 %)."),
+        (
+            0.53,
+            "tiny contains cues: check them before you trust a score: m.x accuracy 70.0 % (chance 50.0 %).",
+        ),
+        (0.501, "tiny contains only weak cues: m.x accuracy 70.0 % (chance 50.0 %)."),
+        (0.49, "No cue found in tiny."),
+    ],
+)
+def test_a_section_without_findings_is_judged_by_its_measures(
+    make_card: CardMaker, low: float, headline: str
+) -> None:
+    card = with_measures(make_card(findings=[finding("info")]), "m", shortcut("m.x", 0.7, low, 0.5))
+    assert verdict(card).headline.replace("\N{NO-BREAK SPACE}", " ") == headline
+
+
+def test_a_set_too_small_to_test_is_not_called_clean() -> None:
+    rows = [("train", "p", f"h{i}", "yes" if i else "no") for i in range(2)]
+    headline = verdict(audit(pair_instances(rows), only=["cues"])).headline
+    assert "No cue found" not in headline
+    assert "frequent enough" in headline
+
+
+def test_a_card_of_weighted_audits_says_so_below_its_headline():
+    rows = [
+        ("train", f"p{i}", f"h{i % 7} {'not' if i % 2 else 'so'}", ("no", "yes")[i % 3 == 0])
+        for i in range(60)
+    ]
+    data = pair_instances(rows)
+    weighted = replace(data, table=data.table.with_columns(mine=pl.Series([1.0, 2.0] * 30)))
+    assert "column 'mine'" in verdict(audit(weighted, only=["overview"], weights="mine")).detail
+    assert "column" not in verdict(audit(weighted, only=["overview"])).detail

@@ -1,0 +1,98 @@
+"""The report in a real browser: charts are drawn, tables answer, hostile texts stay texts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from cuecard.card.card import Card
+from cuecard.report.html.card_page import render_html
+
+BROWSER = next(
+    (p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None
+)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--virtual-time-budget=15000",
+    "--window-size=1280,2000",
+]
+
+
+@pytest.fixture(scope="module")
+def open_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Return the page's elements as they stand after its scripts have run."""
+
+    def load(html: str) -> str:
+        folder = tmp_path_factory.mktemp("browser")
+        file = folder / "report.html"
+        file.write_text(html, encoding="utf-8")
+        assert BROWSER is not None
+        command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--dump-dom", file.as_uri()]
+        done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+        return _without_scripts(done.stdout.decode("utf-8"))
+
+    return load
+
+
+def _without_scripts(dom: str) -> str:
+    return re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
+
+
+def test_charts_are_drawn_and_hostile_texts_never_run(
+    hostile_card: Card, open_page: Callable[[str], str]
+) -> None:
+    html = render_html(hostile_card)
+    # Even if a text did become an element, the policy must keep it from running.
+    injected = (
+        "<script>document.title = 'broken'</script><img src='x:' onerror=\"document.title = 'broken'\">"
+    )
+    dom = open_page(html.replace("</main>", f"{injected}</main>", 1))
+    title = re.search(r"<title>(.*?)</title>", dom, re.DOTALL)
+    assert title is not None
+    assert title[1].endswith("· CueCard")
+    assert 'data-charts="drawn"' in dom
+    assert dom.count('data-chart="') == dom.count('data-state="drawn"') > 4
+    assert dom.count('class="marks"') == dom.count('data-state="drawn"')
+
+
+def test_the_table_of_cues_can_be_searched_and_sorted(
+    make_card: Callable[..., Card], open_page: Callable[[str], str]
+) -> None:
+    card = make_card([f"word{i:02d}" for i in range(40)])
+    act = """<script>
+      const block = document.querySelector("#cues [data-table]");
+      const rows = () => [...block.querySelectorAll("tbody tr:not([hidden]) th")];
+      const shown = () => rows().map((cell) => cell.textContent);
+      const say = (name, words) => document.body.setAttribute("data-" + name, words.join(" "));
+      say("first", [shown().length]);
+      block.querySelectorAll("thead button")[4].click();
+      say("most", [shown()[0], block.querySelector("[aria-sort]").getAttribute("aria-sort")]);
+      block.querySelectorAll("thead button")[4].click();
+      say("least", [shown()[0], block.querySelector("[aria-sort]").getAttribute("aria-sort")]);
+      const search = block.querySelector("input");
+      search.value = "WORD3"; search.dispatchEvent(new Event("input"));
+      say("found", [shown().length, block.querySelector("[role=status]").textContent]);
+    </script>"""
+    html = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render_html(card), count=1)
+    before, end, after = html.rpartition("</body>")
+    dom = open_page(f"{before}{act}{end}{after}")
+    said = dict(re.findall(r'data-(first|most|least|found)="([^"]*)"', dom))
+    assert said == {
+        "first": "15",
+        "most": "word00 descending",
+        "least": "word39 ascending",
+        "found": "10 10 rows match",
+    }
