@@ -116,15 +116,18 @@ def _table_file(name: str) -> str:
     return f"{TABLES_FOLDER}/{name}.parquet"
 
 
-def load_card(path: str | Path) -> Card:
-    """Return the card saved in a folder (or the `card.json` itself), with its tables."""
+def load_card(path: str | Path, *, current: bool = False) -> Card:
+    """Return the card saved in a folder (or the `card.json` itself), with its tables.
+
+    With `current`, a card of an earlier schema is refused: its findings have no ids that can be compared.
+    """
     path = Path(path)
     file = path / CARD_FILE if path.is_dir() else path
     recover(file.parent)
     for attempt in range(_READS):
         raw = _read(file, path)
         try:
-            return _with_tables(_parsed(raw, file), file)
+            return _with_tables(_parsed(raw, file, current), file)
         except InputError:
             # Another run may have replaced the folder in between: then its new content is what to read.
             if attempt == _READS - 1 or _read(file, path) == raw:
@@ -143,13 +146,13 @@ def _read(file: Path, path: Path) -> bytes:
         raise InputError(f"{file}: this is not a card ({error}).") from None
 
 
-def _parsed(raw: bytes, file: Path) -> Card:
+def _parsed(raw: bytes, file: Path, current: bool) -> Card:
     try:
         document = json.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{file}: this is not a card ({error}).") from None
     version = document.get("cuecard") if isinstance(document, dict) else None
-    if version in READABLE:
+    if version in READABLE and not current:
         document = migrated(document)
     elif version != SCHEMA_VERSION:
         raise InputError(

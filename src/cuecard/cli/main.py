@@ -16,6 +16,7 @@ from cuecard.cli.help import Verb
 from cuecard.cli.verbs import (
     ask,
     audit,
+    check,
     compare,
     datasets,
     debias,
@@ -73,6 +74,7 @@ for _verb, _module, _panel in (
     ("train", train, "Remedies and training"),
     ("report", report, "Read cards"),
     ("compare", compare, "Read cards"),
+    ("check", check, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cuecard.report.checks import show_check
     from cuecard.report.comparison.card_diff import render_comparison
     from cuecard.report.comparison.page import write_comparison_charts
     from cuecard.report.html.card_page import render_html, write_report
@@ -33,6 +34,7 @@ __all__ = [
     "render_html",
     "render_terminal",
     "render_training",
+    "show_check",
     "write_comparison_charts",
     "write_data_map",
     "write_report",

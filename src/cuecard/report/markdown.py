@@ -37,7 +37,7 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
     parts = [f"### {escape(finding.title)}", escape(finding.text, limit=2000)]
     if ways := other_ways(finding):
         parts.append(escape(ways, limit=1000))
-    parts.append(_table(("", ""), rows))
+    parts.append(markdown_table(("", ""), rows))
     if finding.evidence:
         examples = [_example(card, evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]]
         parts.append("\n\n".join(examples))
@@ -63,10 +63,12 @@ def dataset_card_markdown(card: Card) -> str:
             )
             for finding in findings
         ]
-        parts.append(_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
+        parts.append(markdown_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
     strongest = _strongest_words(card)
     if strongest:
-        parts.append(_table(("Label", "Strongest cues (share of the label in the training set)"), strongest))
+        parts.append(
+            markdown_table(("Label", "Strongest cues (share of the label in the training set)"), strongest)
+        )
     not_run = [
         f"- {escape(section.title)}: {section.status}, {escape(section.reason)}"
         for section in card.sections.values()
@@ -154,6 +156,7 @@ def _strongest_words(card: Card) -> list[tuple[str, str]]:
     return rows
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as Markdown; cells are Markdown already."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

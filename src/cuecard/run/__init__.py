@@ -7,6 +7,7 @@ from cuecard._lazy import lazy_names
 if TYPE_CHECKING:
     from cuecard.run.asking import ask, ask_file
     from cuecard.run.auditing import audit, selected_audits
+    from cuecard.run.checking import check, is_card, write_starter_policy
     from cuecard.run.choosing.settings import Settings, parse_settings
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
@@ -26,12 +27,14 @@ __all__ = [
     "ask",
     "ask_file",
     "audit",
+    "check",
     "check_labels",
     "debias",
     "debias_file",
     "experiment",
     "hard_examples",
     "identical_pairs_file",
+    "is_card",
     "parse_settings",
     "probe",
     "run_analyses",
@@ -41,6 +44,7 @@ __all__ = [
     "train",
     "train_recipe",
     "training_recipe",
+    "write_starter_policy",
 ]
 
 __getattr__ = lazy_names(__name__)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from planted_cues import TINY, cue_choices, cue_pairs
 
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS, TextModel, load_model
 from cuecard.models.examples import accuracy, examples_of
+from planted_cues import TINY, cue_choices, cue_pairs
 from small_sets import pair_instances
 
 pytest.importorskip("torch")

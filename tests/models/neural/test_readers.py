@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from planted_cues import TINY, cue_choices, cue_pairs
 
 from cuecard.errors import UsageError
 from cuecard.models import MODELS, BiLSTM, Step
+from planted_cues import TINY, cue_choices, cue_pairs
 
 torch = pytest.importorskip("torch")
 

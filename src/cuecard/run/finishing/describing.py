@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 
+import numpy as np
 import polars as pl
 
 from cuecard._version import __version__
@@ -52,14 +53,19 @@ def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
 
 
 def examples_table(data: Instances, parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return one row per example with everything the audits know of it."""
+    """Return one row per example with everything the audits know of it.
+
+    `content` is a hash of its texts and its answer, by which versions of a dataset are compared example by example.
+    """
     keys = ["example_id", "split"]
-    table = data.table.select(*keys, pl.col("label").cast(pl.String), "position").with_columns(
-        pl.col("split").cast(pl.String)
-    )
+    texts = pl.struct("premise", "hypothesis", pl.col("label").cast(pl.String), "position")
+    table = data.table.select(
+        *keys, pl.col("label").cast(pl.String), "position", content=texts.hash(seed=0)
+    ).with_columns(pl.col("split").cast(pl.String))
     if data.grouped:
+        whole = pl.Series(np.bitwise_xor.reduceat(table["content"].to_numpy(), data.first_rows[:-1]))
         right = table.filter(pl.col("label") == data.labels[0])
-        table = right.select(*keys, answer="position")
+        table = right.select(*keys, answer="position", content=whole)
     else:
         table = table.drop("position")
     for part in parts:

@@ -1,0 +1,84 @@
+"""A ratchet: the violations that were there when it was written, a list that only gets shorter."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cuecard.analysis import Measure
+from cuecard.card.changes import measured_change
+from cuecard.card.policy.finding_counts import ALL_SECTIONS
+from cuecard.card.policy.judging import Check
+from cuecard.card.policy.references import Reference, finding_measure
+from cuecard.errors import InputError
+from cuecard.writing import write_json
+
+VERSION = 1
+_PARTS = ("measures", "findings")
+
+
+def read_ratchet(path: Path) -> Reference | None:
+    """Return the accepted violations of a file, or None where there is no file yet."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: this is not a ratchet file ({error}).") from None
+    try:
+        if document["cuecard_ratchet"] != VERSION:
+            raise KeyError("cuecard_ratchet")
+        parts = {part: {m["name"]: Measure(**m) for m in document[part]} for part in _PARTS}
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: this is not a ratchet file ({error}): name another --ratchet, or delete it."
+        ) from None
+    return Reference(parts["measures"], parts["findings"], name=str(path))
+
+
+def shrunk(check: Check, before: Reference | None) -> Reference:
+    """Return the violations of a check that may stay accepted: all at first, later only those accepted before.
+
+    A value is replaced when it got significantly better, so that it cannot get worse again.
+    """
+    violated = [ruling for ruling in check.rulings if ruling.violated]
+    measures = [r.measure for r in violated if not _is_count(r.measure) and r.measure.value is not None]
+    counted = {r.measure.name for r in violated if _is_count(r.measure)}
+    findings = [
+        finding_measure(finding)
+        for finding in check.card.findings
+        if any(_is_about(name, finding.section, finding.severity) for name in counted)
+    ]
+    if before is None:
+        return Reference({m.name: m for m in measures}, {m.name: m for m in findings})
+    return Reference(
+        {m.name: _better(before.measures[m.name], m) for m in measures if m.name in before.measures},
+        {m.name: _better(before.findings[m.name], m) for m in findings if m.name in before.findings},
+    )
+
+
+def write_ratchet(path: Path, reference: Reference) -> None:
+    """Write the accepted violations."""
+    parts: dict[str, Any] = {
+        part: [asdict(m) for m in sorted(getattr(reference, part).values(), key=lambda m: m.name)]
+        for part in _PARTS
+    }
+    write_json(path, {"cuecard_ratchet": VERSION, **parts})
+
+
+def _better(before: Measure, after: Measure) -> Measure:
+    change = measured_change(before, after)
+    opposite = "lower" if before.worse == "higher" else "higher"
+    return after if change is not None and change.worsened(opposite) else before
+
+
+def _is_count(measure: Measure) -> bool:
+    return measure.name.rpartition(".")[2] in ("high", "medium", "low") and measure.unit == "count"
+
+
+def _is_about(count: str, section: str, severity: str) -> bool:
+    counted, _, least = count.rpartition(".")
+    order = ("high", "medium", "low", "info")
+    return counted in (ALL_SECTIONS, section) and order.index(severity) <= order.index(least)

@@ -1,0 +1,128 @@
+"""Judge a card, or data that is audited first, by a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from cuecard.card.card import Card
+from cuecard.card.files import CARD_FILE, load_card
+from cuecard.card.policy import (
+    Check,
+    Policy,
+    Reference,
+    judge_card,
+    read_policy,
+    read_ratchet,
+    reference_of,
+    shrunk,
+    starter_policy,
+    write_ratchet,
+)
+from cuecard.data import Instances, load
+from cuecard.errors import UsageError
+from cuecard.run.auditing import audit
+from cuecard.run.runner import Data, Progress
+from cuecard.writing import write_text
+
+#: What can be checked: a card or its folder, data, or anything that `cuecard.load` takes.
+Checked = Card | Data | str | Path
+
+
+def check(
+    data: Checked,
+    policy: Policy | str | Path,
+    *,
+    baseline: Card | str | Path | None = None,
+    ratchet: str | Path | None = None,
+    today: date | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Check:
+    """Return what a policy says of a dataset: every rule passes, fails or is undecided.
+
+    Args:
+        data: a card or its folder; or data, which is audited first as far as the policy needs it: what `cuecard.load`
+            returned, a function that returns it, or a path to it.
+        policy: a policy, or the TOML file of one.
+        baseline: the card of an earlier version, or its folder: what violates a rule but is not significantly worse
+            than there passes.
+        ratchet: a file of accepted violations. The first check writes it, later ones only shorten it.
+        today: the day by which allowances expire; today by default.
+        progress: called with each audit's title; returns a context manager the audit runs in.
+        command: what the user typed, for the card's provenance.
+        options: parameters of the audits, such as ``tokens="treebank"``.
+    """
+    rules = policy if isinstance(policy, Policy) else read_policy(policy)
+    earlier = _baseline(baseline)
+    accepted = read_ratchet(Path(ratchet)) if ratchet is not None else None
+    card = card_to_check(data, rules.sections, progress=progress, command=command, **options)
+    references: list[Reference] = []
+    if earlier is not None:
+        name = "the baseline" if isinstance(baseline, Card) else f"the baseline {baseline}"
+        references.append(reference_of(earlier, card, name))
+    if accepted is not None:
+        references.append(accepted)
+    judged = judge_card(card, rules, references=references, today=today)
+    if ratchet is None:
+        return judged
+    shorter = shrunk(judged, accepted)
+    write_ratchet(Path(ratchet), shorter)
+    return judged if accepted is not None else judge_card(card, rules, references=[*references, shorter])
+
+
+def card_to_check(
+    data: Checked,
+    sections: Sequence[str] | None = None,
+    *,
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Card:
+    """Return the card itself, the card in a folder, or the card of an audit of some sections of the data."""
+    if isinstance(data, Card):
+        return data
+    if isinstance(data, str | Path):
+        if is_card(data):
+            return load_card(data)
+        path = str(data)
+        data = lambda: load(path)  # noqa: E731
+    assert isinstance(data, Instances) or callable(data)
+    from cuecard.audits import AUDITS
+
+    only = [name for name in sections if name in AUDITS.names()] if sections is not None else None
+    return audit(data, only=only or None, progress=progress, command=command, **options)
+
+
+def is_card(place: str | Path) -> bool:
+    """Return whether a path is a card's folder, or the card.json itself."""
+    path = Path(place)
+    try:
+        return path.name == CARD_FILE or (path / CARD_FILE).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _baseline(baseline: Card | str | Path | None) -> Card | None:
+    if baseline is None or isinstance(baseline, Card):
+        return baseline
+    return load_card(baseline, current=True)
+
+
+def write_starter_policy(
+    data: Checked,
+    path: Path,
+    *,
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Path:
+    """Write a commented policy that the data satisfies today to a file that does not exist yet, and return its path."""
+    if path.exists():
+        raise UsageError(f"{path} exists already: name another file with --policy, or delete it.")
+    card = card_to_check(data, progress=progress, command=command, **options)
+    write_text(path, starter_policy(card))
+    return path

@@ -1,0 +1,107 @@
+"""`cuecard check` as it is typed: exit codes, formats, files."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from cuecard.card import load_card, save_card
+from cuecard.data.demo import demo_nli, write_demo
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_demo(demo_nli(2_000, seed=1), tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def card(data, tmp_path_factory):
+    import cuecard as cc
+
+    folder = tmp_path_factory.mktemp("card")
+    save_card(cc.audit(cc.load(data["train"], test=data["test"]), only=["cues", "partial_input"]), folder)
+    return folder
+
+
+def policy(tmp_path, limit: str):
+    file = tmp_path / "cuecard.toml"
+    file.write_text(f'[rules]\n"partial_input.hypothesis_only.excess" = "{limit}"\n')
+    return file
+
+
+@pytest.mark.parametrize(("limit", "code"), [("<= 0.9", 0), ("<= 0.01", 1), ("about 3", 2)])
+def test_exit_codes(cuecard, card, tmp_path, limit, code):
+    ran = cuecard("check", card, "--policy", policy(tmp_path, limit))
+    assert ran.code == code
+    said = {0: "PASS: ", 1: "FAIL: ", 2: ""}[code]
+    assert ran.out.startswith(said)
+    assert bool(ran.err) == (code == 2)
+
+
+def test_undecided_passes_unless_strict(cuecard, card, tmp_path):
+    measure = load_card(card).measure("partial_input.hypothesis_only.excess")
+    file = policy(tmp_path, f"<= {(measure.value + measure.high) / 2}")
+    ran = cuecard("check", card, "--policy", file)
+    assert ran.code == 0
+    assert "examples" in ran.out
+    assert "would settle it" in ran.out
+    assert cuecard("check", card, "--policy", file, "--strict").code == 1
+
+
+def test_data_is_audited_as_far_as_the_policy_needs(cuecard, data, tmp_path):
+    file = policy(tmp_path, "<= 0.9")
+    ran = cuecard("check", data["train"], "--test", data["test"], "--policy", file, "--json")
+    assert ran.code == 0
+    assert json.loads(ran.out)["rules"][0]["measure"]["n"] > 0
+
+
+def test_init_writes_a_policy_that_passes_and_never_overwrites(cuecard, card, tmp_path):
+    file = tmp_path / "new.toml"
+    assert cuecard("check", card, "--init", "--policy", file).code == 0
+    assert cuecard("check", card, "--policy", file, "--strict").code == 0
+    again = cuecard("check", card, "--init", "--policy", file)
+    assert again.code == 2
+    assert "exists already" in again.err
+
+
+def test_every_format_can_be_printed_or_written(cuecard, card, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    file = policy(tmp_path, "<= 0.01")
+    for name, start in (
+        ("json", "{"),
+        ("junit", "<?xml"),
+        ("sarif", "{"),
+        ("github", "FAIL"),
+        ("markdown", "##"),
+    ):
+        ran = cuecard("check", card, "--policy", file, "--format", name)
+        assert ran.code == 1
+        assert ran.out.startswith(start)
+        place = tmp_path / f"result.{name}"
+        assert cuecard("check", card, "--policy", file, "--format", name, "--out", place).out == ""
+        assert place.read_text().startswith(start)
+    assert summary.read_text().count("## CueCard check") == 2
+    ElementTree.parse(tmp_path / "result.junit")
+
+
+def test_a_baseline_of_an_older_schema_is_refused(cuecard, card, tmp_path):
+    old = tmp_path / "old"
+    save_card(load_card(card), old)
+    document = json.loads((old / "card.json").read_text()) | {"cuecard": "1"}
+    (old / "card.json").write_text(json.dumps(document))
+    ran = cuecard("check", card, "--policy", policy(tmp_path, "<= 0.01"), "--baseline", old)
+    assert ran.code == 2
+    assert "not a card of schema 2 (found '1')" in ran.err
+
+
+def test_the_baseline_itself_passes_what_the_limit_alone_fails(cuecard, card, tmp_path):
+    file = policy(tmp_path, "<= 0.01")
+    assert cuecard("check", card, "--policy", file).code == 1
+    assert cuecard("check", card, "--policy", file, "--baseline", card).code == 0
+
+
+def test_a_card_has_its_splits_already(cuecard, card, data):
+    assert "leave --test out" in cuecard("check", card, "--test", data["test"]).err
