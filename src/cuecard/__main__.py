@@ -1,6 +1,44 @@
-"""`python -m cuecard` is `cuecard`."""
+"""The process of a command: `python -m cuecard` is `cuecard`."""
 
-from cuecard.cli import main
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+import threading
+from typing import NoReturn
+
+#: A command makes many objects while it imports and ends soon after: collecting cycles among the last 700 of them, as
+#: Python does by default, takes an eighth of a short command's time and frees nothing.
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
+
+
+def run() -> NoReturn:
+    """Run the command line, then end the process at once: the system frees its memory quicker than Python does."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    from cuecard.cli import main
+
+    code: object = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code or 0
+    finished = all(one.daemon or one is threading.main_thread() for one in threading.enumerate())
+    if not isinstance(code, int) or (code == 0 and not finished):
+        sys.exit(str(code) if code else 0)
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # closed, or nobody reads any more: Python knows what to do then
+        sys.exit(code)
+    os._exit(code)
+
 
 if __name__ == "__main__":
-    main()
+    run()

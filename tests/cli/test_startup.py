@@ -66,3 +66,43 @@ def test_an_audit_of_cues_on_the_terminal_imports_only_what_it_needs(tmp_path):
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "nobody" in shown
     assert shown.splitlines()[-1] == "LOADED"
+
+
+def _cuecard(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cuecard", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_the_process_ends_with_the_exit_code_and_everything_it_printed():
+    shown = _cuecard("--version")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("cuecard ")
+    wrong = _cuecard("audit", "no_such_file.csv")
+    assert wrong.returncode == 2
+    assert "no_such_file.csv" in wrong.stderr
+
+
+def test_the_process_runs_what_is_registered_for_its_end():
+    code = """
+import atexit, sys
+from cuecard.__main__ import run
+atexit.register(lambda: print("the end"))
+sys.argv = ["cuecard", "--version"]
+run()
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[-1] == "the end"
+
+
+def test_a_thread_that_still_works_is_waited_for():
+    code = """
+import threading, time
+import cuecard.cli
+from cuecard.__main__ import run
+work = threading.Thread(target=lambda: (time.sleep(0.2), print("done", flush=True)))
+cuecard.cli.main = work.start
+run()
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stdout) == (0, "done\n")
