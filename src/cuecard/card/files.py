@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -37,10 +38,13 @@ def save_card(card: Card, folder: str | Path) -> Path:
     return Path(folder) / CARD_FILE
 
 
-def staged_card(card: Card, folder: Path, report: str | None = None) -> AbstractContextManager[None]:
+def staged_card(
+    card: Card, folder: Path, report: str | None = None, *, beside: Mapping[str, Write] | None = None
+) -> AbstractContextManager[None]:
     """Have the card, its tables and its report written; they take their places after the body, unless that raises.
 
-    `card.json` holds a hash of every other file, so that a reader can tell that they belong together.
+    `card.json` holds a hash of every table and of the report, so that a reader can tell that they belong together;
+    `beside` are further files of the folder.
     """
     hashes: dict[str, str] = {}
 
@@ -61,6 +65,7 @@ def staged_card(card: Card, folder: Path, report: str | None = None) -> Abstract
             report, encoding="utf-8", errors="replace", newline="\n"
         )
     writers = {name: hashed(name, write) for name, write in files.items()} | {CARD_FILE: write_document}
+    writers |= beside or {}
     return staged_folder(folder, writers, stale=_of_earlier_card)
 
 

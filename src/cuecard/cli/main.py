@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
 from cuecard._version import __version__
 from cuecard.cli.help import Verb
+from cuecard.cli.streams import standard_streams
 from cuecard.cli.verbs import (
     ask,
     audit,
@@ -33,6 +35,19 @@ from cuecard.errors import CueCardError
 
 USAGE_OR_INPUT = 2
 INTERRUPTED = 130
+#: What the system refuses anywhere: no space, no right, no handles. Any other error of the system is a bug.
+_OF_THE_SYSTEM = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+}
 
 app = typer.Typer(
     name="cuecard",
@@ -82,14 +97,25 @@ app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and tra
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    quiet = any(argument in ("-q", "--quiet") for argument in sys.argv[1:])
     try:
-        app(prog_name="cuecard")
+        with standard_streams(quiet=quiet):
+            app(prog_name="cuecard")
     except CueCardError as error:
-        print(f"cuecard: {error}", file=sys.stderr)
-        sys.exit(USAGE_OR_INPUT)
+        _end(str(error), USAGE_OR_INPUT)
     except KeyboardInterrupt:
-        print("cuecard: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away (`cuecard … | head`)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _end("interrupted", INTERRUPTED)
+    except MemoryError:
+        _end("the memory is full: give the command more of it, or fewer rows.", USAGE_OR_INPUT)
+    except OSError as error:
+        if error.errno not in _OF_THE_SYSTEM:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        _end(f"{place}{error.strerror}.", USAGE_OR_INPUT)
+
+
+def _end(sentence: str, code: int) -> NoReturn:
+    """Print one sentence and end with an exit code, also where the sentence cannot be printed."""
+    with suppress(OSError, ValueError):
+        print(f"cuecard: {sentence}", file=sys.stderr, flush=True)
+    sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
-    """Write the card and its report to `out` if given, and print it as text, as JSON or not at all."""
-    report = write_card(card, out) if out is not None else None
+def print_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
+    """Print a card as text, as JSON or not at all, and where its report is."""
     if json:
         typer.echo(card.model_dump_json(indent=2))
     elif not quiet:
@@ -26,8 +26,8 @@ def show_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
 
         console = Console()
         render_terminal(card, console)
-        if report is not None:
-            print_place(report, console)
+        if out is not None:
+            print_place(out / REPORT_FILE, console)
 
 
 def exit_if_failed(card: Card, kind: str) -> None:
@@ -48,9 +48,8 @@ def print_place(report: Path, console: Console) -> None:
     console.print(Text.assemble("\nReport: ", (shown, "bold")), soft_wrap=True, highlight=False)
 
 
-def write_card(card: Card, folder: Path) -> Path:
-    """Write `card.json`, `tables/` and `report.html`, all of them or none, and return the path of the report."""
+def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:
+    """Have a card, its tables and its report written; they take their places after the body, unless it raises."""
     from cuecard.report import render_html
 
-    with staged_card(card, folder, render_html(card)):
-        return folder / REPORT_FILE
+    return staged_card(card, folder, render_html(card))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.files.formats import WRITTEN, Format, format_of
-from cuecard.data.files.sources import Source
 from cuecard.data.instances import Instances
 from cuecard.data.loading import LoadedRows
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.writing import write_whole
+from cuecard.writing import check_file, staged_file
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
@@ -116,20 +116,15 @@ def check_new_column(rows: pl.DataFrame, column: str) -> None:
         )
 
 
-def check_writable(path: Path, source: Source) -> Format:
+def check_writable(path: Path, inputs: Iterable[object] = ()) -> Format:
     """Return the format that a file of rows is written in, or raise if it cannot be written there."""
     named = format_of(path)
     if named is None or named[0] not in WRITTEN or named[1] != "none":
         raise UsageError(f"{path} has no extension that can be written: use .parquet, .csv, .tsv or .jsonl.")
-    if isinstance(source, str | Path) and path.exists() and path.resolve() == Path(source).resolve():
-        raise UsageError(f"{path} is an input file: choose another --out.")
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder: choose a file as --out.")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder {folder} does not exist: create it, or choose another --out.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"The folder {folder} is not writable: choose another --out.")
+    check_file(path, inputs=inputs)
     return named[0]
 
 
@@ -139,8 +134,8 @@ def check_not_read(path: Path, data: Instances) -> None:
         raise UsageError(f"{path} is an input file: choose another --out.")
 
 
-def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
-    """Write rows to a file whole or not at all: under another name first, then moved into place."""
+def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContextManager[None]:
+    """Have rows written beside their place; the file takes it after the body, unless that raises."""
     nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
     if nested and kind in ("csv", "tsv"):
         raise UsageError(
@@ -155,4 +150,10 @@ def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
         else:
             rows.write_csv(staged, separator="\t" if kind == "tsv" else ",")
 
-    write_whole(path, write)
+    return staged_file(path, write)
+
+
+def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:
+    """Write rows to a file, whole or not at all."""
+    with staged_rows(rows, path, kind):
+        pass

@@ -17,6 +17,8 @@ from cuecard.writing import write_together
 
 StressPart = Literal["hard", "easy"]
 PARTS: tuple[StressPart, ...] = ("hard", "easy")
+#: What `write_stress_set` writes.
+STRESS_FILES = ("hard.parquet", "easy.parquet", "balance.parquet")
 _SOLVED, _CONFIDENCE = "solved_", "confidence_"
 
 

@@ -13,7 +13,8 @@ from cuecard.audits.clusters.given import GivenClusters
 from cuecard.errors import InputError
 from cuecard.report import numbers
 from cuecard.report.charts.audits.cluster_map import HOW_TO_READ, cluster_map
-from cuecard.report.html.chart_page import check_chart_path, write_chart
+from cuecard.report.html.chart_page import write_chart
+from cuecard.report.html.chart_path import check_chart_path
 from cuecard.report.texts import display_text
 
 _SCORES = {"exact": "exact", "released": "as released"}

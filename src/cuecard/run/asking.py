@@ -20,6 +20,7 @@ from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.probes.stress_set import sample_test
 from cuecard.run.runner import Data, Progress, loaded
+from cuecard.writing import check_file
 
 
 def ask(
@@ -77,7 +78,9 @@ def ask(
 
 def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -> pl.DataFrame:
     """Write the answers of `ask`, which takes the options, to a file, whole or not at all, and return them."""
-    kind = check_writable(out, None)
+    kind = check_writable(out)
+    if keep := options.get("keep_answers"):
+        check_file(Path(keep), option="--keep-answers")
 
     def checked() -> Instances:
         instances = loaded(data)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from cuecard.card.card import Card
 from cuecard.data import Instances
 from cuecard.data.files.sources import Source
 from cuecard.data.loading import load_rows
-from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, write_rows
+from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, staged_rows
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES
 from cuecard.run.choosing.like_card import options_like
@@ -79,6 +79,7 @@ def debias_file(
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str = "",
+    alongside: Callable[[Card], AbstractContextManager[object]] | None = None,
     **options: Any,
 ) -> Debiased:
     """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
@@ -92,16 +93,19 @@ def debias_file(
         reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
         progress: called with what is done; returns a context manager it is done in.
         command: what the user typed, for the card's provenance.
+        alongside: called with the card once the rows are written beside their place; they take it only if the context
+            that it returns ends well, so that rows and card are both written or neither.
         options: parameters of the remedy.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
-    kind = check_writable(out, train)
+    kind = check_writable(out, [train])
     with progress("Reading") if progress else nullcontext():
         loaded = load_rows(train, **(reading or {}))
     check_new_column(loaded.rows, weight_column)
     debiased = debias(loaded.data, remedy, progress=progress, command=command)
-    write_rows(rows_with_weights(loaded, debiased.weights, column=weight_column), out, kind)
-    return debiased
+    weighted = rows_with_weights(loaded, debiased.weights, column=weight_column)
+    with staged_rows(weighted, out, kind), alongside(debiased.card) if alongside else nullcontext():
+        return debiased
 
 
 def _with_card(

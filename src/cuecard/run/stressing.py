@@ -13,9 +13,11 @@ from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.probes import identical_pairs, matching_label
 from cuecard.remedies import StressSet, stress_set, write_stress_set
+from cuecard.remedies.stress_sets import STRESS_FILES
 from cuecard.run.auditing import audit
 from cuecard.run.runner import Data, Progress, loaded
 from cuecard.wording import only_applies_to
+from cuecard.writing import check_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,9 @@ def hard_examples(
         seed: seed of the audit and of what is dropped.
         progress: called with what is done; returns a context manager it is done in.
     """
+    check_folder(out, STRESS_FILES)
     data = loaded(data)
+    check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
     parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
     return WrittenStressSet(parts, write_stress_set(parts, out))
@@ -56,7 +60,7 @@ def identical_pairs_file(
         sample: at most so many pairs, of rare and frequent sentences alike.
         seed: seed of the sample.
     """
-    kind = check_writable(out, None)
+    kind = check_writable(out)
     data = loaded(data)
     check_not_read(out, data)
     if data.task != "pair":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,8 @@ from cuecard.errors import CueCardError, InputError
 
 #: Packages that write files for us and raise errors of their own where the disk is full.
 _WRITERS = {"polars", "pyarrow", "safetensors", "pyo3_runtime"}
+#: Bytes written to learn what is wrong with a disk.
+_PROBE = 1 << 16
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def writing_to(place: Path) -> Iterator[None]:
     except CueCardError:
         raise
     except OSError as error:
-        raise unwritable(place, error.strerror or str(error)) from None
+        raise unwritable(place, error.strerror or str(error).partition(" (os error")[0]) from None
     except MemoryError:
         raise InputError(
             f"{place} cannot be written: the memory is full. Give the command more memory."
@@ -28,7 +32,7 @@ def writing_to(place: Path) -> Iterator[None]:
     except BaseException as error:
         if type(error).__module__.split(".")[0] not in _WRITERS:
             raise
-        raise unwritable(place, _reason(error)) from None
+        raise unwritable(place, _reason(place, error)) from None
 
 
 def unwritable(place: Path, reason: str) -> InputError:
@@ -36,7 +40,23 @@ def unwritable(place: Path, reason: str) -> InputError:
     return InputError(f"{place} cannot be written ({reason}): choose another path.")
 
 
-def _reason(error: BaseException) -> str:
-    """Return what the system said within the first line of a library's error."""
+def try_writing(folder: Path, size: int) -> None:
+    """Write a file of that many bytes to a folder and remove it; what the system refuses is an `OSError`."""
+    handle, probe = tempfile.mkstemp(prefix=".cuecard-", dir=folder)
+    try:
+        left = memoryview(bytes(size))
+        while left:
+            left = left[os.write(handle, left) :]
+    finally:
+        os.close(handle)
+        os.unlink(probe)
+
+
+def _reason(place: Path, error: BaseException) -> str:
+    """Return what the system says, as libraries often do not; or the first line of the library's error."""
+    try:
+        try_writing(place if place.is_dir() else place.absolute().parent, _PROBE)
+    except OSError as refusal:
+        return refusal.strerror or str(refusal)
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rpartition("error: ")[2].partition(" (os error")[0][:200]
+    return lines[0][:200]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
 from cuecard.errors import InputError, UsageError
-from cuecard.writing.faults import unwritable, writing_to
+from cuecard.writing.faults import try_writing, unwritable, writing_to
 
 #: Bytes that must fit: a report with its charts is not smaller, a file may be.
 _ROOM_OF_FOLDER, _ROOM_OF_FILE = 2 << 20, 1 << 16
@@ -56,11 +55,11 @@ def check_folder(
         for source in (source.resolve() for source in _paths(inputs)):
             if source.is_dir() and here.is_relative_to(source):
                 raise UsageError(f"{path} lies in the input folder {source}: choose another {option}.")
-            if source.is_file() and source.is_relative_to(here):
+            if not source.is_dir() and source.is_relative_to(here):
                 inside = source.relative_to(here).as_posix()
                 if any(fnmatch(inside, name) for name in names):
                     raise UsageError(
-                        f"{source} is an input file that would be replaced: choose another {option}."
+                        f"{source} would be replaced by the files in {path}: choose another {option}."
                     )
         for name in names:
             if "*" not in name and (path / name).is_dir():
@@ -71,14 +70,14 @@ def check_folder(
 
 
 def _paths(inputs: Iterable[object]) -> list[Path]:
-    """Return the inputs that are files or folders on this disk."""
+    """Return the inputs that can be paths of files or folders."""
     paths = []
     for source in inputs:
         if isinstance(source, str | Path) and str(source).strip() and "\0" not in str(source):
             try:
                 path = Path(source).expanduser()
-                if path.exists():
-                    paths.append(path)
+                path.exists()
+                paths.append(path)
             except (OSError, RuntimeError):
                 continue  # whoever reads it says what is wrong with it
     return paths
@@ -95,11 +94,4 @@ def _check_room(path: Path, folder: Path, room: int) -> None:
         folder = folder.parent
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file, so {path} cannot be created: choose another path.")
-    handle, probe = tempfile.mkstemp(prefix=".cuecard-", dir=folder)
-    try:
-        left = memoryview(bytes(room))
-        while left:
-            left = left[os.write(handle, left) :]
-    finally:
-        os.close(handle)
-        os.unlink(probe)
+    try_writing(folder, room)

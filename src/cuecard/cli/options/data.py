@@ -126,6 +126,11 @@ class Rows:
         return {"label_file": self.label_file or None, "header": self.header, "cluster": self.cluster}
 
     @property
+    def inputs(self) -> list[str]:
+        """What is read, as it was typed."""
+        return [self.train, *(self.label_file or ())]
+
+    @property
     def label_names(self) -> dict[str, str] | None:
         """Names of raw label values, None where there are none."""
         from cuecard.data import parse_labels
@@ -150,6 +155,11 @@ class Dataset(Rows):
     keep_unlabelled: Annotated[
         bool, option("--keep-unlabelled", "Keep rows without a label as a class of their own.", panel=DATA)
     ] = False
+
+    @property
+    def inputs(self) -> list[str]:
+        """What is read, as it was typed."""
+        return [*super().inputs, *([self.test] if self.test else ())]
 
     def load(self, seed: int, progress: Progress, *, dev: str | None = None) -> Instances:
         """Return the instances that the options describe."""

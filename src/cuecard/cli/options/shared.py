@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,9 +18,17 @@ if TYPE_CHECKING:
     from cuecard.card import Card
     from cuecard.run import Progress
 
+
+def path(text: str) -> Path:
+    """Return a path as typed, with `~` expanded; an empty one is an error, not the current folder."""
+    from cuecard.data.files.paths import typed_path
+
+    return typed_path(text)
+
+
 OutOption = Annotated[
     Path | None,
-    option("--out", "-o", "DIR", "Write card.json, report.html and tables/ here."),
+    option("--out", "-o", "DIR", "Write card.json, report.html and tables/ here.", parser=path),
 ]
 OnlyOption = Annotated[str | None, option("--only", "A,B", "Run only these sections of the card.")]
 SkipOption = Annotated[str | None, option("--skip", "A,B", "Run all sections except these.")]
@@ -46,7 +56,7 @@ MatchOption = Annotated[
 ]
 ChartOption = Annotated[
     Path | None,
-    option("--chart", "FILE", "Write a chart to this file (.html, .png or .svg)."),
+    option("--chart", "FILE", "Write a chart to this file (.html, .png or .svg).", parser=path),
 ]
 NoCacheOption = Annotated[
     bool,
@@ -82,11 +92,31 @@ class Output:
 
         return progress(silent=self.silent)
 
+    def check(self, out: Path | None, inputs: Iterable[object], *, option: str = "--out") -> None:
+        """Raise if no card can be written to a folder, before the work for it begins."""
+        from cuecard.card.files import CARD_FILES
+        from cuecard.writing import check_folder
+
+        if out is not None:
+            check_folder(out, CARD_FILES, inputs=inputs, option=option)
+
+    def staged(self, out: Path | None) -> Callable[[Card], AbstractContextManager[None]]:
+        """Return what stages a card and its report for a folder; nothing where there is none."""
+        from cuecard.cli.show import staged_with_report
+
+        return lambda card: staged_with_report(card, out) if out is not None else nullcontext()
+
     def show(self, card: Card, out: Path | None) -> None:
         """Write the card to `out` if there is one, and print it."""
-        from cuecard.cli.show import show_card
+        with self.staged(out)(card):
+            pass
+        self.print(card, out)
 
-        show_card(card, out=out, json=self.json, quiet=self.quiet)
+    def print(self, card: Card, out: Path | None) -> None:
+        """Print the card, and where it is."""
+        from cuecard.cli.show import print_card
+
+        print_card(card, out=out, json=self.json, quiet=self.quiet)
 
 
 def typed_command() -> str:

@@ -11,7 +11,7 @@ from cuecard.cli.help import REQUESTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption
+from cuecard.cli.options.shared import Output, SeedOption, path
 
 EXAMPLES = """
 Examples:
@@ -42,6 +42,7 @@ def ask(
             "FILE",
             "Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
             default=False,
+            parser=path,
         ),
     ],
     prompt: Annotated[
@@ -75,6 +76,7 @@ def ask(
             "FILE",
             "Cache raw answers in this file, so that no request is sent twice. Default: in the cache folder.",
             panel=REQUESTS,
+            parser=path,
         ),
     ] = None,
     key_variable: Annotated[
@@ -85,8 +87,10 @@ def ask(
     from json import dumps
 
     from cuecard.audits import Cues
+    from cuecard.data.weights import check_writable
     from cuecard.run import ask_file
 
+    check_writable(out, [*dataset.inputs, *(prompt or ()), keep_answers])
     answers = ask_file(
         lambda: dataset.load(seed, output.progress),
         out,

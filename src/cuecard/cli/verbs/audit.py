@@ -72,6 +72,7 @@ def audit(
     from cuecard.run import audit as run_audit
     from cuecard.run import parse_settings
 
+    output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
     card = run_audit(

@@ -9,7 +9,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, typed_command
+from cuecard.cli.options.shared import Output, SeedOption, path, typed_command
 
 EXAMPLES = """
 Examples:
@@ -29,9 +29,9 @@ Format = Literal["text", "json", "junit", "sarif", "github", "markdown"]
 def check(
     dataset: Dataset,
     output: Output,
-    policy: Annotated[Path, option("--policy", "FILE", "The policy: rules in a TOML file.")] = Path(
-        "cuecard.toml"
-    ),
+    policy: Annotated[
+        Path, option("--policy", "FILE", "The policy: rules in a TOML file.", parser=path)
+    ] = Path("cuecard.toml"),
     baseline: Annotated[
         Path | None,
         option(
@@ -44,6 +44,7 @@ def check(
             "--ratchet",
             "FILE",
             "Accepted violations: written by the first check, only shortened by later ones.",
+            parser=path,
         ),
     ] = None,
     strict: Annotated[bool, option("--strict", "An undecided rule fails, too.")] = False,
@@ -54,7 +55,8 @@ def check(
         Format, option("--format", "NAME", "text, json, junit, sarif, github or markdown.")
     ] = "text",
     out: Annotated[
-        Path | None, option("--out", "-o", "FILE", "Write the result to this file instead of printing it.")
+        Path | None,
+        option("--out", "-o", "FILE", "Write the result to this file instead of printing it.", parser=path),
     ] = None,
     seed: SeedOption = 0,
 ) -> None:
@@ -66,7 +68,16 @@ def check(
     from cuecard.errors import UsageError
     from cuecard.run import check as run_check
     from cuecard.run import is_card, write_starter_policy
+    from cuecard.writing import check_file
 
+    read = [*dataset.inputs, baseline]
+    for target, name, inputs in (
+        (out, "--out", [*read, policy, ratchet]),
+        (ratchet, "--ratchet", [*read, policy]),
+        (policy if init else None, "--policy", read),
+    ):
+        if target is not None:
+            check_file(target, inputs=inputs, option=name)
     shape = "json" if output.json else format
     output = Output(json=shape != "text" or out is not None, quiet=output.quiet)
     of_card = is_card(dataset.train)

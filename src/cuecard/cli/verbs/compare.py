@@ -39,7 +39,10 @@ def compare(
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
     from cuecard.card import load_card, stale_report
+    from cuecard.report.html.chart_path import check_chart
 
+    if chart is not None:
+        check_chart(chart)
     loaded = [load_card(card) for card in cards]
     for folder, one in zip(cards, loaded, strict=True):
         if page := stale_report(folder, one):

@@ -17,6 +17,7 @@ from cuecard.cli.options.shared import (
     SeedOption,
     SettingsOption,
     names_of,
+    path,
     typed_command,
 )
 from cuecard.errors import UsageError
@@ -53,6 +54,7 @@ def debias(
             "FILE",
             "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl).",
             default=False,
+            parser=path,
         ),
     ],
     method: Annotated[
@@ -69,10 +71,12 @@ def debias(
             "--card",
             "DIR",
             "Balance the cues on this card, with its tokens, scope and families.",
+            parser=path,
         ),
     ] = None,
     report: Annotated[
-        Path | None, option("--report", "DIR", "Write card.json, report.html and tables/ here.")
+        Path | None,
+        option("--report", "DIR", "Write card.json, report.html and tables/ here.", parser=path),
     ] = None,
     reaudit: Annotated[
         str | None,
@@ -173,6 +177,7 @@ def debias(
     from cuecard.remedies import REMEDIES
     from cuecard.run import debias_file, parse_settings
 
+    output.check(report, [*rows.inputs, card, out], option="--report")
     options = texts.of_texts | typed(
         ngrams=ngrams,
         features=names_of(features),
@@ -197,9 +202,10 @@ def debias(
         reading=rows.files | rows.reading,
         progress=output.progress,
         command=typed_command(),
+        alongside=output.staged(report),
         **options,
     )
-    output.show(debiased.card, report)
+    output.print(debiased.card, report)
     if not output.silent:
         typer.echo(f"Weighted rows: {out}")
 

@@ -10,9 +10,11 @@ import typer
 
 from cuecard.cli.help import OUTPUT
 from cuecard.cli.options.groups import option
-from cuecard.cli.options.shared import SeedOption
+from cuecard.cli.options.shared import SeedOption, path
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cuecard.card import Card
     from cuecard.data.demo import Demo
 
@@ -40,28 +42,30 @@ def demo(
     ] = "nli",
     clean: Annotated[bool, option("--clean", "Plant no cues, as a control.")] = False,
     rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=200)] = 6000,
-    out: Annotated[Path, option("--out", "-o", "DIR", "Folder for data, card and report.")] = Path(
-        "cuecard-demo"
-    ),
+    out: Annotated[
+        Path, option("--out", "-o", "DIR", "Folder for data, card and report.", parser=path)
+    ] = Path("cuecard-demo"),
     launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
     seed: SeedOption = 0,
     quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.", panel=OUTPUT)] = False,
 ) -> None:
     """Generate a dataset with planted cues, audit it, probe two simulated models, debias it, and write one report."""
-    from cuecard.card import join_cards
+    from cuecard.card import join_cards, staged_card
+    from cuecard.card.files import CARD_FILES, REPORT_FILE
     from cuecard.cli.progress import progress, stage
-    from cuecard.cli.show import write_card
-    from cuecard.data.demo import write_demo
+    from cuecard.data.demo import demo_files
     from cuecard.remedies.lexical.weights import TRADE_OFF
+    from cuecard.report import render_html
     from cuecard.run import audit, debias, probe
+    from cuecard.writing import check_folder
 
+    check_folder(out, [*CARD_FILES, "data/*"])
     with stage("Generating", silent=quiet):
         generated = _generate(kind, rows, clean=clean, seed=seed)
-        written = write_demo(generated, out / "data")
-        models = _models(generated, out / "data", seed)
-    train, test = written["train"], written["test"]
+        models = _models(generated, seed)
+    train, test = out / "data" / "train.parquet", out / "data" / "test.parquet"
     both = [str(train), "--test", str(test)]
-    files = [part for name, file in models.items() for part in ("--predictions", f"{name}={file}")]
+    files = [part for name in models for part in ("--predictions", f"{name}={out / 'data' / f'{name}.csv'}")]
     commands = [shlex.join(["cuecard", "audit", *both]), shlex.join(["cuecard", "probe", *both, *files])]
     data, shown = generated.instances, progress(silent=quiet)
     cards = [audit(data, progress=shown, command=commands[0])]
@@ -84,7 +88,10 @@ def demo(
         )
         cards.append(remedy.card)
     card = join_cards(cards, command="cuecard demo")
-    report = write_card(card, out)
+    data_files = demo_files(generated) | {f"{name}.csv": table.write_csv for name, table in models.items()}
+    beside = {f"data/{name}": write for name, write in data_files.items()}
+    with staged_card(card, out, render_html(card), beside=beside):
+        report = out / REPORT_FILE
     if not quiet:
         from rich.console import Console
 
@@ -98,18 +105,17 @@ def demo(
         typer.launch(str(report))
 
 
-def _models(generated: Demo, folder: Path, seed: int) -> dict[str, Path]:
-    """Write the predictions of the simulated models for test and return where they are."""
+def _models(generated: Demo, seed: int) -> dict[str, pl.DataFrame]:
+    """Return the predictions of the simulated models for test."""
     from cuecard.data.demo import demo_predictions
 
-    written = {}
+    predictions = {}
     for number, (name, follow) in enumerate(FOLLOWS.items()):
         if generated.clean and follow:
             continue
         table = demo_predictions(generated, follow, ACCURACY, seed=seed + number)
-        written[name] = folder / f"{name}.csv"
-        table.filter(table["split"].cast(str) == "test").drop("split").write_csv(written[name])
-    return written
+        predictions[name] = table.filter(table["split"].cast(str) == "test").drop("split")
+    return predictions
 
 
 def _compare(generated: Demo, card: Card) -> None:

@@ -48,8 +48,11 @@ def peco(
     from cuecard.audits.clusters.files import read_table
     from cuecard.audits.clusters.given import given_clusters
     from cuecard.data import parse_labels
+    from cuecard.report.html.chart_path import check_chart
 
     chosen = _roles(columns)
+    if chart is not None:
+        check_chart(chart, inputs=[table])
     frame = read_table(
         table,
         [chosen.get(role, role) for role in ("label", "cluster")],

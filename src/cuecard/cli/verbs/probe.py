@@ -128,6 +128,8 @@ def probe(
     from cuecard.run import parse_settings
     from cuecard.run import probe as run_probe
 
+    sources = [named_source(source)[1] for source in (*(predictions or ()), *(identical_pairs or ()))]
+    output.check(out, [*dataset.inputs, *sources, *(model or ())])
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
     to_train = [name for name in model or [] if not is_saved_model(name)]
     of_sections, of_models = split_settings(settings, list(kinds), to_train)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cuecard.cli.options.groups import option
+from cuecard.cli.options.shared import path
 
 EXAMPLES = """
 Examples:
@@ -21,7 +22,8 @@ Examples:
 def report(
     card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
     out: Annotated[
-        Path | None, option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.")
+        Path | None,
+        option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),
     ] = None,
     quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
 ) -> None:
@@ -31,9 +33,14 @@ def report(
     from cuecard.card import load_card, save_report
     from cuecard.cli.show import print_place
     from cuecard.report import render_html, render_terminal, write_report
+    from cuecard.writing import check_file, check_folder
 
-    loaded = load_card(card)
     folder = card if card.is_dir() else card.parent
+    if out is not None:
+        check_file(out, inputs=[card, *folder.glob("card.json"), *folder.glob("tables/*")])
+    loaded = load_card(card)
+    if out is None:
+        check_folder(folder, ["report.html"], option="path with --out")
     written = write_report(loaded, out) if out else save_report(folder, render_html(loaded))
     if not quiet:
         console = Console()

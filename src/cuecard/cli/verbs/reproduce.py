@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -67,11 +68,16 @@ class Experiment(Dataset):
             settings=tuple(self.settings or ()), seeds=self.seeds, seed=self.seed, cache=not self.no_cache
         )
 
+    def check(self, output: Output, also: Iterable[str] = ()) -> None:
+        """Raise if the card cannot be written, before any data is read."""
+        output.check(self.out, [*self.inputs, *also])
+
     def conduct(self, experiment: Any, output: Output) -> None:
         """Run an experiment and show its card."""
         from cuecard.cli.progress import training_bar
         from cuecard.run import experiment as run_experiment
 
+        self.check(output)
         told = replace(experiment, tell=lambda title: training_bar(title, silent=output.silent))
         card = run_experiment(
             lambda: self.load(self.seed, output.progress),
@@ -149,6 +155,7 @@ def selection(
     """
     from cuecard.reproduce import SelectionExperiment
 
+    options.check(output, also or ())
     experiment = SelectionExperiment(model=model, match=match, max_weight=max_weight, **options.training)
     others = tuple(
         replace(options, train=source, test=None, label_file=None, holdout=None).load(

@@ -9,7 +9,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import MatchOption, Output, SeedOption
+from cuecard.cli.options.shared import MatchOption, Output, SeedOption, path
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -37,6 +37,7 @@ def stress(
             "DIR|FILE",
             "The folder to write hard, easy and balance to, or the file of identical pairs.",
             default=False,
+            parser=path,
         ),
     ],
     kind: Annotated[
@@ -61,13 +62,21 @@ def stress(
     """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs."""
     from json import dumps
 
+    from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
+    from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.run import hard_examples, identical_pairs_file
+    from cuecard.writing import check_folder
 
     if kind == "hard" and (sample is not None or match is not None):
         raise UsageError(
             "--sample and --match only apply to identical pairs: add --kind identical-pairs, or leave them out."
         )
+
+    if kind == "hard":
+        check_folder(out, STRESS_FILES, inputs=dataset.inputs)
+    else:
+        check_writable(out, dataset.inputs)
 
     def load() -> Instances:
         return dataset.load(seed, output.progress)

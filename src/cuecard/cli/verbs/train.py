@@ -10,7 +10,7 @@ import typer
 from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, SettingsOption, SubsetOption, WeightsOption
+from cuecard.cli.options.shared import Output, SeedOption, SettingsOption, SubsetOption, WeightsOption, path
 
 EXAMPLES = """
 Examples:
@@ -38,6 +38,7 @@ def train(
             "DIR",
             "Write the model, predictions, metrics and training dynamics here; an interrupted run resumes.",
             default=False,
+            parser=path,
         ),
     ],
     model: Annotated[
@@ -79,6 +80,7 @@ def train(
             "File with the same rows and their weights, as `cuecard debias` writes it; --weights names the column.",
             panel=WEIGHTS,
             default=False,
+            parser=path,
         ),
     ] = None,
     weighting: Annotated[
@@ -95,12 +97,14 @@ def train(
     from cuecard.cli.progress import training_bar
     from cuecard.models.recipe import recipes
     from cuecard.run import WeightFile, train_recipe, training_recipe
+    from cuecard.run.training.run_folder import check_run_folder
 
     _check_weights(weights, weights_from)
     explicit = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     named = [f"{name}={value}" for name, value in explicit.items() if value is not None]
     [recipe] = recipes([model], [*named, *(settings or [])], condition=condition)
     recipe = training_recipe(recipe, weighting=weighting, seed=seed)
+    check_run_folder(out, [*dataset.inputs, dev, weights_from])
     data = dataset.load(seed, output.progress, dev=dev)
     with training_bar(f"Training {model}", silent=output.silent) as watch:
         done = train_recipe(

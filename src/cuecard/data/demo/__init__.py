@@ -12,7 +12,7 @@ from cuecard.data.demo.hidden_leaks import (
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
 from cuecard.data.demo.shapes import mixed_choices, random_labels, repeated, with_weights
-from cuecard.data.demo.writing import write_demo
+from cuecard.data.demo.writing import demo_files, write_demo
 
 __all__ = [
     "CHOICE_CUES",
@@ -24,6 +24,7 @@ __all__ = [
     "demo_corpus",
     "demo_corpus_chunks",
     "demo_elimination",
+    "demo_files",
     "demo_long_answers",
     "demo_nli",
     "demo_predictions",

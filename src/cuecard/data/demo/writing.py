@@ -9,21 +9,28 @@ from pathlib import Path
 import polars as pl
 
 from cuecard.data.demo.cues import Demo
+from cuecard.writing import Write, write_together
 
 
 def write_demo(demo: Demo, folder: str | Path) -> dict[str, Path]:
     """Write train.parquet, test.parquet and truth.json into a folder and return their paths by name."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {}
+    files = demo_files(demo)
+    write_together(Path(folder), files)
+    return {Path(name).stem: Path(folder) / name for name in files}
+
+
+def demo_files(demo: Demo) -> dict[str, Write]:
+    """Return what writes each of the files of a generated set, by their names."""
+    files: dict[str, Write] = {}
     for split in demo.instances.splits:
-        written[split] = folder / f"{split}.parquet"
         table = demo.instances.split(split).table.with_columns(pl.col("label").cast(pl.String))
-        (_questions(table) if demo.instances.grouped else _pairs(table)).write_parquet(written[split])
-    written["truth"] = folder / "truth.json"
+        files[f"{split}.parquet"] = (
+            _questions(table) if demo.instances.grouped else _pairs(table)
+        ).write_parquet
     truth = {"clean": demo.clean, "planted": [asdict(cue) for cue in demo.truth]}
-    written["truth"].write_text(json.dumps(truth, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return written
+    text = json.dumps(truth, indent=2, ensure_ascii=False) + "\n"
+    files["truth.json"] = lambda file: file.write_text(text, encoding="utf-8")
+    return files
 
 
 def _pairs(table: pl.DataFrame) -> pl.DataFrame:

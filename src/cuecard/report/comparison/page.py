@@ -20,7 +20,8 @@ from cuecard.report.charts.comparison import (
     saturation_map,
 )
 from cuecard.report.comparison.table import comparison_table
-from cuecard.report.html.chart_page import check_chart_path, write_chart
+from cuecard.report.html.chart_page import write_chart
+from cuecard.report.html.chart_path import check_chart_path
 from cuecard.wording import listed
 
 #: A correlation of fewer datasets says nothing.

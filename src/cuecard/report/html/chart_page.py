@@ -6,13 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import themed
+from cuecard.report.html.chart_path import check_chart_path
 from cuecard.report.html.inlined import chart_library, script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
 from cuecard.writing import write_text, write_whole
 
-SUFFIXES = (".html", ".png", ".svg")
 _START = """
 const spec = JSON.parse(document.getElementById("chart-data").textContent);
 const actions = { export: { png: true, svg: true }, source: false, compiled: false, editor: false };
@@ -39,14 +38,6 @@ p {{ max-width: 44rem; }}
 </body>
 </html>
 """
-
-
-def check_chart_path(path: str | Path) -> Path:
-    """Return the path, or raise if its name does not tell a format that charts are written in."""
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise UsageError(f"{path}: charts are written as .html, .png or .svg.")
-    return path
 
 
 def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: str = "") -> Path:

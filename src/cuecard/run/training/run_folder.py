@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +19,7 @@ from cuecard.errors import CueCardError, InputError, UsageError
 from cuecard.models import TextModel
 from cuecard.models.recipe import Recipe
 from cuecard.models.saved import load_model
-from cuecard.writing import write_json, write_whole
+from cuecard.writing import check_folder, locked, write_json, write_whole, writing_to
 
 if TYPE_CHECKING:
     from cuecard.run.training.training import Trained
@@ -42,6 +43,13 @@ def run_key(recipe: Recipe, data: Instances, weights: str, *, dynamics: bool) ->
     )
 
 
+def check_run_folder(folder: Path, inputs: Iterable[object] = ()) -> None:
+    """Raise if no run can be written to a folder, or if it holds anything but a run; no data is read for that."""
+    check_folder(folder, (RUN, METRICS, "*.json", "*.parquet", "*.safetensors"), inputs=inputs)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / RUN).exists():
+        raise UsageError(f"{folder} contains other files: name a new or empty folder with --out.")
+
+
 class RunFolder:
     """A folder that belongs to one run.
 
@@ -53,6 +61,7 @@ class RunFolder:
     def __init__(self, folder: Path, key: str, recipe: Recipe) -> None:
         self.folder, self.key, self.recipe = folder, key, recipe
         self._new = False
+        self._lock = ExitStack()
 
     @property
     def checkpoint(self) -> Path:
@@ -67,6 +76,10 @@ class RunFolder:
     def __enter__(self) -> Self:
         self._check()
         self._new = not self.folder.exists()
+        with writing_to(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        # A run can take hours: a second one of the same folder is told so at once.
+        self._lock.enter_context(locked(self.folder, patience=0))
         write_json(self.folder / RUN, {"key": self.key, **self.recipe.contents, "version": __version__})
         return self
 
@@ -79,22 +92,20 @@ class RunFolder:
                 shutil.rmtree(self.folder, ignore_errors=True)
             else:
                 (self.folder / RUN).unlink(missing_ok=True)
+        self._lock.close()
 
     def _check(self) -> None:
         if not self.folder.exists():
             return
-        if not self.folder.is_dir():
-            raise UsageError(f"{self.folder} is a file: name a folder with --out.")
+        check_run_folder(self.folder)
         try:
             other_run = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            if any(self.folder.iterdir()):
-                raise UsageError(
-                    f"{self.folder} contains other files: name a new or empty folder with --out."
-                ) from None
             return
         except (OSError, ValueError) as error:
             raise InputError(f"{self.folder / RUN} cannot be read ({error}); choose another --out.") from None
+        if not isinstance(other_run, dict):
+            raise InputError(f"{self.folder / RUN} does not describe a run; choose another --out.")
         if other_run.get("key") != self.key:
             raise UsageError(
                 f"{self.folder} contains another run (model {other_run.get('model')!r}, condition "

@@ -1,0 +1,116 @@
+"""Standard output that may be closed, full, or read no further."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from cuecard.errors import InputError
+
+_STANDARD = (0, 1, 2)
+_OUT = 1
+#: Less than this on the disk of a file that standard output goes to is no room for a result.
+_ROOM = 4096
+
+
+@contextmanager
+def standard_streams(*, quiet: bool) -> Iterator[None]:
+    """Run the body with a standard output that ends in one sentence where it cannot be written.
+
+    Raises before the body where it is clear at once that nothing can be printed. A reader that goes away
+    (`cuecard … | head`) is no error: the rest is printed nowhere, and the exit code is that of the command.
+
+    Args:
+        quiet: whether nothing will be printed.
+    """
+    closed = sys.stdout is None
+    _fill_closed()
+    before = sys.stdout
+    if not quiet:
+        _check_room(closed)
+    if before is not None and before is sys.__stdout__ and isinstance(before, io.TextIOWrapper):
+        sys.stdout = _Guarded(
+            before.buffer,
+            encoding=before.encoding,
+            errors=before.errors,
+            line_buffering=before.line_buffering,
+        )
+    try:
+        yield
+    finally:
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        finally:
+            if isinstance(sys.stdout, _Guarded):
+                sys.stdout.detach()
+                sys.stdout = before
+
+
+class _Guarded(io.TextIOWrapper):
+    """Standard output whose errors are sentences, and which nobody need read to the end."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text; what cannot be written is an `InputError`, a reader that is gone is none."""
+        with _one_sentence():
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is left."""
+        with _one_sentence():
+            super().flush()
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # What is still to be written would fail again when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _OUT)
+        if error.errno != errno.EPIPE:
+            raise _unwritable(error.strerror or str(error)) from None
+
+
+def _unwritable(reason: str) -> InputError:
+    return InputError(f"Standard output cannot be written ({reason}): redirect it elsewhere, or add --quiet.")
+
+
+def _fill_closed() -> None:
+    """Open nothing in the place of closed streams, so that no file of ours gets their numbers."""
+    for number in _STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = _nowhere()
+    if sys.stdout is None:
+        sys.stdout = _nowhere()
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def _check_room(closed: bool) -> None:
+    """Raise if standard output is closed or on a full disk."""
+    if closed:
+        raise _unwritable("it is closed")
+    if sys.stdout is not sys.__stdout__:
+        return
+    try:
+        os.write(_OUT, b"")  # a device that is always full refuses even that
+        if stat.S_ISREG(os.fstat(_OUT).st_mode):
+            disk = os.fstatvfs(_OUT)
+            if disk.f_bavail * disk.f_frsize < _ROOM:
+                raise _unwritable(os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise _unwritable(error.strerror or str(error)) from None
