@@ -184,6 +184,12 @@ class Card(BaseModel):
     provenance: Provenance = Field(default_factory=Provenance)
 
     _tables: dict[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
+    _read_from: str = PrivateAttr(default="")
+
+    @property
+    def read_from(self) -> str:
+        """The file that the card was read from; empty for one that was made in this process."""
+        return self._read_from
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -9,14 +9,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import polars as pl
-from pydantic import ValidationError
 
 from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.migration import READABLE, migrated
-from cuecard.errors import InputError
+from cuecard.data.files.guard import guarded
+from cuecard.documents import checked, parse_json
+from cuecard.errors import InputError, printable
 from cuecard.writing import Write, recover, staged_folder, write_together
 
 CARD_FILE = "card.json"
+_REMEDY = "audit the data again"
 REPORT_FILE = "report.html"
 TABLES_FOLDER = "tables"
 #: What a card's folder can hold, as patterns: nothing else there is written or removed.
@@ -152,25 +154,17 @@ def _read(file: Path, path: Path) -> bytes:
 
 
 def _parsed(raw: bytes, file: Path, current: bool) -> Card:
-    try:
-        document = json.loads(raw.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{file}: this is not a card ({error}).") from None
+    document = parse_json(raw, f"{file}: this is not a card; it", _REMEDY)
     version = document.get("cuecard") if isinstance(document, dict) else None
     if version in READABLE and not current:
         document = migrated(document)
     elif version != SCHEMA_VERSION:
         raise InputError(
-            f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {version!r}); audit the data again."
+            f"{file}: this is not a card of schema {SCHEMA_VERSION} (found {printable(repr(version), 60)}); {_REMEDY}."
         )
-    try:
-        return Card.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{file}: the card is damaged at {where} ({first['msg']}); audit the data again."
-        ) from None
+    card: Card = checked(Card, document, f"{file}: the card is damaged", _REMEDY)
+    card._read_from = str(file)
+    return card
 
 
 def _with_tables(card: Card, file: Path) -> Card:
@@ -178,7 +172,7 @@ def _with_tables(card: Card, file: Path) -> Card:
     tables = {}
     for name in _table_names(card):
         path = file.parent / _table_file(name)
-        if not path.exists():
+        if Path(name).name != name or "\0" in name or not path.exists():
             raise InputError(f"{path}: the card's table is missing; audit the data again.")
         written = card.provenance.files.get(_table_file(name))
         if written is not None and _hash(path) != written:
@@ -199,7 +193,4 @@ def stale_report(folder: Path, card: Card) -> Path | None:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: the table cannot be read ({error}); audit the data again.") from None
+    return guarded(lambda: pl.read_parquet(path), f"{path}: the table", _REMEDY)

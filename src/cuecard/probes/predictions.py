@@ -71,7 +71,7 @@ def read_predictions(
 
     Args:
         source: a .csv, .tsv, .jsonl or .parquet file (or a polars frame) with a row per example; a
-            `samples_*.jsonl` log of lm-evaluation-harness; a `.json` log of Inspect; a folder with a Hugging
+            `samples_*.jsonl` log of lm-evaluation-harness; a `.json` or `.eval` log of Inspect; a folder with a Hugging
             Face text classifier; or a function (see `called_predictions`).
         data: what `cuecard.load` returned.
         model: what to call the model; the log's own name or the file's by default.
@@ -120,13 +120,8 @@ def given_predictions(source: PredictionSource, data: Instances, columns: Mappin
         return [pipeline_predictions(path, check_test(data))]
     if not path.exists():
         raise InputError(f"{path} does not exist; give a file of predictions.")
-    if path.suffix == ".json":
+    if path.suffix in (".json", ".eval"):
         return [read_inspect_log(path)]
-    if path.suffix == ".eval":
-        raise InputError(
-            f"{path} is a compressed Inspect log; write it as JSON first: "
-            f"inspect log convert {path} --to json --output-dir DIR."
-        )
     if is_harness_log(path):
         return [read_harness_log(path, data)]
     return read_table_predictions(path, data, columns)

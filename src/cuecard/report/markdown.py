@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
 from cuecard.report.findings import facts, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
@@ -47,6 +48,7 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+@of_readable_card
 def dataset_card_markdown(card: Card) -> str:
     """Return a section for the dataset's card: what was found, how strong, and how it was measured."""
     judged = verdict(card)

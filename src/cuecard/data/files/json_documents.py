@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cuecard.data.files.guard import guarded
+from cuecard.data.files.nesting import DEEPEST, is_nested
 from cuecard.data.files.raw import RawTable
 from cuecard.data.layout.diagnosis import frame_of, whole_characters
 from cuecard.errors import InputError
@@ -135,6 +136,10 @@ def _asks(value: Any) -> bool:
 
 def _table(records: list[Record], where: str) -> RawTable:
     for number, record in enumerate(records, start=1):
+        if is_nested(record):
+            raise InputError(
+                f"Row {number:,} of {where} is nested more than {DEEPEST} levels deep: correct the row."
+            )
         if not whole_characters(record):
             raise InputError(
                 f"Row {number:,} of {where} has half of a character (a lone surrogate): correct the row."

@@ -15,6 +15,7 @@ from cuecard.data.files.formats import Compression, Format, checked_format, cont
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.json_documents import read_document
 from cuecard.data.files.metadata import class_names
+from cuecard.data.files.nesting import may_be_nested
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.text_blocks import read_blocks, read_lines
@@ -96,7 +97,7 @@ def parse(
 
 def _lines_of_json(data: bytes, where: str, on_error: OnError, first_row: int) -> RawTable:
     skip = on_error == "skip"
-    if b"\\u" in data and _LONE_SURROGATE.search(data):
+    if (b"\\u" in data and _LONE_SURROGATE.search(data)) or may_be_nested(data):
         return mend_jsonl(data, where, skip=skip, first_row=first_row)
     try:
         frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=None), where)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.files.guard import guarded
+from cuecard.data.files.nesting import DEEPEST, is_nested
 from cuecard.data.files.raw import RawTable
 from cuecard.errors import InputError
 
@@ -146,6 +147,8 @@ def mend_jsonl(data: bytes, where: str, *, skip: bool, first_row: int = 0) -> Ra
         if isinstance(value, dict) and b"\\u" in line and not whole_characters(value):
             value, reason = None, "half of a character"
             detail = "has half of a character (a lone surrogate, \\ud800 to \\udfff)"
+        if isinstance(value, dict) and is_nested(value):
+            value, reason, detail = None, "nested too deeply", f"is nested more than {DEEPEST} levels deep"
         if isinstance(value, dict):
             good.append(value)
             rows.append(number)

@@ -7,17 +7,17 @@ the text generated) and `filter` (which post-processing was used).
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from cuecard.data import Instances
 from cuecard.data.files.formats import content, format_of
-from cuecard.errors import InputError
+from cuecard.documents import checked, parse_json
 from cuecard.probes.formats.settling import Given
 
 _MARKS = ("doc_id", "filtered_resps")
@@ -25,6 +25,32 @@ _MARKS = ("doc_id", "filtered_resps")
 _NAMED = re.compile(r"^samples_(.+?)(?:_\d{4}-\d{2}-\d{2}T.*)?$")
 #: Values a filter writes where it found no answer in the text.
 _NO_ANSWER = frozenset({"", "[invalid]"})
+_REMEDY = "write the log again with --log_samples"
+
+#: A log-likelihood, and what else the harness says of a response.
+_Scored = tuple[FiniteFloat] | tuple[FiniteFloat, Any]
+_Value = str | bool | None
+
+
+class _Sample(BaseModel):
+    """What is read of a line; other fields may be anything."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    doc_id: Annotated[int, Field(ge=0, lt=2**62)]
+    filtered_resps: list[_Scored] | list[_Value] | _Value
+    doc: dict[str, Any] | None = None
+    target: Any = None
+    filter: str = "none"
+
+    def answer(self) -> str | None:
+        """Return the answer: the likeliest of several, or the text that was generated."""
+        responses = self.filtered_resps
+        if isinstance(responses, list) and responses and isinstance(responses[0], tuple):
+            return str(int(np.argmax([response[0] for response in responses])))
+        text = responses[0] if isinstance(responses, list) and responses else responses
+        answer = str(text).strip() if text is not None and not isinstance(text, list) else ""
+        return None if answer.lower() in _NO_ANSWER else answer
 
 
 def is_harness_log(path: Path) -> bool:
@@ -40,67 +66,44 @@ def is_harness_log(path: Path) -> bool:
 def read_harness_log(path: Path, data: Instances) -> Given:
     """Return the answers of a sample log; of several filters the first one is taken."""
     samples = _samples(path)
-    filters = list(dict.fromkeys(str(sample.get("filter", "none")) for sample in samples))
+    filters = list(dict.fromkeys(sample.filter for sample in samples))
     notes = []
     if len(filters) > 1:
-        samples = [sample for sample in samples if str(sample.get("filter", "none")) == filters[0]]
+        samples = [sample for sample in samples if sample.filter == filters[0]]
         notes.append(f"The log has the filters {', '.join(filters)}; the answers of {filters[0]!r} are used.")
-    id_column = data.report.recognised.get("id")
-    has_ids = id_column is not None and all(id_column in (sample.get("doc") or {}) for sample in samples)
+    ids = _ids(samples, data.report.recognised.get("id"))
     return Given(
         model=_model(path),
         source=str(path),
-        answers=pl.Series([_answer(sample, path) for sample in samples], dtype=pl.String),
-        ids=pl.Series([str(sample["doc"][id_column]) for sample in samples]) if has_ids else None,
-        rows=None if has_ids else np.array([int(sample["doc_id"]) for sample in samples], dtype=np.int64),
+        answers=pl.Series([sample.answer() for sample in samples], dtype=pl.String),
+        ids=ids,
+        rows=None if ids is not None else np.array([sample.doc_id for sample in samples], dtype=np.int64),
         gold=_targets(samples),
         may_be_unanswered=True,
         notes=tuple(notes),
     )
 
 
-def _samples(path: Path) -> list[dict[str, Any]]:
+def _samples(path: Path) -> list[_Sample]:
     named = format_of(path)
     assert named is not None
-    lines = content(path, named[1])[0].splitlines()
-    samples = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            sample = json.loads(line)
-            missing = [mark for mark in _MARKS if mark not in sample]
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{path}: line {number:,} is not JSON ({error}); write the log again.") from None
-        if missing:
-            raise InputError(
-                f"{path}: line {number:,} lacks {missing[0]!r}, which every sample of a log has; "
-                "write the log again with --log_samples."
-            )
-        samples.append(sample)
+    samples: list[_Sample] = []
+    for number, line in enumerate(content(path, named[1])[0].split(b"\n"), start=1):
+        if line.strip():
+            where = f"{path}, line {number:,}"
+            samples.append(checked(_Sample, parse_json(line, where, _REMEDY), where, _REMEDY))
     return samples
 
 
-def _answer(sample: dict[str, Any], path: Path) -> str | None:
-    """Return the answer of a sample: the likeliest of several, or the text that was generated."""
-    responses = sample["filtered_resps"]
-    if isinstance(responses, list) and responses and isinstance(responses[0], list | tuple):
-        try:
-            likelihoods = [float(response[0]) for response in responses]
-        except (TypeError, ValueError, IndexError):
-            raise InputError(
-                f"{path}: the responses of doc_id {sample['doc_id']} are no log-likelihoods."
-            ) from None
-        if np.isnan(likelihoods).any():
-            raise InputError(f"{path}: a log-likelihood of doc_id {sample['doc_id']} is not a number.")
-        return str(int(np.argmax(likelihoods)))
-    text = responses[0] if isinstance(responses, list) and responses else responses
-    answer = str(text).strip() if text is not None else ""
-    return None if answer.lower() in _NO_ANSWER else answer
+def _ids(samples: list[_Sample], column: str | None) -> pl.Series | None:
+    """Return the data's own ids where every document has one."""
+    ids = [(sample.doc or {}).get(column) for sample in samples] if column else []
+    usable = bool(ids) and all(isinstance(value, str | int) for value in ids)
+    return pl.Series([str(value) for value in ids]) if usable else None
 
 
-def _targets(samples: list[dict[str, Any]]) -> pl.Series | None:
-    targets = [sample.get("target") for sample in samples]
+def _targets(samples: list[_Sample]) -> pl.Series | None:
+    targets = [sample.target for sample in samples]
     if any(target is None or isinstance(target, list | dict) for target in targets):
         return None
     return pl.Series([str(target) for target in targets])

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
+from cuecard.data.files.paths import shown
 from cuecard.errors import InputError, UsageError
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question, Reply
@@ -26,9 +27,6 @@ from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.registry import unknown_name
 from cuecard.wording import plural, points
-
-if TYPE_CHECKING:
-    from jinja2.sandbox import SandboxedEnvironment
 
 #: Built-in prompts: their template, and whether they ask to think step by step.
 BUILT_IN = {
@@ -79,12 +77,9 @@ class Prompt:
             "answers": possible_answers(examples, i),
             "steps": self.steps,
         }
-        from jinja2 import TemplateError
+        from cuecard.probes.prompts.filling import filled
 
-        try:
-            return _environment().from_string(self.source).render(values).strip()
-        except TemplateError as error:
-            raise InputError(f"The prompt {self.name!r} cannot be filled in: {error}.") from None
+        return filled(self.source, values, f"The prompt {self.name!r}")
 
 
 def find_prompt(name: str) -> Prompt:
@@ -102,12 +97,9 @@ def find_prompt(name: str) -> Prompt:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the template cannot be read ({error}).") from None
-    from jinja2 import TemplateError
+    from cuecard.probes.prompts.filling import compiled
 
-    try:
-        _environment().parse(source)
-    except TemplateError as error:
-        raise InputError(f"{path}: the template is not valid Jinja ({error}).") from None
+    compiled(source, f"The template {shown(path)}")
     return Prompt(path.stem, source, path.stem.endswith("-steps"))
 
 
@@ -274,10 +266,3 @@ def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
         unit="points",
         key=f"{best['family']}:{best['feature']}",
     )
-
-
-def _environment() -> SandboxedEnvironment:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import SandboxedEnvironment
-
-    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cuecard.card.card import Card, FindingModel, Section
+from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
 from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -38,6 +39,7 @@ class _Chapter:
     seconds: float | None
 
 
+@of_readable_card
 def render_html(card: Card) -> str:
     """Return the whole report as HTML: findings first, then every section, then how it was made."""
     chapters = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, StrictUndefined
 
 from cuecard.card.card import Card
+from cuecard.card.damage import of_readable_card
 from cuecard.report.findings import facts, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.inlined import resource
@@ -14,6 +15,7 @@ from cuecard.report.texts import display_text
 MOST_FINDINGS = 6
 
 
+@of_readable_card
 def notebook_html(card: Card) -> str:
     """Return the headline, the key figures and the first findings as an HTML fragment."""
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

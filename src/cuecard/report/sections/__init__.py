@@ -7,6 +7,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 from cuecard.card.card import Card
+from cuecard.card.damage import of_readable_card
 from cuecard.registry import unknown_name
 from cuecard.report.sections.general import general
 from cuecard.report.view import SECTION_VIEWS, SectionView
@@ -17,6 +18,7 @@ for _module in walk_packages(__path__, f"{__name__}."):  # a view registers itse
     import_module(_module.name)
 
 
+@of_readable_card
 def draw_chart(card: Card, section: str, name: str) -> Any:
     """Return a chart of a section as an Altair chart, by the name that its view gives it."""
     charts = {chart.name: chart for chart in section_view(card, section).charts}

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from cuecard.analysis import Severity
 from cuecard.card.card import Card, EvidenceModel, FindingModel
+from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
 from cuecard.report.findings import how_many_more, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
@@ -39,6 +40,7 @@ _TEXT_WIDTHS = (18, 14, 12, 10)
 _GAP = 2
 
 
+@of_readable_card
 def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
     """Print the card; at most `top` findings and `top` rows per table."""
     judged = verdict(card)

@@ -1,0 +1,1 @@
+"""What `make fuzz` tries: cases made from seeds, and the process that reads them."""
