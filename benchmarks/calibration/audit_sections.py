@@ -26,9 +26,11 @@ WEIGHTS: tuple[tuple[str, WeightKind, str], ...] = (
 Draw = Callable[[int], Instances]
 
 
-def repeats(task: Task, n: int, copies: units.Copies, near: bool, seed: int) -> Instances:
+def repeats(task: Task, n: int, copies: units.Copies, near: bool, seed: int, words: int = 10) -> Instances:
     """Return random words with labels that say nothing, each example as often as `copies` says."""
-    return units.with_copies(units.random_words(task, n, seed=seed), copies, near=near, seed=seed)
+    return units.with_copies(
+        units.random_words(task, n, seed=seed, words=words), copies, near=near, seed=seed
+    )
 
 
 def weighted(task: Task, n: int, kind: WeightKind, copies: units.Copies, seed: int) -> Instances:

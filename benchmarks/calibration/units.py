@@ -25,14 +25,16 @@ class Rates:
     finding: float
 
 
-def random_words(task: Task, n: int, *, seed: int, k: int = 4, even: bool = True) -> Instances:
-    """Return n examples of ten random words of a vocabulary of 300, Zipf-distributed, with labels that say nothing."""
+def random_words(
+    task: Task, n: int, *, seed: int, k: int = 4, even: bool = True, words: int = 10
+) -> Instances:
+    """Return n examples of random words out of 300, Zipf-distributed, with labels that say nothing."""
     rng = np.random.default_rng(seed)
-    words = np.array([f"w{i}" for i in range(300)])
+    vocabulary = np.array([f"w{i}" for i in range(300)])
     frequency = 1 / np.arange(3, 303)
 
     def texts(many: int) -> list[str]:
-        drawn = rng.choice(words, size=(many, 10), p=frequency / frequency.sum())
+        drawn = rng.choice(vocabulary, size=(many, words), p=frequency / frequency.sum())
         return [" ".join(row) for row in drawn]
 
     labels: tuple[str, ...]

@@ -13,7 +13,16 @@ import polars as pl
 
 from cuecard.data.fingerprint import fingerprint
 from cuecard.data.memo import Memo
-from cuecard.data.units import UNIT_SCOPES, UnitScope, column_units, example_units, text_units
+from cuecard.data.units import (
+    UNIT_SCOPES,
+    FoldedTexts,
+    UnitScope,
+    choice_units,
+    column_units,
+    example_units,
+    question_units,
+    text_units,
+)
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 
@@ -214,7 +223,8 @@ class Instances:
         """Return a number for every row that rows share which are one observation, found once and kept.
 
         The unit of a feature of the hypothesis (or premise) is the copies and near copies of that text; `choices` are
-        examples with the same hypotheses, `example` those with the same premise too. Where `cluster` names a column,
+        examples with the same hypotheses, `example` those with the same premise too, and `choice` the same choice in
+        copies of a question. Where `cluster` names a column,
         its values are the units of every scope. Numbers of a split are those of the whole dataset, with gaps.
         """
         if scope not in UNIT_SCOPES:
@@ -239,8 +249,16 @@ class Instances:
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
         if scope == "hypothesis" or scope == "premise":
             return text_units(self.table, scope)
-        premise = self.units("premise") if scope == "example" else None
-        return example_units(self.example_codes, self.units("hypothesis"), premise)
+        examples, hypothesis = self.example_codes, self.units("hypothesis")
+        if scope == "choice":
+            return choice_units(self.table, examples, hypothesis, self.units("choices"))
+        if scope == "choices" and self.grouped:
+            texts = FoldedTexts()
+            texts.add(self.table["hypothesis"])
+            return question_units(examples, hypothesis, texts)
+        if scope == "example" and self.grouped:
+            return example_units(np.arange(len(self)), self.units("choices"), self.units("premise"))
+        return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
 
     def clustered_by(self, column: str | None) -> Instances:
         """Return the same instances with a column's values as units of independence."""

@@ -45,7 +45,9 @@ def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[Uni
     """Return which texts' copies are one observation of a family's features."""
     if getattr(family, "unit", None) == "example":
         return ("choices",)
-    if instances.grouped or instances.task == "text":
+    if instances.grouped:
+        return ("hypothesis", "choices")
+    if instances.task == "text":
         return ("hypothesis",)
     if scope == "both" or getattr(family, "relational", False):
         return ("hypothesis", "premise")

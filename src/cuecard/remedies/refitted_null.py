@@ -91,12 +91,8 @@ def references(
 def shuffled_labels(data: Instances, draws: int, *, seed: int = 0) -> Iterator[Instances]:
     """Yield the data with shuffled labels: within examples that have several rows, copies of a text alike."""
     rng = np.random.default_rng(seed)
-    units = data.units("hypothesis")
-    groups = None
-    if data.grouped:
-        # The same choice of the same question; "yes" of another question is free.
-        groups = data.example_codes
-        units = data.units("choices") * (int(units.max(initial=0)) + 1) + units
+    groups = data.example_codes if data.grouped else None
+    units = data.units("choice" if data.grouped else "hypothesis")
     for order in label_orders(len(data), draws, rng, groups=groups, units=units):
         yield data.relabelled(data.label_codes[order])
 

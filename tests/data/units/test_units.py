@@ -112,3 +112,41 @@ def test_examples_are_copies_whatever_the_order_of_their_choices() -> None:
     assert example_units(examples, np.array([4, 7, 7, 4, 4, 5])).tolist() == [0, 0, 0, 0, 1, 1]
     premise = np.array([0, 0, 1, 1, 0, 0])
     assert example_units(examples, np.array([4, 7, 7, 4, 4, 5]), premise).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def questions(choices: list[list[str]]) -> Instances:
+    many = [len(texts) for texts in choices]
+    rows = [text for texts in choices for text in texts]
+    table = pl.DataFrame(
+        {
+            "example_id": [str(i) for i, k in enumerate(many) for _ in range(k)],
+            "position": [j for k in many for j in range(k)],
+            "split": ["train"] * len(rows),
+            "premise": ["why?"] * len(rows),
+            "hypothesis": rows,
+            "label": pl.Series(
+                ["right" if j == 0 else "wrong" for k in many for j in range(k)],
+                dtype=pl.Enum(["right", "wrong"]),
+            ),
+        }
+    )
+    return Instances(table, "choice", ("right", "wrong"))
+
+
+def test_questions_with_short_choices_are_near_copies_by_all_their_choices_together() -> None:
+    first = ["because of the rain", "to see his mother", "he lost a shoe", "the bus was late"]
+    second = ["the bus was very late", "because of the rain", "to see his old mother", "he lost a shoe"]
+    other = ["by way of Rome", "in the evening", "never at all", "since last week"]
+    data = questions([first, second, other])
+    assert len(set(data.units("hypothesis").tolist())) == 10  # too short to be alike one by one
+    assert data.units("choices")[::4].tolist() == [0, 0, 1]
+    choice = data.units("choice").tolist()
+    assert choice[4:8] == [choice[3], choice[0], choice[1], choice[2]]
+    assert len(set(choice)) == 8
+
+
+def test_the_same_answer_to_another_question_is_another_choice() -> None:
+    data = questions([["yes", "no"], ["no", "yes"], ["yes", "perhaps"]])
+    choice = data.units("choice").tolist()
+    assert choice[:2] == choice[3:1:-1]
+    assert choice[4] != choice[0]

@@ -42,8 +42,7 @@ def moving_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64] | None:
         return text_units(data, scope)
     if data.cluster is not None:  # a column of clusters does not say which choices are the same
         return None
-    choices, hypothesis = data.units("choices"), data.units("hypothesis")
-    return choices * (int(hypothesis.max(initial=0)) + 1) + hypothesis
+    return data.units("choice")
 
 
 def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.units import FoldedTexts, UnitScope, column_units, example_units
+from cuecard.data.instances import first_rows
+from cuecard.data.units import FoldedTexts, UnitScope, column_units, question_units
 from cuecard.features import CueCounts, Family, count_cues
 from cuecard.features.units import SQUARES, TEXTS, most_correlated, text_prior, unit_scopes
 from cuecard.stats.units import has_repeats
@@ -56,10 +57,10 @@ def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[Uni
     train_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     other_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     wanted = [name for name in train_texts if name in scopes or name == "hypothesis"]
-    examples: list[Codes] = []
+    sizes: dict[bool, list[Codes]] = {True: [], False: []}
     columns: list[pl.DataFrame] = []
     column: str | None = None
-    n_examples = n_train = 0
+    n_train = 0
     for part in parts:
         column = part.cluster
         if column is not None:
@@ -69,17 +70,21 @@ def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[Uni
         for name in wanted:
             train_texts[name].add(part.table[name][:n])
             other_texts[name].add(part.table[name][n:])
-        examples.append(part.train.example_codes + n_examples)
-        n_examples += part.train.n_examples
+        for in_train in (True, False):
+            codes = part.example_codes[:n] if in_train else part.example_codes[n:]
+            sizes[in_train].append(np.diff(first_rows(codes)))
         n_train += n
     if column is not None:
         return dict.fromkeys(scopes, column_units(pl.concat(columns), column))
     copies: dict[str, Codes] = {}
     for name in wanted:
         train_texts[name].extend(other_texts[name])
-        copies[name] = train_texts[name].copies()[:n_train]
-    of_choices = example_units(np.concatenate(examples), copies["hypothesis"])
-    return {scope: of_choices if scope == "choices" else copies[scope] for scope in scopes}
+        copies[name] = train_texts[name].copies()
+    if "choices" in scopes:
+        rows = np.concatenate(sizes[True] + sizes[False])
+        examples = np.repeat(np.arange(len(rows)), rows)
+        copies["choices"] = question_units(examples, copies["hypothesis"], train_texts["hypothesis"])
+    return {scope: copies[scope][:n_train] for scope in scopes}
 
 
 def count_copies_once(counts: CueCounts, repeated: Encoded, families: Sequence[Family]) -> CueCounts:

@@ -31,18 +31,24 @@ def repeated(
     copy = np.arange(len(examples)) - np.repeat(np.cumsum(often) - often, often)
     of_row = np.repeat(copy, sizes[examples])
     table = data.table[rows]
-    ids = pl.concat_str(table["example_id"].cast(pl.String), pl.lit("#"), pl.Series(of_row + 1))
+    ids = pl.select(
+        pl.concat_str(table["example_id"].cast(pl.String), pl.lit("#"), pl.Series(of_row + 1))
+    ).to_series()
     table = table.with_columns(example_id=ids)
     if near:
         vocabulary = (
             data.table["hypothesis"].str.split(" ").explode().unique(maintain_order=True).drop_nulls()
         )
+        alone = np.concatenate([[True], ids.to_numpy()[1:] != ids.to_numpy()[:-1]])
         for name in ("premise", "hypothesis"):
             texts = table[name].to_list()
-            for i in np.flatnonzero(of_row * table[name].str.len_bytes().fill_null(0).to_numpy()):
-                words = texts[i].split(" ")
-                words[rng.integers(len(words))] = vocabulary[int(rng.integers(len(vocabulary)))]
-                texts[i] = " ".join(words)
+            for i in np.flatnonzero(of_row):
+                if name == "premise" and not alone[i]:  # the choices of a question have one premise
+                    texts[i] = texts[i - 1]
+                elif texts[i]:
+                    words = texts[i].split(" ")
+                    words[rng.integers(len(words))] = vocabulary[int(rng.integers(len(vocabulary)))]
+                    texts[i] = " ".join(words)
             table = table.with_columns(pl.Series(name, texts))
     return replace(data, table=table)
 

@@ -68,6 +68,17 @@ class FoldedTexts:
         self._words += others._words
         self._sizes += others._sizes
 
+    def joined(self, bounds: npt.NDArray[np.int64]) -> FoldedTexts:
+        """Return one text for each run of texts from `bounds[i]` to `bounds[i + 1]`, such as the choices of a question.
+
+        The order of texts in a run makes no difference.
+        """
+        whole, sizes = np.concatenate(self._whole), np.concatenate(self._sizes)
+        first = bounds[:-1]
+        return FoldedTexts(
+            [np.add.reduceat(whole, first)], [np.concatenate(self._words)], [np.add.reduceat(sizes, first)]
+        )
+
     def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
         """Return the number that the copies of each text share, over all texts that were added."""
         _, first, code = np.unique(np.concatenate(self._whole), return_index=True, return_inverse=True)

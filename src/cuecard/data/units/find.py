@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.units.copies import copies, in_order
+from cuecard.data.units.copies import FoldedTexts, copies, in_order
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 
-UnitScope = Literal["hypothesis", "premise", "choices", "example"]
+UnitScope = Literal["hypothesis", "premise", "choices", "choice", "example"]
 UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
 
 Codes = npt.NDArray[np.int64]
@@ -39,6 +39,65 @@ def example_units(examples: Codes, hypothesis: Codes, premise: Codes | None = No
         first = np.searchsorted(examples, np.arange(n))
         key ^= numbers[1][premise[first]]
     return in_order(key)[examples]
+
+
+def question_units(examples: Codes, hypothesis: Codes, texts: FoldedTexts) -> Codes:
+    """Return a number for every row that questions with the same choices, or nearly the same, in any order, share.
+
+    Choices are often too short to be compared one by one; all choices of a question together are long enough. `texts`
+    are the texts of all rows and `hypothesis` their units; the rows of an example stand together.
+    """
+    n = int(examples.max(initial=-1)) + 1
+    if n == 0:
+        return example_units(examples, hypothesis)
+    first = np.searchsorted(examples, np.arange(n + 1))
+    return _joined(example_units(examples, hypothesis)[first[:-1]], texts.joined(first).copies())[examples]
+
+
+def choice_units(table: pl.DataFrame, examples: Codes, hypothesis: Codes, questions: Codes) -> Codes:
+    """Return a number for every row that the same choice of copies of a question shares.
+
+    A choice is matched with one of the first of these questions by its unit, and otherwise with the free one that has
+    most words in common with it. "Yes" of another question is another choice.
+    """
+    units = questions * (int(hypothesis.max(initial=0)) + 1) + hypothesis
+    n = int(examples.max(initial=-1)) + 1
+    first_row = np.searchsorted(examples, np.arange(n))
+    led_by = in_order(questions[first_row])
+    leader = np.unique(led_by, return_index=True)[1][led_by]  # the first question of each unit
+    of_leaders = np.flatnonzero((leader == np.arange(n))[examples])
+    unmatched = np.flatnonzero(~np.isin(units, units[of_leaders]))
+    texts, missing = table["hypothesis"], set(unmatched.tolist())
+    ends = np.append(first_row, len(examples))
+    for example in np.unique(examples[unmatched]):
+        rows = np.arange(ends[example], ends[example + 1])
+        free = [int(row) for row in rows if row in missing]
+        taken = set(units[rows].tolist())
+        led = [
+            row for row in range(ends[leader[example]], ends[leader[example] + 1]) if units[row] not in taken
+        ]
+        words = {row: set(str(texts[int(row)]).lower().split()) for row in [*free, *led]}
+        while free and led:
+            row, other = max(
+                ((a, b) for a in free for b in led), key=lambda ab: len(words[ab[0]] & words[ab[1]])
+            )
+            units[row] = units[other]
+            free.remove(row)
+            led.remove(other)
+    return in_order(units)
+
+
+def _joined(a: Codes, b: Codes) -> Codes:
+    """Return codes that items share which are connected by a code of either kind."""
+    codes = in_order(a)
+    while True:
+        before = codes
+        for kind in (in_order(b), in_order(a)):
+            least = np.full(int(kind.max()) + 1, len(codes), dtype=np.int64)
+            np.minimum.at(least, kind, codes)
+            codes = least[kind]
+        if np.array_equal(codes, before):
+            return in_order(codes)
 
 
 def column_units(table: pl.DataFrame, column: str) -> Codes:

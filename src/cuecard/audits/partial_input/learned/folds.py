@@ -52,6 +52,8 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
         exact = replace(data, table=data.table.with_columns(hypothesis=empty))
     groups = sentence_components(exact)
     scopes: tuple[UnitScope, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
+    if data.grouped and grouping == "sentence":
+        scopes = (*scopes, "choices")
     with_copies = connected(groups, data.example_codes, [_filled_units(data, scope) for scope in scopes])
     return with_copies if _largest_share(with_copies) <= LARGEST_GROUP else groups
 
