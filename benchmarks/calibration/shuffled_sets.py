@@ -55,5 +55,8 @@ def shuffled_sets(folder: Path, count: int, *, seed: int = 0) -> Iterator[CleanS
         path, rng = files[i % len(files)], np.random.default_rng([seed, i])
         frame = pl.read_parquet(path)
         start = int(rng.integers(0, max(1, frame.height - MOST_ROWS + 1)))
-        data = block_shuffled(cc.load(frame[start : start + MOST_ROWS]), seed=seed + i)
+        part = frame[start : start + MOST_ROWS]
+        if "label" in part.columns and part["label"].n_unique() < 2:  # sorted by label
+            part = frame[np.sort(rng.choice(frame.height, MOST_ROWS, replace=False))]
+        data = block_shuffled(cc.load(part), seed=seed + i)
         yield CleanSet(data.task, f"{path.parent.name}, labels shuffled", data.n_examples, data)

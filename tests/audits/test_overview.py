@@ -65,7 +65,22 @@ def test_train_test_overlap_is_counted_by_pair_and_by_sentence():
         ]
     )
     overlap = Overview().run(data).summary["overlap"]
-    assert overlap == {"pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5}
+    assert overlap == {
+        "pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5, "answered": 1,
+    }  # fmt: skip
+
+
+def test_test_examples_in_train_are_graded_by_what_memory_answers():
+    train = [("train", f"p{i}", f"h{i}", "yes" if i % 2 else "no") for i in range(100)]
+    for copied, severity in ((1, "low"), (10, "medium"), (30, "high")):
+        fresh = [("test", f"q{i}", f"g{i}", "yes") for i in range(100 - copied)]
+        known = [("test", premise, text, label) for _, premise, text, label in train[:copied]]
+        finding = Overview().run(pair_instances([*train, *fresh, *known])).findings[-1]
+        assert (finding.key, finding.severity) == ("test-examples-in-train", severity)
+    turned = [("test", "p0", "h0", "yes"), *(("test", f"q{i}", "g", "yes") for i in range(9))]
+    finding = Overview().run(pair_instances([*train, *turned])).findings[-1]
+    assert finding.severity == "low"
+    assert "none of them with the same answer" in finding.text
 
 
 def test_choices_in_another_order_are_the_same_question():
@@ -122,7 +137,9 @@ def test_a_test_question_overlaps_as_soon_as_one_of_its_choices_does():
         ]
     )
     overlap = Overview().run(data).summary["overlap"]
-    assert overlap == {"pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5}
+    assert overlap == {
+        "pair": 1, "hypothesis": 2, "premise": 2, "sentence": 4, "test_examples": 5, "answered": 1,
+    }  # fmt: skip
 
 
 def test_empty_texts_are_in_no_overlap():
@@ -135,7 +152,14 @@ def test_empty_texts_are_in_no_overlap():
         ]
     )
     overlap = Overview().run(data).summary["overlap"]
-    assert overlap == {"pair": 0, "hypothesis": 0, "premise": 0, "sentence": 0, "test_examples": 2}
+    assert overlap == {
+        "pair": 0,
+        "hypothesis": 0,
+        "premise": 0,
+        "sentence": 0,
+        "test_examples": 2,
+        "answered": 0,
+    }
 
 
 def test_a_held_out_split_has_no_sentence_in_train():

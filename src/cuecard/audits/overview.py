@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result
+from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, severity_of
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.splits.overlap import train_overlap
@@ -88,7 +88,11 @@ class Overview:
         )
         examples = _examples(table, data)
         repeated = _repeated(examples)
-        overlap = train_overlap(data).counts() if data.test is not None else None
+        overlap = (
+            train_overlap(data).counts() | {"answered": _answered(examples)}
+            if data.test is not None
+            else None
+        )
         conflicting = repeated.filter(pl.col("labels").list.len() > 1)
         summary: dict[str, Any] = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
@@ -156,6 +160,26 @@ def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
         .sort("count", descending=True, maintain_order=True)
         .drop("premise_key", "hypothesis_key")
     )
+
+
+def _answered(examples: pl.DataFrame) -> int:
+    """Return how many test examples occur in train with the same answer, which is the most frequent one there."""
+    keys = ["premise_key", "hypothesis_key"]
+    remembered = (
+        examples.filter(pl.col("split") == "train")
+        .group_by(*keys, maintain_order=True)
+        .agg(pl.col("label_key").mode().first().alias("remembered"))
+    )
+    test = examples.filter((pl.col("split") == "test") & pl.any_horizontal(pl.col(key) != "" for key in keys))
+    return test.join(remembered, on=keys).filter(pl.col("label_key") == pl.col("remembered")).height
+
+
+def _remembered(overlap: Mapping[str, int]) -> str:
+    same = overlap["answered"]
+    if not same:
+        return "but none of them with the same answer"
+    which = "all of them" if same == overlap["pair"] else f"{same:,} of them"
+    return f"{which} with the same answer: a model that remembers the training set is correct on these"
 
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
@@ -258,16 +282,16 @@ def _findings(
         )
     overlap = summary["overlap"]
     if overlap and overlap["pair"]:
-        share = overlap["pair"] / overlap["test_examples"]
+        share, same = (count / overlap["test_examples"] for count in (overlap["pair"], overlap["answered"]))
         findings.append(
             Finding(
                 section="overview",
-                severity="high" if share >= 0.05 else "medium" if share >= 0.005 else "low",
+                severity=severity_of(same),
                 title="Test examples also occur in the training set",
                 text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also occur "
-                "in the training set (ignoring case and punctuation).",
-                value=share,
-                chance=0.0,  # a model that only remembers answers these
+                f"in the training set (ignoring case and punctuation), {_remembered(overlap)}.",
+                value=same,
+                chance=0.0,
                 n=overlap["pair"],
                 key="test-examples-in-train",
             )

@@ -19,7 +19,10 @@ _MADE_OF_WORDS = frozenset({"word", "bigram", "trigram", "4-gram"})
 
 
 def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
-    """Return the cues with `test_share`: how often the label a feature points to holds in test, too."""
+    """Return the cues with `test_share`: how often the label a feature points to holds in test, too.
+
+    Of questions only those count whose choices differ in the feature; a share that would count the others is missing.
+    """
     if "direction" not in cues.columns:  # a card of an earlier version, or of a plug-in
         cues = cues.with_columns(direction=pl.lit("points to"), train_texts="train_count")
     counted = [label for label in labels if f"test_{label}" in cues.columns]
@@ -32,7 +35,19 @@ def with_test_share(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
             for label in counted
         )
     )
-    return cues.with_columns(test_share=pl.when(pl.col("test_count") > 0).then(hits / pl.col("test_count")))
+    share = pl.when(pl.col("test_count") > 0).then(hits / pl.col("test_count"))
+    if not {"again_n", "again_share", "share_n"} <= set(cues.columns):
+        return cues.with_columns(test_share=share)
+    within = (
+        pl.col("share_n") != pl.col("train_count")
+    ).any()  # shares of examples that differ in the feature
+    of_questions = pl.col("again_n").is_not_null() & within
+    return cues.with_columns(
+        test_count=pl.when(of_questions)
+        .then(pl.col("again_n").round().cast(pl.Int64))
+        .otherwise("test_count"),
+        test_share=pl.when(within).then("again_share").otherwise(share),
+    )
 
 
 def sample_for_map(cues: pl.DataFrame) -> pl.DataFrame:

@@ -351,3 +351,22 @@ def test_over_200_label_shuffles_false_discoveries_stay_at_their_nominal_level(r
     # Under shuffled labels every discovery is false, so the false discovery rate is the share of runs with any:
     # at most 5 %, and 18 of 200 is three standard errors above that.
     assert sum(runs) <= 18
+
+
+def test_choices_that_nearly_copy_each_other_are_confirmed_in_test() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(400)]
+    rows: dict[str, list[tuple[str, str, list[str], int]]] = {"train": [], "test": []}
+    for i in range(500):
+        text = " ".join(rng.choice(words, 9))
+        answer = int(rng.integers(2))
+        choices = [f"{text} can go", f"{text} can go"]
+        choices[answer if rng.random() < 0.8 else 1 - answer] = f"{text} cannot go"
+        split = "train" if i < 300 else "test"
+        rows[split].append((split, f"why {i}?", choices, answer))
+    data = choice_instances(rows["train"] + rows["test"])
+    cues = Cues(features=("word",)).run(data).tables["cues"]
+    cannot = cues.row(by_predicate=pl.col("feature") == "cannot", named=True)
+    assert cannot["outcome"] == "holds"
+    assert cannot["again_n"] == 200
+    assert cannot["again_share"] == pytest.approx(0.8, abs=0.08)

@@ -185,6 +185,7 @@ class Cues:
         matrix = cue_matrix(sample, families, strongest)
         redundancy = _redundancy(strongest, matrix, sample.instances, weights)
         scope: UnitScope = "premise" if self.scope == "premise" else "hypothesis"
+        scope = "choices" if sample.instances.grouped else scope
         held = held_shares(strongest, matrix, sample.instances, sample.instances.units(scope))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")

@@ -45,10 +45,14 @@ def held_shares(
     `again_n` and `again_share` are of the test split, each copy of a text counted once; they are missing without one.
     `outcome` is what that says of the share of train; without a test split, what either half of train says of the
     other. `held_share`, `held_low` and `held_high` are of train (corrected for selection) and test together.
-    `coverage` is the share of train examples the cue concerns.
+    `coverage` is the share of examples the cue concerns: of train, or of test where it is smaller. `units` are those of
+    the texts, or for grouped tasks of the questions.
     """
     in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
     first = _first_copies(units, in_train)
+    if sample.grouped:  # a question counts with all its choices, or not at all
+        starts = sample.first_rows
+        first = first[starts[:-1]][sample.example_codes]
     label = cues["label"].replace_strict(
         {name: i for i, name in enumerate(sample.labels)}, return_dtype=pl.Int64
     )
@@ -66,6 +70,8 @@ def held_shares(
         outcome, low, high = held.outcome, held.low - shift, held.high - shift
         both = held.share - shift
         again_n, again_share = again.n, divided(again.k, again.n)
+        tested = (~in_train & first)[sample.first_rows[:-1]].sum()
+        coverage = np.minimum(coverage, again.examples / max(int(tested), 1))
     else:
         outcome = _between_halves(matrix, sample, codes, units, first)
         both, low, high = (
@@ -115,6 +121,19 @@ def sample_shares(
     chance = divided(np.where(is_right, expected, n - expected), n)
     examples = np.asarray(differs.sum(axis=0)).ravel()
     return SampleShares(np.where(is_right, hits, n - hits), n, chance, examples)
+
+
+def concerned(matrix: sparse.csc_matrix, sample: Instances, rows: Bools) -> sparse.csr_matrix:
+    """Return which examples among some rows (rows) each cue (columns) concerns: those that have it, or differ in it."""
+    present = matrix.tocsr()[rows].astype(np.float64)
+    if not sample.grouped:
+        return present
+    _, example = np.unique(sample.example_codes[rows], return_inverse=True)
+    member = sparse.csr_matrix((np.ones(len(example)), (example, np.arange(len(example)))))
+    having = (member @ present).tocsr()
+    size = np.repeat(np.bincount(example), np.diff(having.indptr))
+    having.data = (having.data < size).astype(np.float64)
+    return having
 
 
 def _first_copies(units: npt.NDArray[np.int64], in_train: Bools) -> Bools:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import Finding, severity_of
-from cuecard.audits.cues.holding import REVERSES
+from cuecard.audits.cues.holding import REVERSES, concerned
 from cuecard.data import Instances
 from cuecard.stats.detectable import detectable_accuracy
 from cuecard.wording import listed, percent, plural
@@ -83,25 +82,19 @@ def all_features(
 def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> tuple[float, float]:
     """Return the share of train examples with a notable cue, and the part of what chance leaves that these give away.
 
-    Each example counts with its strongest cue.
+    Each example counts with its strongest cue. What is given away is that of test, where that is less.
     """
     points = notable.filter(pl.col("given_away") > 0)
     if points.is_empty():
         return 0.0, 0.0
-    strength = (points["given_away"] / points["coverage"]).to_numpy()
-    in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
-    present = matrix.tocsr()[in_train][:, points["column"].to_numpy().astype(np.int64)]
-    best = present.multiply(sparse.csr_matrix(strength)).max(axis=1).toarray().ravel()
-    examples = sample.example_codes[in_train]
-    per_example = _largest(best, examples)
-    return float((per_example > 0).mean()), float(per_example.mean())
-
-
-def _largest(values: npt.NDArray[np.float64], group: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    _, codes = np.unique(group, return_inverse=True)
-    largest = np.zeros(int(codes.max(initial=-1)) + 1)
-    np.maximum.at(largest, codes, values)
-    return largest
+    strength = sparse.csr_matrix((points["given_away"] / points["coverage"]).to_numpy())
+    columns = matrix[:, points["column"].to_numpy().astype(np.int64)]
+    shares = []
+    for split in sample.splits:
+        rows = (sample.table["split"].cast(pl.String) == split).to_numpy()
+        best = concerned(columns, sample, rows).multiply(strength).max(axis=1).toarray().ravel()
+        shares.append((float((best > 0).mean()), float(best.mean())))
+    return shares[0][0], min(away for _, away in shares)
 
 
 def _detectable(cues: pl.DataFrame, total: int, alpha: float) -> str:

@@ -147,7 +147,11 @@ def _adjusted(null: NullTest, best: npt.NDArray[np.int64], size: npt.NDArray[np.
         enough = size > 0
         shrunk = shrunk_shares(np.minimum(np.rint(share * size), size)[enough], size[enough])
         here = best[enough] == label
-        for column, values in zip(columns, (shrunk.share, shrunk.low, shrunk.high), strict=True):
+        raw, chance = share[enough], null.chance[enough, label]
+        # Luck makes a selected share look further from chance than it is; the correction never adds to it.
+        nearer = np.where(raw > chance, np.minimum(shrunk.share, raw), np.maximum(shrunk.share, raw))
+        ends = np.minimum(shrunk.low, nearer), np.maximum(shrunk.high, nearer)
+        for column, values in zip(columns, (nearer, *ends), strict=True):
             column[np.flatnonzero(enough)[here]] = values[here]
     return ShrunkShares(*columns)
 
