@@ -50,6 +50,15 @@ def print_place(report: Path, console: Console) -> None:
 
 def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:
     """Have a card, its tables and its report written; they take their places after the body, unless it raises."""
-    from cuecard.report import render_html
+    return staged_card(card, folder, rendered(card))
 
-    return staged_card(card, folder, render_html(card))
+
+def rendered(card: Card) -> str:
+    """Return the report of a card; where it has to do without charts, say so."""
+    from cuecard.report import render_html
+    from cuecard.report.html.chart_library import WITHOUT
+
+    page = render_html(card)
+    if WITHOUT in page:
+        typer.echo(f"cuecard: {WITHOUT}", err=True)
+    return page

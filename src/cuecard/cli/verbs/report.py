@@ -31,9 +31,9 @@ def report(
     from rich.console import Console
 
     from cuecard.card import load_card, save_report
-    from cuecard.cli.show import print_place
-    from cuecard.report import render_html, render_terminal, write_report
-    from cuecard.writing import check_file, check_folder
+    from cuecard.cli.show import print_place, rendered
+    from cuecard.report import render_terminal
+    from cuecard.writing import check_file, check_folder, write_text
 
     folder = card if card.is_dir() else card.parent
     if out is not None:
@@ -41,7 +41,12 @@ def report(
     loaded = load_card(card)
     if out is None:
         check_folder(folder, ["report.html"], option="path with --out")
-    written = write_report(loaded, out) if out else save_report(folder, render_html(loaded))
+    page = rendered(loaded)
+    if out is None:
+        written = save_report(folder, page)
+    else:
+        written = out
+        write_text(out, page, errors="replace")
     if not quiet:
         console = Console()
         render_terminal(loaded, console)

@@ -16,7 +16,8 @@ from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
 from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings, other_ways
 from cuecard.report.headline.verdict import key_figures, verdict
-from cuecard.report.html.inlined import chart_library, resource, script_json, security_policy
+from cuecard.report.html.chart_library import WITHOUT, chart_library
+from cuecard.report.html.inlined import resource, script_json, security_policy
 from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
@@ -50,6 +51,7 @@ def render_html(card: Card) -> str:
     charts, libraries = _drawn(chapters)
     payload = {
         "charts": charts,
+        "without_charts": WITHOUT if charts and not libraries else "",
         "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
         "snippets": [finding_markdown(card, finding) for finding in findings],
     }
@@ -127,7 +129,8 @@ def _drawn(chapters: Sequence[_Chapter]) -> tuple[dict[str, Any], list[str]]:
         specifications = {
             name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
         }
-        return specifications, [library.result()]
+        script = library.result()
+        return specifications, [] if script is None else [script]
 
 
 def settings(section: Section) -> str:

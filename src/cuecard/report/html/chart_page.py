@@ -6,9 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from cuecard.errors import InputError
 from cuecard.report.charts.drawing import themed
+from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.chart_path import check_chart_path
-from cuecard.report.html.inlined import chart_library, script_json, security_policy
+from cuecard.report.html.engine import picture
+from cuecard.report.html.inlined import script_json, security_policy
 from cuecard.report.palette import LIGHT, SANS
 from cuecard.writing import write_text, write_whole
 
@@ -46,13 +49,17 @@ def write_chart(chart: Any, path: str | Path, *, title: str = "Charts", note: st
     if path.suffix == ".html":
         write_text(path, chart_page(chart, title, note), errors="replace")
     else:
-        write_whole(path, lambda staged: themed(chart).save(staged))
+        drawn = picture(themed(chart).to_dict(), path.suffix.removeprefix("."))
+        write_whole(path, lambda staged: staged.write_bytes(drawn))
     return path
 
 
 def chart_page(chart: Any, title: str, note: str = "") -> str:
     """Return a page with one chart that fetches nothing and that no text of a dataset can break out of."""
-    scripts = [chart_library(), _START]
+    library = chart_library()
+    if library is None:
+        raise InputError(WITHOUT)
+    scripts = [library, _START]
     return _PAGE.format(
         policy=escape(security_policy(scripts), quote=True),
         title=escape(title),

@@ -6,13 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from contextlib import suppress
-from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
-
-from cuecard.cache import cache_folder, keep_file
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -26,30 +21,6 @@ def script_json(value: Any) -> str:
 def resource(name: str) -> str:
     """Return a file of this package's templates as text."""
     return files("cuecard.report.html").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
-def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed vl-convert.
-
-    Bundling it takes seconds, and every report has the same: it is kept in the cache, beside its hash.
-    """
-    file = cache_folder() / "charts" / f"vega-{version('vl-convert-python')}.js"
-    with suppress(OSError, ValueError):
-        digest, script = file.read_text(encoding="utf-8").split("\n", 1)
-        if digest == f"// {script_hash(script)}":
-            return script
-    script = _bundle()
-    keep_file(file, lambda staged: staged.write_bytes(f"// {script_hash(script)}\n{script}".encode()))
-    return script
-
-
-def _bundle() -> str:
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    # The HTML parser looks for these inside a script, even within its strings and regular expressions.
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def script_hash(script: str) -> str:

@@ -4,7 +4,12 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
   async function draw() {
-    if (!window.vegaEmbed) return;
+    if (!window.vegaEmbed) {
+      for (const place of document.querySelectorAll("[data-chart]")) {
+        place.textContent = data.charts[place.dataset.chart].description + " (" + data.without_charts + ")";
+      }
+      return;
+    }
     const theme = data.themes[dark.matches ? "dark" : "light"];
     for (const place of document.querySelectorAll("[data-chart]")) {
       const spec = data.charts[place.dataset.chart];

@@ -1,0 +1,51 @@
+"""What needs the JavaScript engine, in a process of its own: where its memory is limited, the engine aborts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from cuecard.errors import InputError
+
+#: Seconds after which the engine is stuck.
+_LIMIT = 300
+
+_BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
+_PICTURE = """
+import json, sys, vl_convert
+request = json.load(sys.stdin)
+drawn = getattr(vl_convert, "vegalite_to_" + request["format"])(request["chart"])
+sys.stdout.buffer.write(drawn if isinstance(drawn, bytes) else drawn.encode())
+"""
+
+
+def javascript_bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed of the installed vl-convert as one script."""
+    return _run(_BUNDLE).decode()
+
+
+def picture(chart: Mapping[str, Any], kind: str) -> bytes:
+    """Return a chart, from its specification, as "png" or "svg"."""
+    return _run(_PICTURE, json.dumps({"chart": chart, "format": kind}).encode())
+
+
+def _run(script: str, text: bytes = b"") -> bytes:
+    """Return what a script prints; if its process dies or fails, raise an error that says what to do."""
+    try:
+        done = subprocess.run([sys.executable, "-c", script], input=text, capture_output=True, timeout=_LIMIT)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _unavailable(str(error)) from None
+    if done.returncode or not done.stdout:
+        lines = done.stderr.decode(errors="replace").split("\n")
+        raise _unavailable(next((line.strip("# \r") for line in lines if line.strip("# \r")), "no reason"))
+    return done.stdout
+
+
+def _unavailable(reason: str) -> InputError:
+    return InputError(
+        f"The JavaScript engine that draws charts cannot run ({reason[:200]}): allow 4 GB of address space "
+        "(ulimit -v), or write an .html chart on another machine."
+    )
