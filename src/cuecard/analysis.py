@@ -25,6 +25,8 @@ Unit = Literal["share", "points", "count", "bits", "score", "p"]
 Worse = Literal["higher", "lower", "neither"]
 #: What an analysis is about: the data, models, the weights of a remedy, or models trained for an experiment.
 About = Literal["data", "models", "weights", "experiment"]
+#: What a finding is: something that predicts the label, or a fault of the data that distorts a score.
+Role = Literal["cue", "flaw"]
 #: What the `n` of a finding counts.
 Counted = Literal["examples", "instances", "cues"]
 #: From the most to the least serious.
@@ -35,8 +37,9 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 class Measure:
     """One number of an analysis, named `section.measure[.slice]`; it is what comparisons, gates and charts read.
 
-    `chance` is the value where nothing is given away; `n` the number of examples it rests on; `label` is what people
-    call it, such as "hypothesis-only accuracy". Shares and points are fractions, `p` is log10 of a p-value.
+    `chance` is the value where nothing is given away; `n` the number of examples it rests on, or of what a count
+    is a part of; `label` is what people call it, such as "hypothesis-only accuracy". A `key` measure is shown below
+    the headline. Shares and points are fractions, `p` is log10 of a p-value.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Measure:
     unit: Unit = "score"
     worse: Worse = "neither"
     label: str = ""
+    key: bool = False
 
     @property
     def section(self) -> str:
@@ -85,6 +89,7 @@ class MeasureKind:
     label: str
     unit: Unit
     worse: Worse = "neither"
+    key: bool = False
 
     def of(
         self,
@@ -109,6 +114,7 @@ class MeasureKind:
             unit=self.unit,
             worse=self.worse,
             label=self.label.format(**words),
+            key=self.key,
         )
 
 
@@ -163,6 +169,7 @@ class Finding:
     unit: Unit = "share"
     key: str = ""
     counted: Counted = "examples"  # what `n` counts
+    role: Role = "cue"
     coverage: float = 1.0  # share of the examples it concerns
     words: tuple[str, ...] = ()  # words it is about, by which it may be part of another finding
     parts: tuple[str, ...] = ()  # the same thing said in other ways: titles of the findings it absorbed

@@ -29,7 +29,7 @@ REPEATED = MeasureKind("repeated", "repeated examples", "share", "higher")
 CONFLICTING = MeasureKind("conflicting_labels", "examples with conflicting labels", "count", "higher")
 COPIES = MeasureKind("test_copies", "test examples that occur in the training set", "share", "higher")
 OVERLAP = MeasureKind(
-    "test_overlap", "test examples that share a text with the training set", "share", "higher"
+    "test_overlap", "test examples that share a text with the training set", "share", "higher", key=True
 )
 KINDS = (EXAMPLES, LABEL_SHARE, REPEATED, CONFLICTING, COPIES, OVERLAP)
 
@@ -247,6 +247,7 @@ def _findings(
         findings.append(
             Finding(
                 section="overview",
+                role="flaw",
                 severity="medium" if conflicting >= 0.01 * examples.height else "low",
                 title="Identical inputs have different labels",
                 text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) have the same input as an "
@@ -271,6 +272,7 @@ def _findings(
         findings.append(
             Finding(
                 section="overview",
+                role="flaw",
                 severity="low",
                 title="Repeated examples",
                 text=f"{duplicates:,} examples ({percent(duplicates / examples.height)}) repeat another example of "
@@ -286,6 +288,7 @@ def _findings(
         findings.append(
             Finding(
                 section="overview",
+                role="flaw",
                 severity=severity_of(same),
                 title="Test examples also occur in the training set",
                 text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also occur "
@@ -302,6 +305,7 @@ def _findings(
             findings.append(
                 Finding(
                     section="overview",
+                    role="flaw",
                     severity="low",
                     title="Empty texts",
                     text=f"In the {split} split, {plural(empty, 'instance has', 'instances have')} an empty "

@@ -76,6 +76,7 @@ def _few_texts(data: Instances) -> list[Finding]:
         findings.append(
             Finding(
                 section="overview",
+                role="flaw",
                 severity=severity,
                 title=f"Few distinct {name[1]}",
                 text=f"The training set has {plural(n, *name)} but only {plural(distinct, 'distinct text')}, copies "
@@ -235,6 +236,7 @@ def _placeholders(data: Instances) -> list[Finding]:
         findings.append(
             Finding(
                 section="overview",
+                role="flaw",
                 severity="low",
                 title="Some texts are placeholders",
                 text=f"{plural(len(written), 'instance')} {'have' if len(written) > 1 else 'has'} a placeholder as "

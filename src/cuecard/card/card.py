@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from cuecard.analysis import About, Counted, Finding, Measure, Severity, Status, Unit
+from cuecard.analysis import About, Counted, Finding, Measure, Role, Severity, Status, Unit
 from cuecard.registry import unknown_name
 
 #: Version of the card's schema; grows when a reader of older cards would be misled.
@@ -86,6 +86,9 @@ class FindingModel(_Frozen):
     )
     card_q: float | None = Field(default=None, description="The same over all sections of the card.")
     counted: Counted = Field(default="examples", description="What n counts.")
+    role: Role = Field(
+        default="cue", description="Whether it predicts the label, or is a flaw of the data that distorts scores."
+    )
     command: str = Field(default="", description="What to type to see it again.")
 
     @classmethod

@@ -64,7 +64,7 @@ def _analysis(name: str) -> Any:
 
 
 def _identified(finding: Any) -> Any:
-    """Return a finding with its id; titles tell apart those that are not about a cue."""
+    """Return a finding with its id and role; titles tell apart those that are not about a cue."""
     if not isinstance(finding, dict) or finding.get("id"):
         return finding
     parts = {name: str(finding.get(name, "")) for name in ("section", "title", "cue", "label")}
@@ -77,4 +77,5 @@ def _identified(finding: Any) -> Any:
         label=parts["label"],
         key=parts["title"],
     )
-    return finding | {"id": made.id}
+    role = "flaw" if parts["section"] == "overview" else "cue"  # schema 1 did not say which it was
+    return finding | {"id": made.id, "role": role}

@@ -24,9 +24,9 @@ def finding(severity: str, section: str = "cues", **numbers: float | str) -> Fin
     ("findings", "headline"),
     [
         ([finding("low"), finding("high")], "tiny contains strong cues that predict the label."),
-        ([finding("high", "overview"), finding("low")], "tiny has flaws that can inflate a score."),
+        ([finding("high", role="flaw"), finding("low")], "tiny has flaws that can inflate a score."),
         ([finding("medium")], "tiny contains cues: check them before you trust a score."),
-        ([finding("low", "overview")], "tiny has only small flaws."),
+        ([finding("low", role="flaw")], "tiny has only small flaws."),
         ([finding("info")], "No cue found in tiny."),
     ],
 )

@@ -9,7 +9,7 @@ from cuecard.analysis import Measure, MeasureKind
 
 FEATURES = MeasureKind("features", "features tested", "count")
 SIGNIFICANT = MeasureKind("significant", "significant features", "count", "higher")
-CUES = MeasureKind("cues", "cues", "count", "higher")
+CUES = MeasureKind("cues", "cues", "count", "higher", key=True)
 OF_FAMILY = MeasureKind("cues.{family}", "cues, {family}", "count", "higher")
 GIVEN_LENGTH = MeasureKind("given_length", "significant features given length", "count", "higher")
 KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
@@ -22,7 +22,9 @@ def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
         for name, family in summary["families"].items()
         if not family["skipped"]
     ]
-    whole = [kind.of("cues", summary[kind.name]) for kind in (FEATURES, SIGNIFICANT, CUES)]
+    tested = summary["features"]
+    whole = [FEATURES.of("cues", tested)]
+    whole += [kind.of("cues", summary[kind.name], n=tested) for kind in (SIGNIFICANT, CUES)]
     by_length = summary.get("by_length")
     left = [] if by_length is None else [GIVEN_LENGTH.of("cues", summary["significant"] - by_length)]
     return [*whole, *left, *by_family]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from cuecard.analysis import SEVERITIES, About, Severity, severity_of
+from cuecard.analysis import SEVERITIES, About, Measure, Role, Severity, severity_of
 from cuecard.card.card import Card, Section
-from cuecard.card.measures import shortcuts, value_of
+from cuecard.card.measures import measures_about, shortcuts
 from cuecard.report import numbers
 from cuecard.report.headline.model_verdict import model_figures, model_headline
 from cuecard.report.texts import display_text
@@ -94,29 +94,29 @@ def _of_data(card: Card) -> Verdict:
         return Verdict(f"No analysis of {name} has run.", detail.strip())
     graded = _graded(card)
     for level, of_cues, of_flaws in _HEADLINES:
-        if sections := graded[level]:
-            words = of_flaws if sections == {"overview"} else of_cues
+        if roles := graded[level]:
+            words = of_cues if "cue" in roles else of_flaws
             named = "" if words is of_flaws else _largest(card)
             return Verdict(words.format(name=name).removesuffix(".") + named + ".", detail)
-    tested = value_of(card, "cues.features")
-    if tested is None:
+    tests = [m.n for m in _key_measures(card) if m.unit == "count"]
+    if not tests:
         return Verdict(f"The analyses found no problem in {name}.", detail)
-    if tested == 0:
+    if not any(tests):
         return Verdict(f"No feature of {name} is frequent enough to be tested as a cue.", detail)
     return Verdict(f"No cue found in {name}.", detail)
 
 
-def _graded(card: Card) -> dict[Severity, set[str]]:
-    """Return the sections about the data by severity: of their findings, or of their gains where they have none."""
+def _graded(card: Card) -> dict[Severity, set[Role]]:
+    """Return the roles of what the data shows by severity: findings, and gains of sections that have none."""
     about_models = {name for name, section in card.sections.items() if section.about == "models"}
-    graded: dict[Severity, set[str]] = {severity: set() for severity in SEVERITIES}
+    graded: dict[Severity, set[Role]] = {severity: set() for severity in SEVERITIES}
     for finding in card.findings:
         if finding.section not in about_models:
-            graded[finding.severity].add(finding.section)
+            graded[finding.severity].add(finding.role)
     speaking = {finding.section for finding in card.findings}
     for measure in shortcuts(card):
         if measure.section not in speaking:
-            graded[severity_of(measure.gain)].add(measure.section)
+            graded[severity_of(measure.gain)].add("cue")
     return graded
 
 
@@ -165,9 +165,13 @@ def key_figures(card: Card) -> list[KeyFigure]:
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
-    tested, cues = (value_of(card, f"cues.{name}") for name in ("features", "cues"))
-    if cues is not None:
-        shown.append(KeyFigure("cues", numbers.count(cues), f"of {numbers.count(tested)} features tested"))
     shown += [measure_figure(m) for m in shortcuts(card)[:1]]
-    shown += [measure_figure(m, "") for m in card.all_measures() if m.name == "overview.test_overlap"]
+    for m in _key_measures(card):
+        out_of = "" if m.unit != "count" or m.n is None else f"of {numbers.count(m.n)} tested"
+        shown.append(measure_figure(m, out_of))
     return shown
+
+
+def _key_measures(card: Card) -> list[Measure]:
+    """Return the measures about the data that its analyses want to have below the headline."""
+    return [m for m in measures_about(card, ("data",)) if m.key and m.value is not None]
