@@ -69,7 +69,7 @@ def ours(train: pl.DataFrame, test: pl.DataFrame, condition: Any) -> tuple[Any, 
 def main(argv: list[str]) -> None:
     """Print both times, their ratio and the accuracies, and write them as JSON."""
     parser = argparse.ArgumentParser(prog="benchmarks.fasttext")
-    parser.add_argument("--repeats", type=int, default=3, help="take the shortest time of so many rounds")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the shortest time counts")
     arguments = parser.parse_args(argv)
     if REAL.exists():
         train = pl.read_parquet(REAL / "train_partial.parquet").select("premise", "hypothesis", "label")

@@ -65,7 +65,7 @@ def whole_audit(train: pl.DataFrame, test: pl.DataFrame) -> tuple[float, dict[st
 def main(argv: list[str]) -> None:
     """Print both times, their ratio and the accuracies, and write them as JSON."""
     parser = argparse.ArgumentParser(prog="benchmarks.partial_input")
-    parser.add_argument("--repeats", type=int, default=1, help="take the shortest time of so many rounds")
+    parser.add_argument("--repeats", type=int, default=1, help="rounds, of which the shortest time counts")
     arguments = parser.parse_args(argv)
     if REAL.exists():
         train = pl.read_parquet(REAL / "train_partial.parquet").select("premise", "hypothesis", "label")

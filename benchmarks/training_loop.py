@@ -83,7 +83,7 @@ def main(argv: list[str]) -> None:
     """Print both times and their ratio for each model, and write them as JSON."""
     parser = argparse.ArgumentParser(prog="benchmarks.training_loop")
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--repeats", type=int, default=2, help="take the shortest time of so many rounds")
+    parser.add_argument("--repeats", type=int, default=2, help="rounds, of which the shortest time counts")
     arguments = parser.parse_args(argv)
     data = pairs(arguments.pairs)
     figures: dict[str, Any] = {"pairs": len(data), "promised_ratio": PROMISED}

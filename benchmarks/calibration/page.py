@@ -22,7 +22,7 @@ weights, rare labels and differing numbers of choices? Every row simulates such 
 - **Power**: something was planted. The share is how often it is significant; more is better.
 - **Coverage**: the share of 95 % intervals that hold the true value; it should be 95 % or more.
 
-A share of few runs is a sample too: its own 95 % interval stands in brackets, and only where that excludes the nominal
+A share of few runs is a sample too: its own 95 % interval is in brackets, and only where that excludes the nominal
 value is there evidence against it. *Before* is the figure of versions that took every row for an independent example
 and judged by hits, or of the simpler method named there. Before, any high or medium finding was 100 % of sets whose
 texts occur three times.

@@ -1,4 +1,4 @@
-"""A row of the calibration page: how often something happened in so many simulated datasets."""
+"""A row of the calibration page: how often something happened in a number of simulated datasets."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MEASURE = {
 
 @dataclass(frozen=True)
 class Level:
-    """How often a shortcut that is not there is reported under the weights, in so many sets."""
+    """How often a shortcut that is not there is reported under the weights, over the simulated sets."""
 
     what: str
     sets: int

@@ -14,7 +14,7 @@ _LINE = 64
 
 @intrinsic
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Load the cache line of an array's entry while other work goes on; nothing is returned or changed."""
+    """Load the cache line of an array's entry while other work continues; nothing is returned or changed."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

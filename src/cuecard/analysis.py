@@ -259,7 +259,7 @@ Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs"]
 
 
 class Skip(Exception):
-    """Raised by `run` when the data turns out not to allow the question; the reason goes on the card."""
+    """Raised by `run` when the data turns out not to allow the question; the reason is written on the card."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -292,7 +292,7 @@ A = TypeVar("A", bound=Analysis)
 def parameters(analysis: Analysis) -> dict[str, Any]:
     """Return the parameters of an analysis as they are written on the card: only what JSON can hold.
 
-    A field declared with ``metadata={"parameter": False}``, such as who to tell of progress, is none.
+    A field declared with ``metadata={"parameter": False}``, such as who to tell about progress, is none.
     """
     values = {
         f.name: getattr(analysis, f.name)

@@ -76,7 +76,7 @@ def test_one_missing_example_is_named(pairs):
 
 
 def test_a_repeated_id_is_an_error(pairs):
-    with pytest.raises(InputError, match=r"1 id stand in several rows \(such as 'a'\)"):
+    with pytest.raises(InputError, match=r"1 id occur in several rows \(such as 'a'\)"):
         read_predictions(pl.concat([frame(), frame().head(1)]), pairs)
 
 

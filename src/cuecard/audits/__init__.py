@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cuecard.audits.partial_input import PartialInput
     from cuecard.audits.slices import Slices
 
-# The order in which audits run and stand on a card.
+# The order in which audits run and appear on a card.
 AUDITS.declare("overview", "cuecard.audits.overview:Overview")
 AUDITS.declare("cues", "cuecard.audits.cues:Cues")
 AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")

@@ -15,9 +15,9 @@ from cuecard.wording import listed, percent, plural
 
 #: Texts are heavily repeated if at most this share of the training instances are distinct.
 FEW_TEXTS = 0.5
-#: A premise is often written for several hypotheses: only this few distinct ones are worth a sentence.
+#: A premise is often written for several hypotheses: fewer distinct ones than this get a sentence.
 FEW_PREMISES = 0.1
-#: A text is looked at by itself if it occurs in so many training examples.
+#: A text is tested by itself if it occurs in at least this many training examples.
 LEAST_EXAMPLES = 20
 #: It is a finding if the lower end of its label's interval is this far above chance.
 NOTABLE_GAIN = 0.1

@@ -87,7 +87,8 @@ class FindingModel(_Frozen):
     card_q: float | None = Field(default=None, description="The same over all sections of the card.")
     counted: Counted = Field(default="examples", description="What n counts.")
     role: Role = Field(
-        default="cue", description="Whether it predicts the label, or is a flaw of the data that distorts scores."
+        default="cue",
+        description="Whether it predicts the label, or is a flaw of the data that distorts scores.",
     )
     command: str = Field(default="", description="What to type to see it again.")
 

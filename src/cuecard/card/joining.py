@@ -15,7 +15,7 @@ _KEYS = ["example_id", "split"]
 def join_cards(cards: Sequence[Card], *, command: str = "") -> Card:
     """Return one card with the sections, findings and tables of several about the same data.
 
-    What stands on more than one card is taken from the first; columns about examples are put side by side.
+    What is on more than one card is taken from the first; columns about examples are put side by side.
     """
     if len({card.dataset.fingerprint for card in cards}) != 1:
         raise UsageError("Only cards about the same data can be joined.")

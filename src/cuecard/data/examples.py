@@ -149,7 +149,7 @@ class Examples:
         """Return how many of some examples have each label, or how much weight."""
         return np.bincount(self.gold[which], weights=self.weight(which), minlength=len(self.labels))
 
-    # What the table says of them.
+    # What the table says about them.
 
     def of_first_rows(self, column: str) -> pl.Series:
         """Return a column's value in the first row of every example."""

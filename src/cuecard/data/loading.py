@@ -87,7 +87,7 @@ def load(
     if holdout is not None and "test" in raws:
         raise UsageError("holdout splits off a test set, but there already is one: leave one of them out.")
     named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
-    data = _instances(raws, wishes, name or dataset_name(train, preset), given=named, max_skipped=max_skipped)
+    data = _instances(raws, wishes, name or dataset_name(train, preset), named=named, max_skipped=max_skipped)
     data = data.clustered_by(cluster) if cluster is not None else data
     if holdout is None:
         return data
@@ -134,7 +134,7 @@ def _instances(
     wishes: Wishes,
     name: str,
     *,
-    given: Collection[str] = (),
+    named: Collection[str] = (),
     row_column: str | None = None,
     max_skipped: float = MAX_SKIPPED,
 ) -> Instances:
@@ -146,7 +146,7 @@ def _instances(
     shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
     for split, raw in raws.items():
         check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where)
-    shaped = _with_rows(shaped, raws, given)
+    shaped = _with_rows(shaped, raws, named)
     return Instances(
         stack_tables([part.table for part in shaped.values()]),
         roles["train"].task,
@@ -201,7 +201,7 @@ def _with_label_files(
 
 
 def _with_rows(
-    shaped: Mapping[str, Shaped], raws: Mapping[str, RawTable], given: Collection[str]
+    shaped: Mapping[str, Shaped], raws: Mapping[str, RawTable], named: Collection[str]
 ) -> dict[str, Shaped]:
     """Return the splits that have labelled rows; one the user named must have some.
 
@@ -209,7 +209,7 @@ def _with_rows(
     """
     empty = [split for split, part in shaped.items() if part.table.height == 0]
     for split in empty:
-        if split == "train" or split in given:
+        if split == "train" or split in named:
             lost = ", ".join(f"{reason}: {n:,}" for reason, n in shaped[split].dropped.items())
             raise InputError(
                 f"No row of {raws[split].where} can be used for {split} ({lost}): give labelled rows."

@@ -30,8 +30,8 @@ class Annotated:
         """Return which instances have which property."""
         columns: Flagged = {}
         for told in data.annotations:
-            for name, found in self.columns(told).items():
-                columns[name] = columns[name] | found if name in columns else found
+            for name, has_it in self.columns(told).items():
+                columns[name] = columns[name] | has_it if name in columns else has_it
         return Presence.from_columns(columns, len(data.instances))
 
     @staticmethod

@@ -243,7 +243,7 @@ def _informative(within: pl.DataFrame, table: pl.DataFrame) -> npt.NDArray[np.fl
 def _shuffled_table(
     table: pl.DataFrame,
     labels: tuple[str, ...],
-    found: UnitCounts,
+    copies: UnitCounts,
     kept: npt.NDArray[np.int64],
     codes: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64],
@@ -254,7 +254,7 @@ def _shuffled_table(
     Pairs are those of all instances, and those of distinct texts where some have copies: the larger p-value counts.
     """
     sums = table.select(f"train_{label}" for label in labels).to_numpy()
-    sizes = found.many[kept], found.rows_squared[kept]
+    sizes = copies.many[kept], copies.rows_squared[kept]
     test = pair_shuffle_test(sums, codes, weights, *sizes)
     log_p = test.log_p()
     for kind in units:

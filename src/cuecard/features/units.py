@@ -18,7 +18,7 @@ from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
-#: the squared weight (or number) of their instances, by which n instances are worth (Σw)² / it.
+#: the squared weight (or number) of their instances, by which n instances count as (Σw)² / it.
 TEXTS = "train_texts"
 SQUARES = "train_squares"
 NOT_COUNTS = ("family", "feature", TEXTS, SQUARES)

@@ -1,4 +1,4 @@
-"""What a model trained on some examples says of others: probabilities per answer, kept by content."""
+"""What a model trained on some examples says about others: probabilities per answer, kept by content."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def fitted(
     key = fit_key(recipe.contents, train, weights, read)
 
     def make() -> list[Floats]:
-        # Not named by the key: a run that was stopped goes on with a smaller batch too.
+        # Not named by the key: a run that was stopped continues with a smaller batch too.
         name = f"{fit_key(recipe.lasting_contents, train, weights, read)}.checkpoint"
         checkpoint = _usable(cache_folder() / "fitted" / name) if cache else None
         model = recipe.new().fit(
@@ -181,8 +181,11 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
     return matrix
 
 
-def _shape_error(model: TextModel, given: Floats, expected: str) -> str:
-    return f"predict_proba of the model {model.name!r} returned an array of shape {given.shape}; expected {expected}."
+def _shape_error(model: TextModel, probabilities: Floats, expected: str) -> str:
+    return (
+        f"predict_proba of the model {model.name!r} returned an array of shape {probabilities.shape}; "
+        f"expected {expected}."
+    )
 
 
 def _as_numbers(texts: list[list[str]]) -> Floats:

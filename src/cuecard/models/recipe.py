@@ -71,7 +71,7 @@ class Recipe:
         return replace(self, options={**self.options, **accepted})
 
     def with_defaults(self, **options: Any) -> Recipe:
-        """Return the same as `with_options`, but what the recipe itself says of a parameter stays."""
+        """Return the same as `with_options`, but what the recipe itself says about a parameter stays."""
         return self.with_options(**{k: v for k, v in options.items() if k not in self.options})
 
 
@@ -134,8 +134,8 @@ def recipes(
         if model is not None and model not in names:
             raise unknown_name("model in --set", model, names)
         if model is None and not any(name in parameter_names(other) for other in names):
-            known = sorted({known for other in names for known in parameter_names(other)})
-            raise unknown_name("parameter", name, known)
+            parameters = sorted({one for other in names for one in parameter_names(other)})
+            raise unknown_name("parameter", name, parameters)
     return [
         Recipe(
             one,

@@ -1,4 +1,4 @@
-"""Several trainings one after the other, told to whoever is watching."""
+"""Several trainings one after the other, with progress reports."""
 
 from __future__ import annotations
 

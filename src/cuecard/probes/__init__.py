@@ -25,7 +25,7 @@ from cuecard.probes.tests.permutation import PermutationTest
 from cuecard.probes.tests.reliance import Reliance
 from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predictions
 
-#: The order in which probes run and stand on a card.
+#: The order in which probes run and appear on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
     PromptStudy, DebiasedEvaluation, IdenticalPairTest,

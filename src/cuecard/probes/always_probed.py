@@ -11,7 +11,7 @@ from cuecard.features import Family, Lengths, Positions, count_cues
 from cuecard.features.family import learned
 from cuecard.text import Encoded
 
-#: A choice is probed for being one of these, whatever the data says of them.
+#: A choice is probed for being one of these, whatever the data says about them.
 EXTREMES = ("longest", "shortest")
 
 

@@ -31,7 +31,7 @@ _CANDIDATES = 10
 
 @dataclass(frozen=True, eq=False)
 class CueSet:
-    """Cues with what the train split says of them and which test examples have them.
+    """Cues with what the train split says about them and which test examples have them.
 
     `table` has a row per cue as in the table of cues: family, feature, label (the usual one), share, z, …
     """

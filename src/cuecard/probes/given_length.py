@@ -12,7 +12,7 @@ from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
 
-#: Instances are compared with others of about the same length: so many classes of about equal size.
+#: Instances are compared with others of about the same length, in this many classes of about equal size.
 LENGTH_CLASSES = 10
 #: The family that is length itself, which is tested without holding length fixed.
 LENGTH = "length"

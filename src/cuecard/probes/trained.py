@@ -24,7 +24,7 @@ from cuecard.registry import unknown_name
 
 def trained_predictions(
     data: Instances,
-    asked: str | Recipe,
+    model: str | Recipe,
     *,
     tokens: str | None = None,
     seed: int = 0,
@@ -35,16 +35,16 @@ def trained_predictions(
 
     Args:
         data: what `cuecard.load` returned, with a test split.
-        asked: a registered model ("fasttext"), one that reads less ("fasttext-hypothesis", "-premise", "-choices"),
+        model: a registered model ("fasttext"), one that reads less ("fasttext-hypothesis", "-premise", "-choices"),
             or a recipe of `asked_recipes`, which is trained on train; or a folder that `cuecard train` wrote.
         tokens: tokenisation, where the model has a parameter of that name and the recipe does not set it.
         seed: of the model, likewise.
         watch: called with the progress while it trains.
         cache: whether what was trained before may come from the user's cache folder, and this go there.
     """
-    if isinstance(asked, str) and is_saved_model(asked):
-        return saved_predictions(data, Path(asked))
-    recipe = asked_recipes([asked])[0] if isinstance(asked, str) else asked
+    if isinstance(model, str) and is_saved_model(model):
+        return saved_predictions(data, Path(model))
+    recipe = asked_recipes([model])[0] if isinstance(model, str) else model
     recipe = recipe.with_defaults(tokens=tokens, seed=seed)
     if recipe.name in LINEAR_MODELS and recipe.options.keys() <= {"strength", "tokens", "seed"}:
         return linear_predictions(data, recipe.name, **recipe.options, cache=cache)

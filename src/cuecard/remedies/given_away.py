@@ -1,4 +1,4 @@
-"""Which examples partial input gives away: solved, and at a confidence at which it is seldom wrong."""
+"""Which examples partial input gives away: solved, and at a confidence at which it is rarely wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-#: Examples are compared with others of about the same confidence: classes of at least so many, at most so many classes.
+#: Examples are compared with others of about the same confidence: smallest size and largest number of the classes.
 CLASS_SIZE, CLASSES = 50, 10
 
 

@@ -1,4 +1,4 @@
-"""What an audit says under weights that were made from labels that say nothing: the weights are made anew each time.
+"""What an audit says under weights that were made from labels that say nothing: the weights are made again each time.
 
 Weights that balance their own rows have seen every label. What predicts a label in one fold then predicts another in
 the rest, so a cross-fitted guess falls below chance where there is nothing to find; weights carried over from other
@@ -66,12 +66,12 @@ def references(
 
     Args:
         train: the rows that the weights were made from.
-        remake: makes the weights anew, with everything that was chosen by looking at labels.
+        remake: makes the weights again, with everything that was chosen by looking at labels.
         repeat: the audit under such weights.
         draws: how often.
         seed: of the shuffles.
     """
-    found: dict[str, list[float]] = {}
+    gains: dict[str, list[float]] = {}
     for shuffled in shuffled_labels(train, draws, seed=seed):
         try:
             weights = remake(shuffled)
@@ -80,10 +80,10 @@ def references(
         for measure in repeat(shuffled, weights):
             above = above_chance(measure)
             if above is not None:
-                found.setdefault(measure.name, []).append(above)
+                gains.setdefault(measure.name, []).append(above)
     return {
         name: Reference(float(np.mean(values)), float(np.std(values, ddof=1)), len(values))
-        for name, values in found.items()
+        for name, values in gains.items()
         if len(values) > 1
     }
 
@@ -101,10 +101,10 @@ def p_values(
     measures: Mapping[str, Measure], expected: Mapping[str, Reference]
 ) -> dict[str, tuple[float, float]]:
     """Return for every measure with a reference the value that shuffled labels lead to, and its p-value."""
-    found = {}
+    tested = {}
     for name, reference in expected.items():
         measure = measures.get(name)
         above = None if measure is None else above_chance(measure)
         if measure is not None and measure.chance is not None and above is not None:
-            found[name] = measure.chance + reference.mean, reference.p_value(above)
-    return found
+            tested[name] = measure.chance + reference.mean, reference.p_value(above)
+    return tested

@@ -86,13 +86,13 @@ def stress_set(
             number of choices for which some position is never right are dropped.
         seed: of what is dropped.
     """
-    known = [name.removeprefix(_SOLVED) for name in examples.columns if name.startswith(_SOLVED)]
-    chosen = tuple(solvers or known)
-    missing = [name for name in chosen if name not in known]
-    if not known or missing:
+    solved = [name.removeprefix(_SOLVED) for name in examples.columns if name.startswith(_SOLVED)]
+    chosen = tuple(solvers or solved)
+    missing = [name for name in chosen if name not in solved]
+    if not solved or missing:
         raise UsageError(
             f"The table of examples does not say which are solved by {', '.join(missing) or 'partial input'}; "
-            f"known: {', '.join(known) or 'none'}. Run the audit partial_input first."
+            f"known: {', '.join(solved) or 'none'}. Run the audit partial_input first."
         )
     columns = [f"{_SOLVED}{name}" for name in chosen]
     scored = examples.drop_nulls(columns).select("example_id", pl.col("split").cast(pl.String), *columns)

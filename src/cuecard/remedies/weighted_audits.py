@@ -73,7 +73,7 @@ def audits_before_and_after(
     shuffles: int = DRAWS,
     **options: Any,
 ) -> WeightedAudits:
-    """Return what audits say of a train split with equal weights and with the weights of its examples.
+    """Return what audits say about a train split with equal weights and with the weights of its examples.
 
     `remake` makes weights of the same kind from other labels: with it, shares are compared with what they are when
     labels say nothing, `shuffles` times (see `refitted_null`). Without it, the weights are taken as made from other

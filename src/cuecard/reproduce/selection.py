@@ -60,7 +60,7 @@ class SelectionExperiment:
         seeds: how many seeds, counted from `seed`.
         match: the label that a sentence paired with itself should get; recognised by name.
         max_weight: largest leakage-neutral weight, in units of the mean.
-        identical: so many distinct sentences are paired with themselves, rare and frequent ones alike.
+        identical: number of distinct sentences that are paired with themselves, rare and frequent ones alike.
         seed: the first seed to train with; also that of the weights and of the sentences drawn.
         also: other sets with the same labels, on which both models are scored.
     """

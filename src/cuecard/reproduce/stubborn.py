@@ -66,7 +66,7 @@ class StubbornExperiment:
         seeds: how many seeds, counted from `seed`.
         weights: "uniform", "paper" (the paper's own objective), "words", "bigrams" and "trigrams" (entropy
             balancing of n-grams up to that length).
-        min_count: words of so many train instances are balanced; longer n-grams of at most 50.
+        min_count: words with at least this many training instances are balanced; the bound of n-grams is 50 at most.
         per_label: words of highest z per label that the test looks at.
         alpha: level of the test.
         seed: the first seed to train with.

@@ -48,13 +48,13 @@ def ask(
         model: the model's name there.
         prompts: names of built-in prompts or template files; all four built-in ones by default.
         stress: ask about the test examples with this cue and equally many without it.
-        sample: ask about so many random test examples.
+        sample: number of random test examples to ask about.
         audit: the cue audit whose tokens and scope say which examples have the cue.
         keep_answers: file in which raw answers are kept, so that nothing is asked twice; in the user's cache folder
             by default.
         key_variable: environment variable that holds the key.
         concurrency: requests under way at a time.
-        max_requests: send at most so many requests; the next call resumes.
+        max_requests: send at most this many requests; the next call resumes.
         seed: of the sample, and for the model.
         progress: called with what is done; returns a context manager it is done in.
     """

@@ -18,7 +18,7 @@ def experiment(
     Args:
         data: what `cuecard.load` returned, or a function that returns it.
         analysis: the experiment, such as `cuecard.reproduce.StubbornExperiment`.
-        subset: train on so many random training examples.
+        subset: number of random training examples to train on.
         seed: seed of the subset.
         command: what the user typed, for the card's provenance.
     """

@@ -57,7 +57,7 @@ def identical_pairs_file(
         data: what `cuecard.load` returned, or a function that returns it.
         out: the file to write.
         match: the label that says that two sentences match; known by its name by default.
-        sample: at most so many pairs, of rare and frequent sentences alike.
+        sample: at most this many pairs, of rare and frequent sentences alike.
         seed: seed of the sample.
     """
     kind = check_writable(out)

@@ -36,8 +36,8 @@ def label_auc(
     pairs ranked. The interval is DeLong's on the logit scale, from what every example, or unit, adds; `inflation`
     multiplies its variance (see `cross_fit_inflation`).
 
-    >>> found = label_auc([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]] * 20, [0, 0, 1, 1] * 20)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    >>> result = label_auc([[0.8, 0.2], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]] * 20, [0, 0, 1, 1] * 20)
+    >>> round(result.value, 2), round(result.low, 2), round(result.high, 2)
     (0.75, 0.63, 0.84)
     """
     table = np.asarray(probabilities, np.float64)
@@ -79,8 +79,8 @@ def choice_auc(
 ) -> Auc:
     """How often the right choice of an example ranks above a wrong one, ties counted half; 0.5 by chance.
 
-    >>> found = choice_auc([0.6, 0.4, 0.3, 0.7] * 30, [0, 0] * 30, [2] * 60)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    >>> result = choice_auc([0.6, 0.4, 0.3, 0.7] * 30, [0, 0] * 30, [2] * 60)
+    >>> round(result.value, 2), round(result.low, 2), round(result.high, 2)
     (0.5, 0.38, 0.62)
     """
     values = np.asarray(probabilities, np.float64)

@@ -61,8 +61,8 @@ def doubly_robust_accuracy(
             default. With leakage-neutral weights it is Σ_y P(y | l) / π_y.
         level: level of the intervals.
 
-    >>> found = doubly_robust_accuracy([1, 0, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0.5, 0.5], [[0.5, 0.5]] * 4)
-    >>> found.accuracy, found.change
+    >>> result = doubly_robust_accuracy([1, 0, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0.5, 0.5], [[0.5, 0.5]] * 4)
+    >>> result.accuracy, result.change
     (0.5, 0.0)
     """
     x, w = np.asarray(correct, dtype=np.float64), np.asarray(weights, dtype=np.float64)

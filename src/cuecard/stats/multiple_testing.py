@@ -57,7 +57,7 @@ def log_q_values(
 
 
 def can_be_significant(least_log_p: npt.ArrayLike, alpha: float = 0.05) -> npt.NDArray[np.bool_]:
-    """Which tests can be significant at all when so many are made (Tarone 1990; Gilbert 2005).
+    """Which tests can be significant at all when this number is made (Tarone 1990; Gilbert 2005).
 
     A discrete test has a smallest attainable p-value: five instances out of five, each of probability ½, reach 2 · ½⁵
     and no less. K is the smallest number such that at most K tests can reach α / K; only those are tested. A nan (not

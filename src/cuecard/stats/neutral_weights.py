@@ -64,7 +64,7 @@ def leakage_neutral_weights(
         labels: the label of every row.
         leakage: features that reflect how rows were chosen, such as S1_freq, S2_freq, S1S2_inter; one row per label.
         folds: rows are predicted by forests on the other folds.
-        trees: trees of every forest; identical rows are one point, so many are affordable.
+        trees: trees of every forest; identical rows are one point, so a large number is affordable.
         depth: largest depth of a tree.
         max_weight: largest weight allowed, in units of the mean; None allows any.
         seed: seed of folds and forests.
@@ -73,10 +73,10 @@ def leakage_neutral_weights(
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(0, 2, 4000)
     >>> frequency = rng.poisson(2 + labels)
-    >>> found = leakage_neutral_weights(labels, frequency, folds=5, trees=50)
+    >>> result = leakage_neutral_weights(labels, frequency, folds=5, trees=50)
     >>> round(float(np.corrcoef(labels, frequency)[0, 1]), 2)
     0.3
-    >>> bool(abs(np.cov(labels, frequency, aweights=found.weights)[0, 1]) < 0.05)
+    >>> bool(abs(np.cov(labels, frequency, aweights=result.weights)[0, 1]) < 0.05)
     True
     """
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)

@@ -23,7 +23,7 @@ SMALLEST_PROBABILITY = 1e-3
 FEW = 8
 DRAWS = 9_999
 DRAWN_AT_ONCE = 2_000_000  # permuted values held in memory
-#: The skewness is left out where it takes more products than this; with so many examples it is nil.
+#: The skewness is left out where it takes more products than this; with that many examples it is zero.
 MOST_PRODUCTS = 50_000_000
 
 

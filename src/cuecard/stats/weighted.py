@@ -51,8 +51,8 @@ def weighted_share(successes: npt.ArrayLike, weights: npt.ArrayLike, level: floa
     The error is that of a ratio, sqrt(Σ w² (x − mean)²) / Σ w; it is turned into the number of equally weighted
     answers with the same error, and Wilson's interval is taken for those.
 
-    >>> found = weighted_share([1, 1, 0, 0], [3, 1, 1, 1])
-    >>> round(found.share, 3), round(found.low, 2), round(found.high, 2)
+    >>> result = weighted_share([1, 1, 0, 0], [3, 1, 1, 1])
+    >>> round(result.share, 3), round(result.low, 2), round(result.high, 2)
     (0.667, 0.21, 0.94)
     """
     x = np.asarray(successes, dtype=np.float64)

@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 # value below 256 is a letter of a token.
 LETTER = 0  # belongs to a token
 BREAK = 1  # ends a token
-INNER = 2  # belongs to a token if letters stand on both sides (the apostrophe)
+INNER = 2  # belongs to a token if there are letters on both sides (the apostrophe)
 DROP = 3  # is passed over: the letters around it stand together
 ALONE = 4  # is a token of its own
 WIDE = 5  # first byte of a longer character: look its code point up
@@ -247,11 +247,11 @@ def number_keys(keys: Array) -> tuple[Array, Array]:
         if n == len(distinct):
             distinct = _grown(distinct, 2 * n)
             slots = np.zeros(4 * n, dtype=np.int32)
-            for known in range(n):
-                at = _slot(np.uint64(distinct[known]), len(slots) - 1)
+            for number in range(n):
+                at = _slot(np.uint64(distinct[number]), len(slots) - 1)
                 while slots[at] != 0:
                     at = (at + 1) & (len(slots) - 1)
-                slots[at] = known + 1
+                slots[at] = number + 1
         key = keys[i]
         mask = len(slots) - 1
         at = _slot(np.uint64(key), mask)

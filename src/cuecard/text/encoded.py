@@ -22,7 +22,7 @@ Scope = Literal["hypothesis", "premise", "both"]
 Side = Literal["premise", "hypothesis"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
-#: N-grams take as much room as the tokens; so many lengths are kept.
+#: N-grams take as much room as the tokens: this many lengths are kept.
 MOST_NGRAMS = 2
 #: A part with a smaller share of the rows does not make the whole dataset be tokenised for it.
 SMALL_PART = 0.5

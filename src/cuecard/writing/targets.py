@@ -79,7 +79,7 @@ def _paths(inputs: Iterable[object]) -> list[Path]:
                 path.exists()
                 paths.append(path)
             except (OSError, RuntimeError):
-                continue  # whoever reads it says what is wrong with it
+                continue  # its reader says what is wrong with it
     return paths
 
 

@@ -36,7 +36,7 @@ def test_rows_are_those_of_a_binary_tf_idf_vectoriser(ngrams, min_count):
     )
     theirs = vectoriser.fit_transform(TEXTS)
     assert ours.shape == theirs.shape
-    # Columns stand in another order; inner products of rows do not depend on it.
+    # Columns are in another order; inner products of rows do not depend on it.
     np.testing.assert_allclose((ours @ ours.T).toarray(), (theirs @ theirs.T).toarray(), atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Scores of identical pairs from files and from a built-in model, and what is said of them."""
+"""Scores of identical pairs from files and from a built-in model, and what is said about them."""
 
 from __future__ import annotations
 

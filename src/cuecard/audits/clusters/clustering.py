@@ -19,7 +19,7 @@ SENTENCES_PER_CLUSTER = 100
 #: A cluster of fewer sentences says nothing about labels, yet counts as much in the score as any other: one
 #: with two sentences of one label would drown the rest. Its sentences go to the nearest larger cluster.
 LEAST_SENTENCES = 10
-#: The centres are found on at most so many distinct texts; all texts are then assigned.
+#: The centres are found on at most this many distinct texts; all texts are then assigned.
 MOST_FITTED = 20_000
 #: The same for a setting of the sweep, which nobody looks at by itself.
 SWEEP_FITTED = 4_000
@@ -102,7 +102,7 @@ def clusterings(
     seed: int,
     most_fitted: int = MOST_FITTED,
 ) -> list[Clustering]:
-    """Return what so many seeded starts of k-means find, the tightest clustering first.
+    """Return what seeded starts of k-means find, the tightest clustering first.
 
     Neighbouring seeds have no start in common, so another seed is another look. The starts run side by side on all
     cores; each does its sums in one thread, so that their number changes no digit.

@@ -14,7 +14,7 @@ from cuecard.data import Instances
 from cuecard.stats import format_p
 from cuecard.wording import listed, percent, plural
 
-#: A cluster is worth a sentence if the lower end of its label's share is this far above the prior.
+#: A cluster gets a sentence if the lower end of its label's share is this far above the prior.
 NOTABLE_GAIN = 0.10
 MOST_FINDINGS = 6
 EXAMPLES_PER_FINDING = 3

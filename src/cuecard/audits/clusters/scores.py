@@ -83,11 +83,11 @@ def over_starts(
     )
 
 
-def information(data: Labelled, found: Sequence[Clustering]) -> dict[str, float]:
+def information(data: Labelled, clusterings: Sequence[Clustering]) -> dict[str, float]:
     """Return the bits that the clusters hold about the label, beyond chance, with their interval."""
     bits = cluster_information(
         data.labels,
-        [clustering.clusters for clustering in found],
+        [clustering.clusters for clustering in clusterings],
         groups=data.groups,
         units=data.units,
         weights=data.weights,
@@ -175,7 +175,7 @@ def sweep_table(
 
     `k` is what was asked for and `clusters` what is left of it after small clusters were merged, over all starts the
     fewest. More components than the embedding has are as many as it has. `headline` is the row of the audit itself,
-    which stands in place of its setting, so that one setting never has two numbers.
+    which replaces its setting, so that one setting never has two numbers.
     """
     rows: list[dict[str, Any]] = []
     settings: list[tuple[int, int, list[Clustering]]] = []

@@ -126,7 +126,7 @@ def _unit_sums(
 def _weighted_log_p(
     counts: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the exact test of each cluster against the rest, each in as many instances as it is worth."""
+    """Return the exact test of each cluster against the rest, each with its effective number of instances."""
     log_p = np.zeros(len(counts))
     for i, mass in enumerate(counts if len(counts) > 1 else ()):
         others = np.arange(len(counts)) != i
@@ -165,7 +165,7 @@ def _within_examples(
             right=pl.col("right").any(),
             w=pl.col("w").first(),
         )
-        # Examples whose choices are all in one cluster say nothing, so they do not tell what the others are worth.
+        # Examples whose choices are all in one cluster say nothing, also not about the effective size of the others.
         .with_columns(telling=pl.when(pl.col("m") < pl.col("k")).then("w"))
         .with_columns(together=pl.col("telling").sum().over("cluster", "unit") * pl.col("telling"))
         .with_columns(

@@ -48,7 +48,7 @@ def moving_units(data: Instances, scope: Scope) -> npt.NDArray[np.int64] | None:
 def as_read(data: Instances, scope: Scope, texts: pl.Series | None = None) -> Instances:
     """Return the instances as a trained model shall read them: the text in its place, the other one empty.
 
-    Changed texts of both together stand in the place of the hypothesis.
+    Changed texts of both together take the place of the hypothesis.
     """
     if scope == "both" and texts is None:
         return data

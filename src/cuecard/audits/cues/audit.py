@@ -102,7 +102,7 @@ class Cues:
             raise UsageError("min_count must be at least 1, and alpha between 0 and 1.")
 
     def run(self, data: Instances) -> Result:
-        """Return the tables of cues and associations with the findings worth reading."""
+        """Return the tables of cues and associations with the findings."""
         encoded, families = self.prepared(data)
         weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)

@@ -18,7 +18,7 @@ from cuecard.data import Instances
 from cuecard.features import Family
 from cuecard.wording import percent, plural
 
-#: A cue is worth a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
+#: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
 #: lift is not a finding.
 NOTABLE_GAIN = 0.10
 #: A cue nearly all of whose instances have a stronger cue, to which it adds little, is that cue told twice.

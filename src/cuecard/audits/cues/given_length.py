@@ -37,7 +37,7 @@ def given_length(
     train = sample.instances.train
     n = len(train)  # train rows stand first
     having = cue_matrix(sample, families, tested).tocsr()[:n]
-    found = features_given(
+    tests = features_given(
         train.label_codes == 0,
         train.example_codes,
         length_properties(np.asarray(sample.scoped.lengths[:n], np.int64), example_starts(train)),
@@ -46,8 +46,8 @@ def given_length(
     )
     # The second label is the first one turned round.
     sign = np.where((tested["label"] == sample.instances.labels[0]).to_numpy(), 1.0, -1.0)
-    log_p = np.concatenate([found.log_p, np.zeros(cues.height - tested.height)])
-    z, q = sign * found.z, q_values(log_p)[: tested.height]
+    log_p = np.concatenate([tests.log_p, np.zeros(cues.height - tested.height)])
+    z, q = sign * tests.z, q_values(log_p)[: tested.height]
     matters = cues.filter((pl.col("family") == LENGTH) & pl.col("significant")).height > 0
     explained = ~(q <= alpha) & matters
     about = pl.DataFrame(

@@ -40,10 +40,10 @@ def held_shares(
     sample: Instances,
     units: npt.NDArray[np.int64],
 ) -> pl.DataFrame:
-    """Return what a second sample says of every cue: one row per cue, in the order of the columns of `matrix`.
+    """Return what a second sample says about every cue: one row per cue, in the order of the columns of `matrix`.
 
     `again_n` and `again_share` are of the test split, each copy of a text counted once; they are missing without one.
-    `outcome` is what that says of the share of train; without a test split, what either half of train says of the
+    `outcome` is what that says about the share of train; without a test split, what either half of train says about the
     other. `held_share`, `held_low` and `held_high` are of train (corrected for selection) and test together.
     `coverage` is the share of examples the cue concerns: of train, or of test where it is smaller. `units` are those of
     the texts, or for grouped tasks of the questions.
@@ -158,7 +158,7 @@ def _between_halves(
     units: npt.NDArray[np.int64],
     first: Bools,
 ) -> npt.NDArray[np.int8]:
-    """Return the worse of what each half of train says of the other half's share; units are never divided."""
+    """Return the worse of what each half of train says about the other half's share; units are never divided."""
     rng = np.random.default_rng(0)
     example = sample.example_codes
     unit_of_example = units[np.searchsorted(example, np.arange(int(example.max(initial=-1)) + 1))]

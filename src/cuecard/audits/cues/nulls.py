@@ -42,7 +42,7 @@ def independent(
 ) -> NullTest:
     """Test instances that are independent but for copies: binomial with the labels' priors.
 
-    A feature's n instances in texts of m_c copies are worth n² / (n + ρ Σ m_c (m_c − 1)), rounded to whole instances,
+    A feature's n instances in texts of m_c copies count as n² / (n + ρ Σ m_c (m_c − 1)), rounded to whole instances,
     where ρ is how far the labels of copies correlate in the dataset, at least 1/√texts. Under weights that is
     (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior is itself
     uncertain where few texts make up many instances: a feature must also differ from the label's share of distinct

@@ -1,4 +1,4 @@
-"""Copies of texts that stand in different parts of a dataset too large for memory."""
+"""Copies of texts that occur in different parts of a dataset too large for memory."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def cue_tables(
     # Weighted features were chosen by their number of instances, which their weight does not tell.
     weighted = counts.totals.dtype.kind == "f"
     enough = in_train > 0 if weighted else in_train >= min_count
-    # Sorted by name, so that equally strong features stand in the same order however they were counted.
+    # Sorted by name, so that equally strong features have the same order however they were counted.
     features = counts.features.filter(enough).sort("family", "feature")
     by_label = features.select(pl.exclude(*NOT_COUNTS))
     by_class = by_label.to_numpy()

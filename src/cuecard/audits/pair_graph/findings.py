@@ -13,7 +13,7 @@ from cuecard.audits.pair_graph.scores import Score
 from cuecard.data import Instances
 from cuecard.wording import percent, plural, points
 
-#: A leak is worth acting on from this gain over the majority, by the lower end of its interval.
+#: A leak calls for action from this gain over the majority, by the lower end of its interval.
 LARGE_GAIN, SOME_GAIN = 0.10, 0.02
 ALPHA = 0.05
 EXAMPLES = 3

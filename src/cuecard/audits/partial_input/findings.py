@@ -1,4 +1,4 @@
-"""The sentences about partial input that are worth reading first."""
+"""The findings of partial input."""
 
 from __future__ import annotations
 

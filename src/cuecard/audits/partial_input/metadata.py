@@ -1,4 +1,4 @@
-"""Extra columns: which of them divide the examples into slices, and what they tell of the label by themselves."""
+"""Extra columns: which of them divide the examples into slices, and what they say about the label by themselves."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ class Slices:
     """Score every shortcut on every slice that an extra column (genre, annotator, source …) makes.
 
     The number of hits is tested two-sidedly against what the same guesses get by luck, and the false discovery rate is
-    held over all rules and slices. Guesses are those of partial input; where that did not run, they are made anew.
+    held over all rules and slices. Guesses are those of partial input; where that did not run, they are made again.
 
     Args:
         fewest: examples that a slice needs to be scored.
         alpha: a rule works on a slice, or is turned round there, if its q-value is at most this.
-        tokens: tokenisation of the learner, where its guesses are made anew.
+        tokens: tokenisation of the learner, where its guesses are made again.
         seed: of the learner and its folds, as above.
         weights: extra column that holds every example's weight.
     """

@@ -37,7 +37,7 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
 
     A guess that names t of k choices is a hit by luck with chance t/k; one that names labels, with the share these have
     in the slice. The number of hits is then Poisson-binomial, and its p-value exact. Where examples have weights, are
-    copies of each other or were cross-fitted, hits are counted as so many independent examples as they are worth.
+    copies of each other or were cross-fitted, hits are counted by their effective sample size.
     """
     chance = guesses.named / guesses.options if grouped else _share_named(guesses, gold)
     low, high = interval(guesses.score, guesses.weight, unit=guesses.unit, inflation=inflation)

@@ -29,7 +29,7 @@ def option(*texts: str, panel: str | None = None, default: str | bool = True, **
     Args:
         texts: such as "--out", "-o", "DIR", "Write the card here.".
         panel: the panel of the help that lists it.
-        default: what the help says of the default, where it is not declared here; or whether it says so.
+        default: what the help says about the default, where it is not declared here; or whether it says so.
         more: what else `typer.Option` takes, such as ``min=1``.
     """
     names = [text for text in texts if text.startswith("-")]

@@ -72,7 +72,7 @@ def demo(
     cards.append(probe(data, dict(models), progress=shown, command=commands[1]))
     if not clean:
         weighted = out / "data" / "weighted.parquet"
-        # The cues stand in the hypotheses; choices are looked at in any case.
+        # The cues are in the hypotheses; choices are examined in any case.
         scope = {"scope": "hypothesis"} if kind == "nli" else {}
         how = ["--features", "significant", "--min-count", str(BALANCED), "--trade-off"]
         how += [part for name, value in scope.items() for part in (f"--{name}", value)]
@@ -119,7 +119,7 @@ def _models(generated: Demo, seed: int) -> dict[str, pl.DataFrame]:
 
 
 def _compare(generated: Demo, card: Card) -> None:
-    """Print what was planted beside what the audit, the probe and the weights say of it."""
+    """Print what was planted beside what the audit, the probe and the weights say about it."""
     from cuecard.wording import percent
 
     if generated.clean:
@@ -156,7 +156,7 @@ def _audited(card: Card, family: str, feature: str, label: str) -> tuple[str, st
 
 
 def _relied(card: Card, family: str, feature: str) -> str:
-    """Return what the probe says of every model and a cue."""
+    """Return what the probe says about every model and a cue."""
     import polars as pl
 
     words = {

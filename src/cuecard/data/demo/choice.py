@@ -87,7 +87,7 @@ def _split(
 ) -> tuple[pl.DataFrame, dict[CueKind, Bools]]:
     """Return the rows of one split and which features they have.
 
-    Until the last step the choices of an example stand in the order drawn, not in the order shown: column 0
+    Until the last step the choices of an example are in the order drawn, not in the order shown: column 0
     is the special one, offered again in other examples or told at greater length.
     """
     answer_rng, text_rng, cue_rng, context_rng = (np.random.default_rng(s) for s in stream.spawn(4))

@@ -14,7 +14,7 @@ from cuecard.data.demo.lexicon import ACTIVITIES, CLOTHES, COMPANIONS, PLACES, T
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-#: What a scene says of its subject; a sentence tells some of these aspects.
+#: What a scene says about its subject; a sentence tells some of these aspects.
 ASPECTS = ("clothes", "activity", "place", "companion", "time")
 _VALUES = {
     "clothes": CLOTHES,
@@ -63,7 +63,7 @@ class Scenes:
         return Scenes(self.subject[rows], self.tense[rows], self.values[rows])
 
     def with_values(self, values: Ints) -> Scenes:
-        """Return the same people with other things said of them."""
+        """Return the same people with other things said about them."""
         return Scenes(self.subject, self.tense, values)
 
     def names(self) -> pl.Series:

@@ -91,7 +91,7 @@ def demo_long_answers(
     """Return preferences for the longer of two answers, with a share `strength`; words say nothing beyond that.
 
     Every common word occurs more often in the longer answer, so that hundreds of words look like cues of their own. A
-    `word`, if given, stands in the chosen answer of a share of the prompts, and in the rejected one of a third as many.
+    `word`, if any, occurs in the chosen answer of a share of the prompts, and in the rejected one of a third as many.
     """
     rng = np.random.default_rng(seed)
     texts = [text.split(" ") for text in random_texts(2 * n, 40.0, rng).to_list()]

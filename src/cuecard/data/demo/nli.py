@@ -28,7 +28,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 _NEUTRAL, _CONTRADICTION = 1, 2
 _PRIOR: Floats = np.full(3, 1 / 3)
 
-#: A repeated hypothesis stands in this many pairs, each with its own premise.
+#: A repeated hypothesis occurs in this many pairs, each with its own premise.
 REPEATS = 3
 
 
@@ -111,7 +111,7 @@ def _draw_labels(repeated: Bools, cue: Cue, rng: np.random.Generator) -> tuple[I
 
 
 def _premises(scenes: Scenes, pair: Ints, codes: Ints, rng: np.random.Generator) -> pl.Series:
-    """Return premises that stand in the labelled relation to hypotheses telling these pairs of aspects."""
+    """Return premises that have the labelled relation to hypotheses about these pairs of aspects."""
     n = len(scenes)
     rows = np.arange(n)
     # Aspects the hypothesis does not tell are new in every premise, so the premises of a repeated one differ.

@@ -63,15 +63,15 @@ def weights_from_file(
     return np.asarray(weights / weights.mean())
 
 
-def _check(found: pl.DataFrame, path: str | Path, train: Instances) -> None:
-    missing = found.filter(pl.col("weight").is_null())
+def _check(joined: pl.DataFrame, path: str | Path, train: Instances) -> None:
+    missing = joined.filter(pl.col("weight").is_null())
     if missing.height:
         raise InputError(
             f"{path} has no weight for {missing['example_id'].n_unique():,} of {train.n_examples:,} training examples, "
             f"such as {missing['example_id'][0]!r}: make weights for the training set with cuecard debias."
         )
     differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_there")) for name in _CONTENT)
-    wrong = found.filter(differs)
+    wrong = joined.filter(differs)
     if wrong.height:
         what = "label" if (wrong["label"] != wrong["label_there"]).all() else "text or label"
         raise InputError(

@@ -106,12 +106,12 @@ def open_base(tables: Sequence[Answered]) -> bool:
     return zero and last
 
 
-def _allowed(tables: Sequence[Answered], base: int | None, given: int) -> list[AnswerRule]:
+def _allowed(tables: Sequence[Answered], base: int | None, answered: int) -> list[AnswerRule]:
     rules: list[AnswerRule] = ["key"] if all(t.keys is not None for t in tables) else []
     if base is not None:
         return [*rules, "from 1" if base else "from 0"]
     rules += ["letter", "from 0"]
-    if given >= _ENOUGH_ROWS or all(t.numbered_from_1 for t in tables):
+    if answered >= _ENOUGH_ROWS or all(t.numbered_from_1 for t in tables):
         rules.append("from 1")
     return [*rules, "text"]
 

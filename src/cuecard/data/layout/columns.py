@@ -99,7 +99,7 @@ def recognise(
     where: str,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
-    known: Mapping[Role, Sequence[str]] | None = None,
+    expected: Mapping[Role, Sequence[str]] | None = None,
     answer_base: int | None = None,
     prompt_ends_with: str | None = None,
     frame: pl.DataFrame | None = None,
@@ -108,7 +108,7 @@ def recognise(
 ) -> Columns:
     """Return the task and the roles of the columns, or raise an error that shows the option to type.
 
-    `columns` is what the user said and always wins; `known` are names a preset expects, tried before others.
+    `columns` is what the user said and always wins; `expected` are names a preset expects, tried before others.
     Without a task, the roles that can be filled decide: an exact premise/hypothesis pair, then choice,
     preference, other pairs, and a single text last. `frame` has the values, which decide about names that mean
     little, and about columns without names.
@@ -117,7 +117,7 @@ def recognise(
         raise unknown_name("task", task, list(TASKS))
     said, base, no_id = _said(columns or {}, schema, where)
     names = by_normal_name(schema)
-    for role, candidates in (known or {}).items():
+    for role, candidates in (expected or {}).items():
         hit = first_present(candidates, names) if role not in said else ()
         if hit:
             said[role] = hit

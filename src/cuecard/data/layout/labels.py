@@ -122,16 +122,16 @@ def learn_labels(
     return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, names_by_value)))
 
 
-def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str]:
+def _alike_notes(names: Iterable[str], names_by_value: Mapping[str, str]) -> Iterator[str]:
     """Yield a note for labels that differ only in case or spaces."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
     for group in alike.values():
         if len(group) > 1:
-            renaming = _renaming(known, dict.fromkeys(group, group[-1].strip()))
+            renaming = _renaming(names_by_value, dict.fromkeys(group, group[-1].strip()))
             # On the command line, spaces around a value are lost.
-            typed = all(raw == raw.strip() for raw in known)
+            typed = all(raw == raw.strip() for raw in names_by_value)
             yield (
                 f"The labels {', '.join(map(repr, group))} differ only in case or spaces and are read as "
                 "different classes; if they mean the same, "
@@ -139,10 +139,10 @@ def _alike_notes(names: Iterable[str], known: Mapping[str, str]) -> Iterator[str
             )
 
 
-def _renaming(known: Mapping[str, str], new: Mapping[str, str]) -> str:
+def _renaming(names_by_value: Mapping[str, str], new: Mapping[str, str]) -> str:
     """Return what to type for --labels so that some names change and no other value is left out."""
-    pairs = {raw: new.get(name, name) for raw, name in sorted(known.items())}
-    first = sorted(pairs, key=lambda raw: known[raw] not in new)
+    pairs = {raw: new.get(name, name) for raw, name in sorted(names_by_value.items())}
+    first = sorted(pairs, key=lambda raw: names_by_value[raw] not in new)
     return ",".join(f"{raw}={pairs[raw]}" for raw in first[:10]) + (",…" if len(pairs) > 10 else "")
 
 

@@ -81,7 +81,7 @@ class Scheme:
 def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Columns]:
     """Return the roles of every split's columns; a split with other names must still have train's task."""
     preset = wishes.preset
-    known = preset.columns if preset else None
+    expected = preset.columns if preset else None
     base = preset.answer_base if preset else None
     ends = preset.prompt_ends_with if preset else None
     task = wishes.task or (preset.task if preset else None)
@@ -93,7 +93,7 @@ def columns_of(raws: Mapping[str, RawTable], wishes: Wishes) -> dict[str, Column
             where=raw.where,
             task=task,
             columns=wishes.columns,
-            known=known,
+            expected=expected,
             answer_base=base,
             prompt_ends_with=ends,
             frame=raw.frame,

@@ -12,7 +12,7 @@ from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
 from cuecard.errors import UsageError
 
-#: A share that misses the wanted one by more than this is worth a note.
+#: A share that misses the wanted one by more than this gets a note.
 _TOLERANCE = 0.01
 
 

@@ -27,10 +27,10 @@ SEPARATES = 0
 BELONGS = 1
 ALONE = 2
 
-#: Texts stand in the order of their hashes, so each comes from another place in memory: it is asked for so many texts
+#: Texts are in the order of their hashes, so each comes from another place in memory: it is fetched this many texts
 #: ahead, and where it begins twice as many.
 AHEAD = 8
-#: Up to so many words are put in order one by one; a sort that halves them costs more than it saves.
+#: Up to this many words are sorted one by one; a sort that halves them costs more than it saves.
 SHORT = 64
 
 
@@ -272,7 +272,7 @@ def join_alike(
 @njit(cache=True, nogil=True)
 def leaders(leader: Array) -> Array:
     """Return the text that leads the unit of every text."""
-    found = np.empty(len(leader), dtype=np.int64)
+    roots = np.empty(len(leader), dtype=np.int64)
     for text in range(len(leader)):
-        found[text] = _leader_of(leader, text)
-    return found
+        roots[text] = _leader_of(leader, text)
+    return roots

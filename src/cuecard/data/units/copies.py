@@ -130,7 +130,7 @@ def _near(
 ) -> npt.NDArray[np.int64]:
     """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
     leaders = np.arange(len(rows), dtype=np.int64)
-    # Texts stand in the order of their hashes, so that units do not depend on the order of the rows.
+    # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
     sets, bounds, long = _kernels.word_sets(words, starts, rows, LEAST_WORDS)
     bits = _kernels.bit_sets(sets, bounds)
     own = np.arange(len(long), dtype=np.int64)

@@ -26,13 +26,13 @@ def leakage_features(graph: PairGraph) -> IntArray:
     number of two-step walks between them. (The paper's text says common neighbours; its numbers are walks.)
     A pair that is not counted in the graph gets the features it would have if it alone were added.
     """
-    a, b, asked = graph.first, graph.second, ~graph.counted
-    own = np.where(a == b, 2, 1) * asked
+    a, b, uncounted = graph.first, graph.second, ~graph.counted
+    own = np.where(a == b, 2, 1) * uncounted
     frequency = graph.frequency
     walks = _two_step(graph)[0][graph.edge]
     # With A' = A + the pair itself: A'²[a, b] = A²[a, b] + A[a, a] + A[b, b], and (A[a, a] + 2)² if a = b.
     loops = graph.loops
-    walks = walks + asked * np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
+    walks = walks + uncounted * np.where(a == b, 4 * loops[a] + 4, loops[a] + loops[b])
     columns = (frequency[a] + own, frequency[b] + own, walks.astype(np.int64))
     return np.column_stack(columns) if len(graph) else np.empty((0, 3), dtype=np.int64)
 

@@ -58,7 +58,7 @@ def _identity(folder: Path) -> bytes:
 def checkpoint_digest(folder: Path) -> str:
     """Return a hash of the weights, configuration and tokenizer in a folder, whatever the folder is called."""
     files = [file for pattern in CHECKPOINT_FILES for file in sorted(folder.glob(pattern))]
-    stamps = [(file, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
+    stamps = [(file, (status := file.stat()).st_size, status.st_mtime_ns) for file in files]
     return _digest_of(tuple(stamps))
 
 
@@ -86,7 +86,7 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
         tokenizer = AutoTokenizer.from_pretrained(folder, **FROM_DISK)
         read = _reader(folder)
     encoded = tokenizer(texts, truncation=True, max_length=MOST_TOKENS)
-    # Sentences of one length share a batch, so that next to nothing is spent on padding.
+    # Sentences of one length share a batch, so that almost nothing is spent on padding.
     order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
     vectors: FloatMatrix | None = None
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Answers of an endpoint kept by content, so that a repeated or resumed run asks nothing twice."""
+"""Answers of an endpoint kept by content, so that a repeated or resumed run sends no request twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which examples share a batch: those of about one length, so that next to nothing is spent on padding."""
+"""Which examples share a batch: those of about one length, so that almost nothing is spent on padding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 #: What a model's `forward` takes: named tensors, or lists of them.
 Batch = dict[str, Any]
 
-#: Examples are sorted by length within pools of so many batches: larger wastes less, smaller mixes better.
+#: Examples are sorted by length within pools of this many batches: larger wastes less, smaller mixes better.
 POOL = 100
 
 

@@ -57,9 +57,9 @@ class Checkpoint:
                 f"The checkpoint in {self.folder} is damaged ({error}): delete the folder to retrain."
             ) from None
 
-    def _compare(self, found: dict[str, Any]) -> None:
+    def _compare(self, description: dict[str, Any]) -> None:
         """Raise if the state belongs to another run, and say in what they differ."""
-        theirs = found.get("identity") if found.get("format") == FORMAT else None
+        theirs = description.get("identity") if description.get("format") == FORMAT else None
         if not isinstance(theirs, dict):
             raise InputError(
                 f"{self._index} is not a checkpoint of this version: delete {self.folder} or choose another folder."

@@ -1,4 +1,4 @@
-"""What a torch model says of rows, without learning from them."""
+"""What a torch model says about rows, without learning from them."""
 
 from __future__ import annotations
 

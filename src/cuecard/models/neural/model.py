@@ -70,7 +70,7 @@ class NeuralModel:
     module_: Any = field(default=None, init=False, repr=False)
 
     name: ClassVar[str]
-    #: Parameters that may differ between a checkpoint and the run that goes on from it.
+    #: Parameters that may differ between a checkpoint and the run that continues from it.
     free_parameters: ClassVar[frozenset[str]] = frozenset({"batch_size", "device", "checkpoint_every"})
 
     def __post_init__(self) -> None:

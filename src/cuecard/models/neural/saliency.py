@@ -19,16 +19,16 @@ def gradient_saliency(model: Any, data: Instances) -> SaliencyMaps:
     Of data whose rows compete, the gradient of a row's own score: that of a probability within the example is
     the same up to a factor. Marks between and around the texts are no tokens of either.
     """
-    numbers, found = [], []
+    numbers, maps = [], []
     for rows, batch in model.batches(data):
         numbers.append(rows)
-        found.append(_batch_maps(model.module_, batch, grouped=data.grouped))
-    if not found:
+        maps.append(_batch_maps(model.module_, batch, grouped=data.grouped))
+    if not maps:
         nothing, none = np.zeros((0, 0)), np.zeros(0, np.int64)
         return SaliencyMaps(nothing, nothing, none, none)
     order = np.argsort(np.concatenate(numbers))
-    premise, premise_lengths = _stacked([part[0] for part in found])
-    hypothesis, hypothesis_lengths = _stacked([part[1] for part in found])
+    premise, premise_lengths = _stacked([part[0] for part in maps])
+    hypothesis, hypothesis_lengths = _stacked([part[1] for part in maps])
     return SaliencyMaps.normalised(
         premise[order], hypothesis[order], premise_lengths[order], hypothesis_lengths[order]
     )

@@ -29,10 +29,10 @@ Longs = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 Vectors = tuple[Singles, Singles, Singles]
 
-#: Progress is reported so many times per epoch.
+#: Reports of progress per epoch.
 REPORTS = 20
 
-#: A visit counts at most so many times the mean; a heavier example is visited more often instead. One step with a
+#: A visit counts at most this many times the mean; a heavier example is visited more often instead. One step with a
 #: weight in the hundreds would throw away what was learned before it.
 HEAVIEST = 4.0
 

@@ -23,7 +23,7 @@ from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition, Watch, Weighting
 
-#: Where the number of epochs is not given, about so many examples are visited, within these bounds.
+#: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000
 FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
 

@@ -94,7 +94,12 @@ def agreement_of_maps(
 
 
 def saliency_table(
-    found: RelevanceAgreement, data: Instances, tokens: TokenTexts, *, show: int = 12, which: Shown = "spread"
+    agreement: RelevanceAgreement,
+    data: Instances,
+    tokens: TokenTexts,
+    *,
+    show: int = 12,
+    which: Shown = "spread",
 ) -> pl.DataFrame:
     """Return the maps of some examples to look at, one row per example (of grouped data, its right row).
 
@@ -102,23 +107,23 @@ def saliency_table(
     model (`full_premise`, `full_hypothesis`, `partial_premise`, `partial_hypothesis`), all lists.
 
     Args:
-        found: the maps of two models.
+        agreement: the maps of two models.
         data: the instances they are of.
         tokens: of those, as the full model reads them (`token_texts`).
         show: how many examples.
         which: whether those are spread over the cosines, the least alike or the most alike.
     """
-    chosen = _chosen(found.cosines, show, which)
+    chosen = _chosen(agreement.cosines, show, which)
     rows = np.flatnonzero(data.label_codes == 0)[chosen] if data.grouped else chosen
     columns: dict[str, pl.Series] = {
         "example_id": data.table["example_id"].gather(rows),
         "label": data.table["label"].cast(pl.String).gather(rows),
-        "cosine": pl.Series(found.cosines[chosen], dtype=pl.Float64),
+        "cosine": pl.Series(agreement.cosines[chosen], dtype=pl.Float64),
     }
     sides = {"premise": tokens[0], "hypothesis": tokens[1]}
     for side, texts in sides.items():
         columns[side] = pl.Series([texts[row] for row in rows], dtype=pl.List(pl.String))
-    for name, maps in (("full", found.full), ("partial", found.partial)):
+    for name, maps in (("full", agreement.full), ("partial", agreement.partial)):
         for side, texts in sides.items():
             table = maps.premise if side == "premise" else maps.hypothesis
             values = [_as_long(table[row], len(texts[row])) for row in rows]

@@ -35,7 +35,7 @@ AGAIN_FOLDS = 20
 SMALL_ESS = 200
 #: How the label goes with the graph cannot be learnt well from fewer examples.
 FEW_EXAMPLES = 5000
-#: A loss is worth a sentence of its own from here, by the end of its interval that is nearer to zero.
+#: A loss gets a sentence of its own from here, by the end of its interval that is nearer to zero.
 NOTABLE_LOSS, LARGE_LOSS = 0.01, 0.05
 
 
@@ -90,10 +90,10 @@ class DebiasedEvaluation:
             weights = _own_weights(examples, self.test_weights)
         else:
             neutral = self._neutral(data, examples)
-            weights = neutral.found.weights
+            weights = neutral.weighting.weights
             about = {
-                "infinite": neutral.found.infinite,
-                "clipped": neutral.found.clipped,
+                "infinite": neutral.weighting.infinite,
+                "clipped": neutral.weighting.clipped,
                 "estimator": "doubly robust",
             }
             rows.append(accuracy_row(GRAPH_ALONE, neutral.guessed, weights, weighted_right=neutral.again))
@@ -124,7 +124,7 @@ class DebiasedEvaluation:
 
     def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
-        weighting, labels = neutral.found, neutral.labels
+        weighting, labels = neutral.weighting, neutral.labels
         expected = expected_correctness(
             right, labels, neutral.features, n_labels=len(weighting.labels), folds=AGAIN_FOLDS, trees=self.trees,
             depth=self.depth, seed=self.seed,
@@ -176,9 +176,9 @@ class DebiasedEvaluation:
 class _Neutral:
     """Leakage-neutral weights of the test pairs with what they were made from."""
 
-    found: LeakageNeutralWeights
+    weighting: LeakageNeutralWeights
     labels: Ints
-    """Codes in the order of `found.labels`."""
+    """Codes in the order of `weighting.labels`."""
     features: Floats
     guessed: Bools
     """Where the forest behind the weights is right."""

@@ -141,7 +141,7 @@ def _leading(marked: str, names: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _several(rest: str, answer: str, names: Mapping[str, str]) -> bool:
-    """Return whether an answer goes on with an alternative: "or …", or "and" or a comma and another answer."""
+    """Return whether an answer continues with an alternative: "or …", or "and" or a comma and another answer."""
     if _OR.match(rest):
         return True
     also = _ALSO.match(rest)

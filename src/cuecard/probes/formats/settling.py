@@ -134,7 +134,7 @@ def _by_id(given: Given, ids: pl.Series, data: Instances, examples: Examples) ->
     if ids.n_unique() < len(ids):
         twice = ids.filter(ids.is_duplicated())
         raise InputError(
-            f"{given.source}: {plural(twice.n_unique(), 'id')} stand in several rows (such as {_some(twice)}); "
+            f"{given.source}: {plural(twice.n_unique(), 'id')} occur in several rows (such as {_some(twice)}); "
             "keep one prediction per example, or name the models in a column `model`."
         )
     wanted, known = examples.ids.cast(pl.String), set(ids.to_list())

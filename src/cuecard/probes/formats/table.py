@@ -46,19 +46,19 @@ def table_predictions(
     frame = _test_rows(frame)
     if not frame.height:
         raise InputError(f"{source} has no rows; give a prediction for every test example.")
-    found = _columns(frame, source, data, columns)
-    called = [found[role] for role in ("model", "prompt") if role in found]
+    roles = _columns(frame, source, data, columns)
+    called = [roles[role] for role in ("model", "prompt") if role in roles]
     own_name = Path(source).stem if "." in source else "model"
     if not called:
-        return [_given(frame, own_name, source, found, data)]
+        return [_given(frame, own_name, source, roles, data)]
     for role in ("model", "prompt"):
-        if role in found and (silent := frame[found[role]].null_count()):
+        if role in roles and (silent := frame[roles[role]].null_count()):
             raise InputError(f"{source}: {silent:,} rows do not say which {role} they are about.")
     parts = []
     for names, part in frame.group_by(called, maintain_order=True):
-        texts = [own_name, *map(str, names)] if "model" not in found else list(map(str, names))
-        given = _given(part, " · ".join(texts), source, found, data)
-        parts.append(_prompted(given, texts[-1], part) if "prompt" in found else given)
+        texts = [own_name, *map(str, names)] if "model" not in roles else list(map(str, names))
+        given = _given(part, " · ".join(texts), source, roles, data)
+        parts.append(_prompted(given, texts[-1], part) if "prompt" in roles else given)
     return parts
 
 
@@ -88,28 +88,28 @@ def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping
             raise UsageError(f"--prediction-columns knows {', '.join(RECOGNISED)}, not {role!r}.")
         if name not in frame.columns:
             raise InputError(f"{source} has no column {name!r}; it has {', '.join(frame.columns)}.")
-    found = dict(columns)
+    roles = dict(columns)
     lower = {name.lower(): name for name in reversed(frame.columns)}
     own_id = data.report.recognised.get("id", "").lower()
     for role, names in RECOGNISED.items():
         candidates = (own_id, *names) if role == "id" else names
         match = next((lower[name] for name in candidates if name in lower), None)
-        if role not in found and match is not None and match not in found.values():
-            found[role] = match
-    if "prediction" not in found and not _prefixed(frame, data):
-        if "gold" not in found or "gold" in columns:
+        if role not in roles and match is not None and match not in roles.values():
+            roles[role] = match
+    if "prediction" not in roles and not _prefixed(frame, data):
+        if "gold" not in roles or "gold" in columns:
             _check_answers_have_columns(frame, source, data)
             raise InputError(
                 f"{source} has no column of predictions among {', '.join(frame.columns)}; "
                 "name it with --prediction-columns prediction=NAME."
             )
-        column = found["prediction"] = found.pop("gold")
-        if _is_gold(frame, column, data, found.get("id")):
+        column = roles["prediction"] = roles.pop("gold")
+        if _is_gold(frame, column, data, roles.get("id")):
             raise InputError(
                 f"{source}: the column {column!r} holds the right answers, and no other column holds predictions; "
                 f"if a model gave them, say so with --prediction-columns prediction={column}."
             )
-    return found
+    return roles
 
 
 def _check_answers_have_columns(frame: pl.DataFrame, source: str, data: Instances) -> None:
@@ -136,26 +136,26 @@ def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str |
     return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
-def _given(frame: pl.DataFrame, model: str, source: str, found: dict[str, str], data: Instances) -> Given:
+def _given(frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], data: Instances) -> Given:
     probabilities = _prefixed(frame, data)
-    prediction = found.get("prediction")
+    prediction = roles.get("prediction")
     return Given(
         model=model,
         source=source,
         answers=_texts(frame[prediction]) if prediction else None,
-        ids=frame[found["id"]] if "id" in found else None,
-        gold=_texts(frame[found["gold"]]) if "gold" in found else None,
+        ids=frame[roles["id"]] if "id" in roles else None,
+        gold=_texts(frame[roles["gold"]]) if "gold" in roles else None,
         probabilities=probabilities[0] if probabilities else None,
         probability_kind="score" if probabilities and probabilities[1] else "probability",
-        read_as=_read_as(found, probabilities is not None),
+        read_as=_read_as(roles, probabilities is not None),
     )
 
 
-def _read_as(found: Mapping[str, str], with_probabilities: bool) -> str:
+def _read_as(roles: Mapping[str, str], with_probabilities: bool) -> str:
     """Return which column was taken for what, and how rows are matched."""
-    parts = [f"{role} = {column}" for role, column in found.items()]
+    parts = [f"{role} = {column}" for role, column in roles.items()]
     parts += ["probabilities by answer"] if with_probabilities else []
-    return ", ".join([*parts, *([] if "id" in found else ["matched by row order"])])
+    return ", ".join([*parts, *([] if "id" in roles else ["matched by row order"])])
 
 
 def _texts(values: pl.Series) -> pl.Series:

@@ -31,7 +31,7 @@ def identical_pairs(
     """Return every distinct sentence of a split paired with itself, and how often it occurs there.
 
     The frame has `example_id`, `premise`, `hypothesis` and `frequency`; written to a file, any model can score it. With
-    `sample`, at most so many sentences are drawn, rare and frequent ones alike; a sentence has the same id in every
+    `sample`, at most this many sentences are drawn, rare and frequent ones alike; a sentence has the same id in every
     sample of the same split.
     """
     table = data.split(split).table

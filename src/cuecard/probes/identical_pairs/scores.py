@@ -35,7 +35,7 @@ PREFIXES = ("p_", "prob_", "probability_")
 PREDICTIONS = ("prediction", "predicted", "pred", "predicted_label")
 IDS = ("example_id", "id")
 
-#: A built-in model is asked about at most so many sentences, rare and frequent ones alike.
+#: A built-in model is asked about at most this many sentences, rare and frequent ones alike.
 MOST_SENTENCES = 20_000
 
 
@@ -54,9 +54,9 @@ def matching_label(data: Instances, wanted: str | None = None) -> str:
     return matching[0]
 
 
-def check_source(given: str) -> None:
+def check_source(text: str) -> None:
     """Raise if `[NAME=]FILE` is neither a file nor the name of a built-in model."""
-    _, source = named_scores(given)
+    _, source = named_scores(text)
     if source not in LINEAR_MODELS and not Path(source).is_file():
         raise InputError(
             f"{source} does not exist; give a file with the scores of identical pairs "
@@ -64,24 +64,26 @@ def check_source(given: str) -> None:
         )
 
 
-def named_scores(given: str) -> tuple[str | None, str]:
+def named_scores(text: str) -> tuple[str | None, str]:
     """Return name and source of `NAME=SOURCE`; a file whose own name has an equals sign is a source too."""
-    name, equals, source = given.partition("=")
-    if not equals or Path(given).exists():
-        return None, given
+    name, equals, source = text.partition("=")
+    if not equals or Path(text).exists():
+        return None, text
     return name.strip() or None, source
 
 
-def identical_scores(data: Instances, given: str, *, match: str | None = None, seed: int = 0) -> pl.DataFrame:
+def identical_scores(
+    data: Instances, scored_by: str, *, match: str | None = None, seed: int = 0
+) -> pl.DataFrame:
     """Return `model`, `example_id`, `frequency` and `score` of the pairs that a source is about.
 
     Args:
         data: the dataset whose train sentences were paired.
-        given: `[NAME=]FILE`, or a built-in model to train.
+        scored_by: `[NAME=]FILE`, or a built-in model to train.
         match: the label that says that two sentences match; known by its name by default.
         seed: seed of what is drawn at random.
     """
-    name, source = named_scores(given)
+    name, source = named_scores(scored_by)
     if source in LINEAR_MODELS:
         return _asked(data, source, name or source, matching_label(data, match), seed)
     frame = read_file(Path(source)).frame

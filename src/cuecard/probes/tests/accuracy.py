@@ -18,7 +18,7 @@ from cuecard.stats import wilson
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
 from cuecard.wording import percent, plural, points
 
-#: A gap is worth a sentence if its interval lies this far from zero.
+#: A gap gets a sentence if its interval lies this far from zero.
 NOTABLE_GAP = 0.05
 FINDINGS_PER_MODEL = 3
 

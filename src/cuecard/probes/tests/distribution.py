@@ -22,7 +22,7 @@ from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened
 from cuecard.wording import percent, plural
 
 FINDINGS_PER_MODEL = 3
-#: A lean is worth a sentence if the interval of the usual label's share lies this far from flat.
+#: A lean gets a sentence if the interval of the usual label's share lies this far from flat.
 NOTABLE_LEAN = 0.05
 
 PREFERRED = MeasureKind("preferred.{model}", "cues whose usual label {model} prefers", "count", "higher")

@@ -14,7 +14,7 @@ from cuecard.wording import percent
 
 #: What to give as ridge to have it chosen by cross-validation.
 CROSS_VALIDATED = "cv"
-#: A softer balance is worth a sentence if its held-out Err is lower by this much, a fifth of a point.
+#: A softer balance gets a sentence if its held-out Err is lower by this much, a fifth of a point.
 NOTABLE = 0.002
 
 

@@ -22,7 +22,7 @@ from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral
 from cuecard.stats.weighted import WeightedShare, effective_sample_size, weighted_share
 from cuecard.wording import percent, plural
 
-#: Below this share of the examples as effective sample size, a limit on the weights is worth a try.
+#: Below this share of the examples as effective sample size, a limit on the weights is tried.
 LOW_SHARE = 0.5
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
@@ -31,7 +31,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 class NeutralWeights:
     """Weigh the examples so that the pair graph does not give the label away.
 
-    The graph is of all splits, as whoever has the files can build it; how it goes with the label is estimated for
+    The graph is of all splits, as anybody with the files can build it; how it goes with the label is estimated for
     every split from its own labels, and weights have mean 1 in each.
 
     Args:

@@ -30,7 +30,7 @@ def render_comparison(
 ) -> None:
     """Print what changed, the most telling first; at most `top` rows per table.
 
-    Of the numbers, the measures; with `every_number` all that differ, as they stand on the cards.
+    Of the numbers, the measures; with `every_number` all that differ, as they are on the cards.
     """
     console.print()
     title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"

@@ -83,7 +83,7 @@ def _of_weights(name: str, section: Section) -> str:
 
 
 def _of_data(card: Card) -> Verdict:
-    """Return what the card says of the dataset."""
+    """Return what the card says about the dataset."""
     name = card.dataset.name
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)

@@ -1,4 +1,4 @@
-"""What a trained model says of the examples of a split, and how good that is."""
+"""What a trained model says about the examples of a split, and how good that is."""
 
 from __future__ import annotations
 

@@ -87,9 +87,9 @@ def train(
         weights: a weight per train example or row, the name of a column of the data, or a file that
             `cuecard debias` wrote.
         weighting: whether weights are factors of the loss or chances to be drawn ("sampler").
-        subset: train on so many examples only, drawn by the seed.
+        subset: number of examples to train on, drawn by the seed.
         dynamics: record the probability of every train example's label after each epoch.
-        out: folder for the model, predictions, metrics and dynamics; a run that was stopped goes on there.
+        out: folder for the model, predictions, metrics and dynamics; a run that was stopped continues there.
         seed: of the subset, and of the model where it has a parameter of that name.
         watch: called with the progress while it trains.
         options: parameters of the model, such as ``epochs=3``.

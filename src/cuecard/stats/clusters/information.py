@@ -52,8 +52,8 @@ def cluster_information(
     >>> rng = np.random.default_rng(0)
     >>> clusters = rng.integers(0, 50, 2_000)
     >>> labels = rng.random(2_000) < np.where(clusters < 25, 0.7, 0.3)
-    >>> found = cluster_information(labels, [clusters])
-    >>> round(found.bits, 2), found.low < 0.119 < found.high  # 1 − H(0.7) = 0.119
+    >>> result = cluster_information(labels, [clusters])
+    >>> round(result.bits, 2), result.low < 0.119 < result.high  # 1 − H(0.7) = 0.119
     (0.11, True)
     """
     tables = ClusterTables(labels, clusterings, weights)
@@ -67,12 +67,12 @@ def cluster_information(
 
 def _bits(tables: ClusterTables, counts: FloatArray) -> FloatArray:
     """Return the mutual information of every repeat and clustering."""
-    found = []
+    bits = []
     for first, last in zip(tables.bounds[:-1], tables.bounds[1:], strict=True):
         part = counts[:, first:last]
         total = part.sum(axis=(1, 2))
         joint = xlogy(part, part).sum(axis=(1, 2))
         rows, columns = part.sum(axis=2), part.sum(axis=1)
         nats = joint - xlogy(rows, rows).sum(axis=1) - xlogy(columns, columns).sum(axis=1)
-        found.append((nats / total + np.log(total)) / _LN2)
-    return np.asarray(np.maximum(np.stack(found, axis=1), 0.0))
+        bits.append((nats / total + np.log(total)) / _LN2)
+    return np.asarray(np.maximum(np.stack(bits, axis=1), 0.0))

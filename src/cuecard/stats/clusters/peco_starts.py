@@ -208,7 +208,7 @@ class ClusterTables:
         self._cells = np.stack(each) * self.kinds + (self.bounds[:-1] * self.kinds)[:, None]
 
     def count(self, order: IntArray | None = None, times: IntArray | None = None) -> FloatArray:
-        """Return the table with labels in this order and weights in theirs, each instance counted so many times."""
+        """Return the table with labels in this order and weights in theirs, each instance counted that many times."""
         labels = self.labels if order is None else self.labels[order]
         weights = self.weights
         if times is not None:

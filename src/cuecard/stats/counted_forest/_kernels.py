@@ -167,7 +167,7 @@ def forest(
     # Records hold a cell and its drawn weight; they are moved, not pointed to, so that nodes are read in a row.
     records = np.empty((n, width + 1), dtype=np.int32)
     guests = np.empty(len(held), dtype=np.int64)
-    found = np.zeros((len(held), n_labels))
+    shares = np.zeros((len(held), n_labels))
     histogram = np.zeros((ranks.shape[1] + 1, n_labels))
     keys = np.empty(SORTED + 1, dtype=np.int64)
     occupied = np.zeros(ranks.shape[1] // 64 + 1, dtype=np.uint64)
@@ -198,9 +198,9 @@ def forest(
                 histogram,
                 occupied,
                 keys,
-                found,
+                shares,
             )
-    return found / trees
+    return shares / trees
 
 
 @njit(cache=True, nogil=True)
@@ -217,11 +217,11 @@ def _grow(
     histogram: Floats,
     occupied: Bits,
     keys: Integers,
-    found: Floats,
+    shares: Floats,
 ) -> None:
-    """Grow one tree and add the distribution of the leaf that each guest ends in to `found`."""
+    """Grow one tree and add the distribution of the leaf that each guest ends in to `shares`."""
     n_features = ranks.shape[0]
-    n_labels = found.shape[1]
+    n_labels = shares.shape[1]
     # A branch waits on the stack while its sibling grows: at most one per level.
     stack = np.empty((min(depth, size) + 2, 5), dtype=np.int64)
     stack[0] = (0, size, 0, len(guests), 0)
@@ -254,7 +254,7 @@ def _grow(
         if feature < 0:
             for g in range(first, last):
                 for k in range(n_labels):
-                    found[guests[g], k] += totals[k] / total
+                    shares[guests[g], k] += totals[k] / total
             continue
         middle = _part(records, start, end, feature, cut)
         # As in scikit-learn, a value between two seen ones goes to the nearer side.

@@ -35,7 +35,7 @@ def strength_given_group(
     weights: npt.ArrayLike | None = None,
     units: npt.ArrayLike | None = None,
 ) -> GroupStrength:
-    """Strength of what cue[i] says of label[i] beyond the columns given[i] of `presence` (instances × cues, 0/1).
+    """Strength of what cue[i] says about label[i] beyond the columns given[i] of `presence` (instances × cues, 0/1).
 
     Instances with the same of the stronger cues are one stratum. Conditioning on one of two stronger cues would leave
     the other one's effect in the result. At most `MOST_GIVEN` are taken, the first ones. With `weights` strata are
@@ -46,8 +46,8 @@ def strength_given_group(
     >>> strong = np.array([[1, 0], [0, 1], [0, 0]] * 20)
     >>> either = strong.any(axis=1).astype(int)
     >>> columns = sparse.csc_matrix(np.column_stack([strong, either]))
-    >>> found = strength_given_group(columns, either, cue=[2], given=[[0, 1]], label=[1])
-    >>> bool(np.isnan(found.z[0])), float(found.log_p[0])
+    >>> result = strength_given_group(columns, either, cue=[2], given=[[0, 1]], label=[1])
+    >>> bool(np.isnan(result.z[0])), float(result.log_p[0])
     (True, 0.0)
     """
     codes = np.asarray(labels, dtype=np.int64)

@@ -51,8 +51,8 @@ def features_given(
             sums over units.
 
     >>> right, examples = [1, 0] * 12, np.repeat(np.arange(12), 2)
-    >>> found = features_given(right, examples, np.zeros((24, 1)), sparse.csr_matrix([[1, 0], [0, 1]] * 12))
-    >>> found.z.round(2)
+    >>> result = features_given(right, examples, np.zeros((24, 1)), sparse.csr_matrix([[1, 0], [0, 1]] * 12))
+    >>> result.z.round(2)
     array([ 3.46, -3.46])
     """
     chosen = np.asarray(right, dtype=np.float64)
@@ -107,8 +107,8 @@ def features_given(
             + (taken * (of_properties.T @ of_properties @ taken)).sum(axis=0)
         )
         information = np.maximum(information, squares)
-    found = np.where(free, score / np.sqrt(np.where(free, information, 1.0)), np.nan)
-    return GivenProperties(found, np.minimum(np.log(2.0) + log_ndtr(-np.abs(found)), 0.0))
+    score_z = np.where(free, score / np.sqrt(np.where(free, information, 1.0)), np.nan)
+    return GivenProperties(score_z, np.minimum(np.log(2.0) + log_ndtr(-np.abs(score_z)), 0.0))
 
 
 def _sums(matrix: Any) -> FloatArray:

@@ -94,7 +94,7 @@ def conditional_strength(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> ConditionalStrength:
-    """Strength of what each cue still says of a label once a stronger cue is known.
+    """Strength of what each cue still says about a label once a stronger cue is known.
 
     `presence` is instances × cues (sparse 0/1), `labels` the label code of every instance; `cue`, `given`
     and `label` are parallel: pair i asks for column cue[i] and label label[i] given column given[i]. Within
@@ -107,7 +107,7 @@ def conditional_strength(
     Instances are taken as independent.
 
     With `weights`, one per instance, `n`, `k`, shares and bases are of weight. z, odds ratio and p-value take effective
-    counts: each stratum is scaled so that its instances with the cue are worth (Σw)² / Σw², its four cells rounded.
+    counts: each stratum is scaled so that its instances with the cue count as (Σw)² / Σw², its four cells rounded.
 
     A cue that occurs only together with the stronger one, in half of its instances, whatever the label:
 

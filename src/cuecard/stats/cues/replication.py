@@ -12,7 +12,7 @@ from cuecard.stats.intervals import wilson
 
 Floats = npt.NDArray[np.float64]
 
-#: What a second sample says of a share that lies above (or below) chance in the first: it lies on the same side and
+#: What a second sample says about a share that lies above (or below) chance in the first: it lies on the same side and
 #: keeps at least half of the distance; it surely lost more than half of it; it lies on the other side; too few
 #: instances to tell.
 Outcome = Literal["holds", "vanishes", "reverses", "open"]
@@ -23,7 +23,7 @@ KEPT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Replication:
-    """What a second sample says of many shares, and both samples together.
+    """What a second sample says about many shares, and both samples together.
 
     Attributes:
         outcome: index into `OUTCOMES`, one per share.

@@ -13,7 +13,7 @@ from cuecard.stats._kernels import poisson_binomial_log_tails
 
 @dataclass(frozen=True, eq=False)
 class WithinExampleTest:
-    """What the informative examples say of each feature; one entry per feature in every array.
+    """What the informative examples say about each feature; one entry per feature in every array.
 
     An example is informative if some but not all of its rows have the feature. `observed` of the
     `informative` examples have it in the right row where chance alone gives `expected` ± √`variance`.
@@ -42,7 +42,7 @@ class WithinExampleTest:
         """Return the same test read for the label `wrong`.
 
         Of an example's m rows with the feature, m − 1 are wrong if the right one has it and m if not, so a
-        feature that is too often right is too seldom wrong by exactly as much: "greater" and "less" change
+        feature that is too often right is too rarely wrong by exactly as much: "greater" and "less" change
         places, z and the log odds change sign, the two-sided p-value stays. Counts are then of examples
         whose right row lacks the feature.
         """

@@ -46,7 +46,7 @@ class HeldOut:
     unweighted: float
     """Err of the held-out rows with base weights."""
     floor: float
-    """Err that sampling alone would leave on so many held-out rows if every feature were balanced."""
+    """Err that sampling alone would leave on this number of held-out rows if every feature were balanced."""
 
     @property
     def best(self) -> float:
@@ -83,8 +83,8 @@ def held_out_balance(
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.integers(0, 2, 600)
     >>> noise = csr_matrix(rng.random((600, 60)) < 0.1)
-    >>> found = held_out_balance(noise, labels)
-    >>> found.best > 0, bool(found.err[0] > found.err[-1])
+    >>> result = held_out_balance(noise, labels)
+    >>> result.best > 0, bool(result.err[0] > result.err[-1])
     (True, True)
     """
     matrix = checked_features(features)

@@ -15,7 +15,7 @@ __all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distributi
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: Tables drawn under the null; no p-value is smaller than one in so many and one.
+#: Tables drawn under the null; no p-value is smaller than 1 / (this + 1).
 _SIMULATED = 9_999
 _NEWTON_STEPS = 60
 

@@ -64,34 +64,34 @@ def flattened_contrast(
     inside, outside = counts(here), counts(~here)
     if not many or not inside.all() or not outside.all():
         return None
-    found, others = counts(hit & here), counts(hit & ~here)
+    hits, others = counts(hit & here), counts(hit & ~here)
     rng = np.random.default_rng(seed)
-    rates, rates_without = _likeliest_equal_shares(found, inside, others, outside)
+    rates, rates_without = _likeliest_equal_shares(hits, inside, others, outside)
     drawn = rng.binomial(inside, rates, size=(draws, many))
     drawn_without = rng.binomial(outside, rates_without, size=(draws, many))
-    observed = abs(_studentised(found, inside, others, outside))
+    observed = abs(_studentised(hits, inside, others, outside))
     # Ties must count although sums of floats differ in the last digit.
     beyond = int((np.abs(_studentised(drawn, inside, drawn_without, outside)) >= observed - 1e-9).sum())
     return FlattenedContrast(
-        float((found / inside).mean()),
+        float((hits / inside).mean()),
         float((others / outside).mean()),
         float(np.log10((1 + beyond) / (1 + draws))),
     )
 
 
-def _studentised(found: IntArray, inside: IntArray, others: IntArray, outside: IntArray) -> FloatArray:
+def _studentised(hits: IntArray, inside: IntArray, others: IntArray, outside: IntArray) -> FloatArray:
     """Mean difference of the shares over strata (last axis) in standard errors."""
-    difference = (found / inside - others / outside).mean(axis=-1)
+    difference = (hits / inside - others / outside).mean(axis=-1)
     variance = 0.0
-    for part, of in ((found, inside), (others, outside)):
+    for part, of in ((hits, inside), (others, outside)):
         # A success and a failure added keep the variance above zero where all or none were predicted it.
         share = (part + 1) / (of + 2)
         variance = variance + (share * (1 - share) / of).sum(axis=-1)
-    return np.asarray(difference / np.sqrt(variance) * found.shape[-1])
+    return np.asarray(difference / np.sqrt(variance) * hits.shape[-1])
 
 
 def _likeliest_equal_shares(
-    found: IntArray, inside: IntArray, others: IntArray, outside: IntArray
+    hits: IntArray, inside: IntArray, others: IntArray, outside: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Maximum-likelihood rates per stratum with and without the cue whose sums over strata are equal.
 
@@ -109,7 +109,7 @@ def _likeliest_equal_shares(
     low, high = -1.0, 1.0
 
     def apart(multiplier: float) -> float:
-        return float(rates(found, inside, multiplier).sum() - rates(others, outside, -multiplier).sum())
+        return float(rates(hits, inside, multiplier).sum() - rates(others, outside, -multiplier).sum())
 
     while apart(low) < 0:
         low *= 2
@@ -118,4 +118,4 @@ def _likeliest_equal_shares(
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if apart(middle) > 0 else (low, middle)
-    return rates(found, inside, low), rates(others, outside, -low)
+    return rates(hits, inside, low), rates(others, outside, -low)

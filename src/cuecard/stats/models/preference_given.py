@@ -44,8 +44,8 @@ def labels_given(
     Within a stratum the predictions are exchangeable if the cue does not matter, so a model that is merely better at
     one label, or follows the length, is in the null.
 
-    >>> found = labels_given([[1], [1], [1], [0], [0], [0]], [0] * 6, [[1], [1], [1], [0], [0], [0]])
-    >>> round(float(10 ** found.log10_p[0]), 3), float(found.excess[0])
+    >>> result = labels_given([[1], [1], [1], [0], [0], [0]], [0] * 6, [[1], [1], [1], [0], [0], [0]])
+    >>> round(float(10 ** result.log10_p[0]), 3), float(result.excess[0])
     (0.1, 0.5)
     """
     hit, has = np.asarray(predicted_label, dtype=np.int64), np.asarray(having, dtype=np.int64)
@@ -86,8 +86,8 @@ def choices_given(
     Each example's pick is drawn with odds exp(properties · β), β by maximum likelihood; the test asks whether the picks
     have the cue more, or less, often than that.
 
-    >>> found = choices_given([1, 0, 1, 0, 1, 0] * 4, np.repeat(np.arange(12), 2), np.zeros((24, 1)), [[1], [0]] * 12)
-    >>> bool(10 ** found.log10_p[0] < 0.001), float(found.excess[0])
+    >>> result = choices_given([1, 0, 1, 0, 1, 0] * 4, np.repeat(np.arange(12), 2), np.zeros((24, 1)), [[1], [0]] * 12)
+    >>> bool(10 ** result.log10_p[0] < 0.001), float(result.excess[0])
     (True, 0.5)
     """
     chosen = np.asarray(picked, dtype=np.float64)

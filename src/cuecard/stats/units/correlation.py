@@ -45,7 +45,7 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
 def correlated_squares(
     n: npt.ArrayLike, squares: npt.ArrayLike, units: npt.ArrayLike, correlation: float
 ) -> FloatArray:
-    """Σ over pairs of a feature's rows of their correlation, so that n rows are worth n² / it.
+    """Σ over pairs of a feature's rows of their correlation, so that n rows count as n² / it.
 
     Rows of one unit correlate by `correlation`, and by at least 1/√units: few texts cannot show that their copies are
     independent. `squares` is Σ_c m_c² over the feature's units.

@@ -37,11 +37,11 @@ def unit_counts(
     weights: npt.ArrayLike | None = None,
     totals: npt.ArrayLike | None = None,
 ) -> UnitCounts:
-    """Units with each feature and Σ (weight of a unit)², by which n instances are worth (Σw)² / Σ_c (Σ_{i∈c} w)².
+    """Units with each feature and Σ (weight of a unit)², so that n instances count as (Σw)² / Σ_c (Σ_{i∈c} w)².
 
     The features of row i are `ids[offsets[i]:offsets[i + 1]]`; a feature that is there twice counts once. `units` holds
     a code for every row that rows of one unit share. Only the first `len(units)` rows are read. A text that occurs m
-    times counts once: five instances of which three are copies of one text are worth 25 / (9 + 1 + 1) = 2.3.
+    times counts once: five instances of which three are copies of one text count as 25 / (9 + 1 + 1) = 2.3.
 
     With `totals`, how many rows have each feature, rows that are no copies need not be read; units are then not told
     apart by size.

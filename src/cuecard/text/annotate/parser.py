@@ -102,7 +102,7 @@ class SpacyAnnotations(Annotations):
 
     @cached_property
     def negation(self) -> npt.NDArray[np.bool_]:
-        """Whether a word stands in the relation `neg` or has negative polarity."""
+        """Whether a word has the relation `neg` or has negative polarity."""
         return self._syntax[1]
 
     @cached_property
@@ -112,17 +112,17 @@ class SpacyAnnotations(Annotations):
             raise self._lacking("entities")
         labels = _load(self._annotator.pipeline).get_pipe("ner").labels
         types = sorted({ENTITY_TYPES[label] for label in labels if label in ENTITY_TYPES})
-        found, where = self._parsed(_NAMES, doc_entities)
-        columns = {name: np.array([name in doc for doc in found], dtype=np.bool_)[where] for name in types}
-        return {**columns, "any": np.array([bool(doc) for doc in found], dtype=np.bool_)[where]}
+        docs, where = self._parsed(_NAMES, doc_entities)
+        columns = {name: np.array([name in doc for doc in docs], dtype=np.bool_)[where] for name in types}
+        return {**columns, "any": np.array([bool(doc) for doc in docs], dtype=np.bool_)[where]}
 
     @cached_property
     def _syntax(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
         if "tense" not in self._annotator.properties:
             raise self._lacking("tense and negation")
-        found, where = self._parsed(_SYNTAX, lambda doc: (doc_tense(doc), doc_negation(doc)))
-        tense = np.array([doc[0] for doc in found], dtype=np.int8)
-        return tense[where], np.array([doc[1] for doc in found], dtype=np.bool_)[where]
+        docs, where = self._parsed(_SYNTAX, lambda doc: (doc_tense(doc), doc_negation(doc)))
+        tense = np.array([doc[0] for doc in docs], dtype=np.int8)
+        return tense[where], np.array([doc[1] for doc in docs], dtype=np.bool_)[where]
 
     def _parsed(
         self, pipes: tuple[str, ...], look: Callable[[Doc], T]

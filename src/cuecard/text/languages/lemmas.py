@@ -1,7 +1,7 @@
 """Noun lemmas by rule: the singular a word would have if it were a plural noun.
 
 ICQ used WordNet's noun lemmas, which read every word as a noun ("does" is `doe`) and accept only singulars
-that stand in WordNet. These rules need no dictionary: they detach the same endings, know the common
+that are in WordNet. These rules need no dictionary: they detach the same endings, know the common
 exceptions, and leave words of three letters alone. They differ where only a dictionary can tell: WordNet
 also turns "was" into `wa`, "has" into `ha` and "us" into `u` (all of them entries), and keeps names such as
 "Wales", which become `wale` here.

@@ -3,7 +3,7 @@
 NLTK's rules look at single characters and at the space beside them, never across a space, with three
 exceptions: an opening quote at the start of the text, a comma or full stop at its end, and a full stop
 before a last chunk of closing quotes and brackets. So a chunk between two spaces has the same tokens
-wherever it stands in the middle of a text, and each distinct chunk (in the middle, first, last or alone) is
+wherever it is in the middle of a text, and each distinct chunk (in the middle, first, last or alone) is
 cut once. Texts that end in nothing but closing marks are cut as a whole.
 """
 
@@ -26,7 +26,7 @@ _CONTRACTIONS = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"
 #: Texts whose last chunk is all closing marks or white space, over which a full stop still counts as final.
 _CLOSED_BY_MARKS = r" [\])}>\"'»”’\s\x1c-\x1f--[ ]]+ *$"
 
-# Where a chunk stands in its text: nothing before it, nothing but spaces after it, and some of these.
+# Where a chunk is in its text: nothing before it, nothing but spaces after it, and some of these.
 _FIRST, _LAST, _SPACED = 1, 2, 4
 _PLACES = 8
 

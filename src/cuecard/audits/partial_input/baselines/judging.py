@@ -100,7 +100,7 @@ def measured(
     a blind guess can do, not what it does on average. Above chance means: more right answers than always
     naming the commonest label gives, by the exact binomial tail; since any guess independent of the labels is
     right at most that often, the test keeps its level whatever the guesses. Below chance means: fewer right
-    answers than the same guesses would give if labels were drawn anew, by the exact Poisson-binomial tail of
+    answers than the same guesses would give if labels were drawn again, by the exact Poisson-binomial tail of
     the guessed labels' shares; a guess that merely spreads over the labels is not below chance. The shares are
     those of the scored examples, which makes both tests slightly conservative. p = 2 · min(both), at most 1.
 
@@ -242,7 +242,7 @@ def _shares(gold: Ints, guesses: Guesses) -> Floats:
 
 
 def _by_luck(guesses: Guesses, gold: Ints) -> Floats:
-    """Return how much of a hit every guess is worth on average if it has nothing to do with the labels."""
+    """Return the expected hit of every guess where it is independent of the labels."""
     if guesses.table is not None and (guesses.named > 1).any():  # tied labels share the hit
         counts = np.bincount(gold, weights=guesses.weight, minlength=guesses.table.shape[1])
         return np.asarray(guesses.table @ (counts / counts.sum()))

@@ -1,4 +1,4 @@
-"""Folds for cross-fitting: no example and no sentence stands on both sides, labels are spread evenly."""
+"""Folds for cross-fitting: no example and no sentence is on both sides, labels are spread evenly."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ from cuecard.wording import percent
 #: What the partial condition is called among the baselines.
 PARTIAL_NAMES = {"hypothesis": "hypothesis_only", "choices": "choices_only"}
 
-#: What a training run under a condition reads, for whoever watches it.
+#: What a training run under a condition reads, as progress reports it.
 SEEN = {"full": "full input", "hypothesis": "hypothesis only", "choices": "choices only"}
 
-#: Saliency maps are compared on at most so many examples.
+#: Saliency maps are compared on at most this many examples.
 MOST_MAPS = 2_000
 
 
@@ -99,7 +99,7 @@ def learner_pairs(
     tell: Tell = silently,
     cache: bool = True,
 ) -> tuple[list[LearnerPair], list[str]]:
-    """Return a pair per learner, and why others could not be asked: the rest of the audit is worth having anyway."""
+    """Return a pair per learner, and why others could not be trained: the rest of the audit still runs."""
     pairs, missing = [], []
     for recipe in recipes:
         try:
@@ -112,7 +112,7 @@ def learner_pairs(
 
 
 def pairs_summary(pairs: Sequence[LearnerPair], missing: Sequence[str]) -> dict[str, Any]:
-    """Return what the card says of the learners; beside other cards stand the first one's measures."""
+    """Return what the card says about the learners; comparisons read the measures of the first."""
     described = [pair.as_json() for pair in pairs]
     first = described[0] if described else {}
     measures = {name: first.get(name) for name in ("nba", "nbr", "nbr_released", "tra")}

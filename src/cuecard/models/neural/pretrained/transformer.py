@@ -49,7 +49,7 @@ class Transformer(NeuralModel):
         learning_rate: of Adam; 0 chooses among 5e-7, 1e-6, 5e-6, 1e-5 and 5e-5 by the loss on held-out examples.
         search_examples: training examples, drawn at random, on which learning rates are tried; 0 for all.
         search_epochs: passes over them.
-        most_tokens: longer inputs are cut to so many word pieces, the longer text at its end; a question or prompt at
+        most_tokens: longer inputs are cut to this many word pieces, the longer text at its end; a question or prompt at
             its beginning, because its end says what is asked.
     """
 

@@ -33,7 +33,7 @@ class WordModel(NeuralModel):
         first_vectors: "cbow" learns word vectors from the (weighted) training texts first, "random" does not.
         tokens: tokeniser; the one that suits the language of the training texts by default.
         min_count: words that occur fewer times in the training texts are unknown.
-        most_words: longer texts are cut to so many words: the first; of a question or prompt the last, where it
+        most_words: longer texts are cut to this many words: the first; of a question or prompt the last, where it
             says what is asked.
     """
 

@@ -113,7 +113,7 @@ def _placed(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _map_facts(about: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what hovering tells of a cluster, once per cluster instead of once per point."""
+    """Return what hovering shows about a cluster, once per cluster instead of once per point."""
     return [
         {
             "cluster": key,

@@ -117,21 +117,21 @@ def _opening_name(words: Masks, flags: Bytes, roles: Masks, i: int, n: int) -> b
 @njit(cache=True, nogil=True)
 def _times_and_numbers(words: Masks, flags: Bytes, roles: Masks, i: int, n: int) -> int:
     """Return the bits for a time or a number at i."""
-    found = 0
+    types = 0
     word = words[i]
     before = words[i - 1] if i > 0 else 0
     after = words[i + 1] if i + 1 < n else 0
     if word & TIME_WORD or (word & TIME_UNIT and before & (NUMBER | TIME_CUE | ONE)):
-        found |= TIME
+        types |= TIME
     if word & YEAR:
-        found |= CARDINAL if flags[i] & MONEY else TIME
+        types |= CARDINAL if flags[i] & MONEY else TIME
     if word & NUMBER and not (after & (TIME_WORD | TIME_UNIT) or before & MONTH_OR_WORD):
-        found |= CARDINAL
+        types |= CARDINAL
     if word & MONTH_OR_WORD and flags[i] & CAPITAL and (before & (NUMBER | IN) or after & (NUMBER | YEAR)):
-        found |= TIME
+        types |= TIME
     if word & ONE and not before & BEFORE_PRONOUN_ONE and i + 1 < n and not roles[i + 1] & _FINITE:
-        found |= CARDINAL
-    return found
+        types |= CARDINAL
+    return types
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +156,7 @@ def _is_place_of_two_words(words: Masks, flags: Bytes, i: int, n: int) -> bool:
 @njit(cache=True, nogil=True)
 def _named(words: Masks, flags: Bytes, roles: Masks, n: int) -> int:
     """Return the types of named things in one text as bits."""
-    found = 0
+    types = 0
     n_capital = 0
     for i in range(n):
         n_capital += (flags[i] & CAPITAL) != 0
@@ -165,29 +165,29 @@ def _named(words: Masks, flags: Bytes, roles: Masks, n: int) -> int:
     run_end = 0
     for i in range(n):
         word = words[i]
-        found |= _times_and_numbers(words, flags, roles, i, n)
+        types |= _times_and_numbers(words, flags, roles, i, n)
         if i < run_end:
             continue
         before = words[i - 1] if i > 0 else 0
         if word & PLACE_FIRST and _is_place_of_two_words(words, flags, i, n):
-            found |= LOC
+            types |= LOC
             run_end = i + 2
             continue
         if flags[i] & CAPITALS and word & PLACE_IN_CAPITALS and telling:
-            found |= LOC
+            types |= LOC
         elif not telling or not flags[i] & CAPITAL or word & COMMON:
             if word & NEEDS_NO_CAPITAL:
-                found |= LOC if word & PLACE else NORP
+                types |= LOC if word & PLACE else NORP
         else:
             run_end = _run_end(words, flags, i, n)
             opens = i == 0 or (flags[i] & (OPENS | QUOTED) and not before & TITLE)
-            known = word & (GIVEN_NAME | PLACE | PEOPLE | ORGANISATION | OTHER_NAME)
-            if opens and not known and run_end - i == 1 and not flags[i] & CAPITALS:
+            name_kind = word & (GIVEN_NAME | PLACE | PEOPLE | ORGANISATION | OTHER_NAME)
+            if opens and not name_kind and run_end - i == 1 and not flags[i] & CAPITALS:
                 if _opening_name(words, flags, roles, i, n):
-                    found |= PERSON
+                    types |= PERSON
             else:
-                found |= _run_type(words, flags, i, run_end)
-    return found
+                types |= _run_type(words, flags, i, run_end)
+    return types
 
 
 @njit(cache=True, nogil=True)

@@ -139,7 +139,7 @@ def _opens_clause(role: int, after: int) -> bool:
     """Whether a new clause begins here, so that a verb found before stands."""
     if not role & _CLAUSE_BEGINS or role & DETERMINER:
         return False
-    # "men dressed in black and white are": a list goes on after "and" unless a verb or a subject follows.
+    # "men dressed in black and white are": a list continues after "and" unless a verb or a subject follows.
     verb_or_subject = _FINITE | _SUBJECT | DETERMINER | BASE | PAST_OR_PARTICIPLE
     return not role & CONJUNCTION or (after & verb_or_subject) != 0
 
@@ -154,7 +154,7 @@ def _is_contact_clause(roles: Masks, flags: Bytes, i: int) -> bool:
 @njit(cache=True, nogil=True)
 def _tense_of(roles: Masks, flags: Bytes, start: int, end: int) -> int:
     """Return the tense of the main verb of the first sentence that has a verb."""
-    found = NONE
+    tense_so_far = NONE
     strength = WEAK
     skipped = NONE
     skip = 0
@@ -168,8 +168,8 @@ def _tense_of(roles: Masks, flags: Bytes, start: int, end: int) -> int:
         role = roles[i]
         after = roles[i + 1] if i + 1 < end else 0
         if i == start or (flags[i] & OPENS and flags[i] & CAPITAL):
-            if found != NONE or skipped != NONE:
-                return found if found != NONE else skipped
+            if tense_so_far != NONE or skipped != NONE:
+                return tense_so_far if tense_so_far != NONE else skipped
             skip = 0
             nouns = 0
             verbless = False
@@ -190,11 +190,11 @@ def _tense_of(roles: Masks, flags: Bytes, start: int, end: int) -> int:
                 skip += 1
                 i += 1
                 continue
-        elif found == NONE and gerunds > 0 and role & SUBORDINATOR:
+        elif tense_so_far == NONE and gerunds > 0 and role & SUBORDINATOR:
             verbless = True
             skip += 1
-        elif found != NONE and strength > WEAK and _opens_clause(role, after):
-            return found
+        elif tense_so_far != NONE and strength > WEAK and _opens_clause(role, after):
+            return tense_so_far
         tense, certain = _verb_here(roles, flags, i, start, end, coordinated)
         if tense != NONE:
             if skip > 0 and certain > WEAK:
@@ -208,19 +208,19 @@ def _tense_of(roles: Masks, flags: Bytes, start: int, end: int) -> int:
                 continue
             if certain == SURE or (certain == LIKELY and strength == WEAK):
                 return int(tense)
-            if found == NONE or strength == WEAK:
-                found = tense
+            if tense_so_far == NONE or strength == WEAK:
+                tense_so_far = tense
                 strength = certain
         elif role & CONJUNCTION and nouns > 0:
             coordinated = True
-        elif found == NONE and nouns > 0 and not fronted and _is_contact_clause(roles, flags, i):
+        elif tense_so_far == NONE and nouns > 0 and not fronted and _is_contact_clause(roles, flags, i):
             skip += 1
         if _is_noun(role):
             nouns += 1
         elif role & GERUND:
             gerunds += 1
         i += 1
-    return found if found != NONE else skipped
+    return tense_so_far if tense_so_far != NONE else skipped
 
 
 @njit(cache=True, nogil=True)

@@ -78,7 +78,7 @@ def _verb_roles(word: str) -> int:
 
 
 def _ending_roles(word: str) -> int:
-    """Return what the ending says of a word, listed or not."""
+    """Return what the ending says about a word, listed or not."""
     forms = verb_forms()
     roles = 0
     if word.endswith("'s"):

@@ -12,7 +12,7 @@ _VOWELS = "aeiou"
 
 @dataclass(frozen=True)
 class VerbForms:
-    """All forms of all listed verbs; `mostly_verb` holds the bases and -s forms that are seldom nouns."""
+    """All forms of all listed verbs; `mostly_verb` holds the bases and -s forms that are rarely nouns."""
 
     base: frozenset[str]
     third_person: frozenset[str]
