@@ -11,18 +11,16 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import seconds, write_json
 from cuecard.features.pair_graph import leakage_features, pair_graph
+from cuecard.stats.arrays import Ints
 from cuecard.stats.counted_forest import distinct_points
 from cuecard.stats.neutral_weights import leakage_neutral_weights, with_products
 
-Codes = npt.NDArray[np.int64]
 
-
-def generated_pairs(n: int, seed: int = 0) -> tuple[Codes, Codes, Codes]:
+def generated_pairs(n: int, seed: int = 0) -> tuple[Ints, Ints, Ints]:
     """Return first and second sentence and label of pairs made as Quora's seem to be.
 
     Questions fall into topics, a few of them asked very often. Duplicates are drawn within a topic; most negatives

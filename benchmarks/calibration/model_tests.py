@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats
 from cuecard.stats.models.distribution import flattened_distribution
 from cuecard.stats.models.preference_given import choices_given
 
 ALPHA = 0.05
-Floats = npt.NDArray[np.float64]
 
 
 def evenly(accuracy: float) -> Floats:

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.audits import Cues
 from cuecard.data.demo import demo_nli
 from cuecard.probes import Predictions, Reliance, choose_cues
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
 from cuecard.stats.neutral_weights import leakage_neutral_weights
 from cuecard.stats.weighted import weighted_share
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 Model: TypeAlias = Callable[[Floats, Ints, np.random.Generator], Ints]
 
 

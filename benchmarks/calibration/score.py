@@ -11,8 +11,8 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data import Instances
+from cuecard.stats.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 ALPHA = 0.05
 
 

@@ -6,16 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.instances import Instances, first_rows
 from cuecard.data.units import UnitScope
 from cuecard.errors import InputError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

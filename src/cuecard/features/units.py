@@ -13,6 +13,7 @@ from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
@@ -23,11 +24,8 @@ TEXTS = "train_texts"
 SQUARES = "train_squares"
 NOT_COUNTS = ("family", "feature", TEXTS, SQUARES)
 
-Codes = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
-
-def train_units(family: Family, data: Encoded) -> dict[UnitScope, Codes]:
+def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     """Return codes of the units of every train row, for each kind of text that counts; only those with repeats.
 
     A feature of both texts, or of their relation, has two kinds of units: of the two, the one that leaves fewer
@@ -55,7 +53,7 @@ def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[Uni
 
 
 def text_prior(
-    units: Codes, labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
+    units: Ints, labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
     """Return the mean label shares of distinct texts: what the prior is if a text that occurs often counts once.
 
@@ -76,7 +74,7 @@ def text_prior(
 
 
 def most_correlated(
-    kinds: Iterable[Codes], labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
+    kinds: Iterable[Ints], labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
 ) -> float:
     """Return how far the labels of copies correlate, of several kinds of units the most (see `copy_correlation`)."""
     prior = totals / totals.sum()
@@ -84,7 +82,7 @@ def most_correlated(
 
 
 def most_repeated(
-    counted: FeatureCounts, units: list[Codes], weights: FloatArray | None, totals: npt.NDArray[np.int64]
+    counted: FeatureCounts, units: list[Ints], weights: Floats | None, totals: npt.NDArray[np.int64]
 ) -> UnitCounts:
     """Return units and squares of every feature; of several kinds of units, for each feature the most repeated.
 
@@ -116,8 +114,8 @@ def most_repeated(
 
 
 def within_units(
-    family: str, presence: Presence, data: Encoded, units: list[Codes], weights: FloatArray | None
-) -> tuple[pl.DataFrame, FloatArray]:
+    family: str, presence: Presence, data: Encoded, units: list[Ints], weights: Floats | None
+) -> tuple[pl.DataFrame, Floats]:
     """Return the counts within training examples, in weight where there are weights, and the squares of every feature.
 
     An example is one observation of a feature that some but not all of its choices have. Where choices are copies, all
@@ -179,7 +177,7 @@ def within_units(
     return table, of_features
 
 
-def _cell_units(presence: Presence, examples: Codes, units: Codes) -> pl.DataFrame:
+def _cell_units(presence: Presence, examples: Ints, units: Ints) -> pl.DataFrame:
     """Return for every example and feature the unit of the choice with the feature whose text repeats most."""
     sizes = np.bincount(units)
     rows = presence.rows()

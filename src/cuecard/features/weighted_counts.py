@@ -9,12 +9,11 @@ from scipy import sparse
 
 from cuecard.data import Instances
 from cuecard.features.family import Presence
-
-FloatArray = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats
 
 
 def weighted_table(
-    table: pl.DataFrame, presence: Presence, classes: npt.NDArray[np.int32], weights: FloatArray
+    table: pl.DataFrame, presence: Presence, classes: npt.NDArray[np.int32], weights: Floats
 ) -> pl.DataFrame:
     """Return a table of counts with sums of weights in place of the counts.
 

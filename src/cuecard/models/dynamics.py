@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
+from cuecard.stats.arrays import Floats, Ints
 
 
 def training_examples(data: Instances, weights: npt.ArrayLike | None = None) -> Examples:

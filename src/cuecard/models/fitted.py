@@ -21,8 +21,7 @@ from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts, saliency, token_texts
 from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
-
-Floats = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats
 
 #: Counted up when models come to read texts otherwise within a version: what was kept before is then of no use.
 _READING = 2

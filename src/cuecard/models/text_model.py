@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
 
-import numpy as np
 import numpy.typing as npt
 import polars as pl
 
@@ -15,8 +14,7 @@ from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.models.dynamics import Dynamics
 from cuecard.registry import Registry, lacking
-
-Floats = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats
 
 #: What a model may read: everything (the paired-sentence condition, PSC), or one part of it (SSC).
 Condition = Literal["full", "hypothesis", "premise", "choices"]

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
 from cuecard.probes.examples import check_test, only_test
 from cuecard.probes.predictions import Predictions
+from cuecard.stats.arrays import Ints
 from cuecard.wording import percent, plural
 
 #: Copies stay while they add at most this much to the variance of a mean, Σm² / n − 1 for examples that occur m times.

@@ -15,12 +15,13 @@ from cuecard.audits import Cues
 from cuecard.audits.cues.explain import named_feature
 from cuecard.audits.cues.statistics import POINTS_TO, cue_tables
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
 from cuecard.probes.always_probed import always_probed
 from cuecard.probes.examples import check_test
 from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
+from cuecard.stats.arrays import Ints
 from cuecard.text import Encoded, stop_words
 
 #: A cue says nothing new if this share of its instances have a stronger one, too.

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Examples, Instances
-from cuecard.data.examples import Ints
 from cuecard.errors import InputError
+from cuecard.stats.arrays import Ints
 
 #: Stands where a model gave no answer that can be read; it is counted, and never right.
 UNANSWERED = -1

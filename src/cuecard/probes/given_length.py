@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.data.examples import Floats, Ints
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
 
 #: Instances are compared with others of about the same length, in this many classes of about equal size.

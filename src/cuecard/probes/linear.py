@@ -8,13 +8,12 @@ from contextlib import suppress
 from inspect import getsource
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard._version import __version__
 from cuecard.audits.partial_input.baselines.conditions import conditions
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Floats
+from cuecard.data.examples import Examples
 from cuecard.errors import UsageError
 from cuecard.models import LinearModel
 from cuecard.models.linear import _kernels
@@ -22,9 +21,8 @@ from cuecard.models.linear.ngram_features import ngram_features
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Floats, Singles
 from cuecard.text import encode
-
-Kept = npt.NDArray[np.float32]
 
 #: Name → the names of the input that the learner may look at, by task.
 LINEAR_MODELS = {
@@ -58,7 +56,7 @@ def linear_predictions(
     test = check_test(data)
     both = data.train_and_test
 
-    def trained() -> Kept:
+    def trained() -> Singles:
         # Kept with half the digits; rounded before it is used, too, so that a repeated run gives the same answers.
         return _trained(both, name, LinearModel(strength=strength, seed=seed), tokens).astype(np.float32)
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import check_test, only_test
 from cuecard.probes.formats.settling import Given
@@ -19,6 +19,7 @@ from cuecard.probes.predictions import (
     named_parts,
     settled_predictions,
 )
+from cuecard.stats.arrays import Ints
 
 
 def read_many_predictions(

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
 from cuecard.features import Presence
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

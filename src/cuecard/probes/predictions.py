@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Bools, Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.formats.called import called_predictions
@@ -19,6 +19,7 @@ from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
 from cuecard.probes.formats.settling import Given, settle
 from cuecard.probes.formats.table import read_table_predictions, table_predictions
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: What `read_predictions` takes: a file, a table in memory, or a function to call.
 PredictionSource = str | Path | pl.DataFrame | Callable[..., Any]

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from cuecard.data import Instances
-from cuecard.data.examples import Floats
 from cuecard.errors import InputError
 from cuecard.models import MODELS
 from cuecard.models.fitted import answer_probabilities, fitted_probabilities
@@ -20,6 +19,7 @@ from cuecard.probes.examples import check_test
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Floats
 
 
 def trained_predictions(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from cuecard.stats.arrays import Bools, Floats
 
 #: Examples are compared with others of about the same confidence: smallest size and largest number of the classes.
 CLASS_SIZE, CLASSES = 50, 10

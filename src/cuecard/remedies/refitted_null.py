@@ -13,18 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.analysis import Measure
 from cuecard.data import Instances
 from cuecard.errors import CueCardError
+from cuecard.stats.arrays import Floats
 from cuecard.stats.units import label_orders
 
-FloatArray = npt.NDArray[np.float64]
 #: Makes the weights of the examples of a train split from its labels.
-Remake = Callable[[Instances], FloatArray]
+Remake = Callable[[Instances], Floats]
 #: An audit under weights of examples: its measures.
-Repeat = Callable[[Instances, FloatArray], Sequence[Measure]]
+Repeat = Callable[[Instances, Floats], Sequence[Measure]]
 
 #: Times that labels are shuffled by default; Student's distribution allows for so few.
 DRAWS = 10

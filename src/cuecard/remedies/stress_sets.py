@@ -12,7 +12,8 @@ import polars as pl
 
 from cuecard.data import COLUMNS, Instances
 from cuecard.errors import UsageError
-from cuecard.remedies.given_away import Bools, given_away
+from cuecard.remedies.given_away import given_away
+from cuecard.stats.arrays import Bools
 from cuecard.writing import write_together
 
 StressPart = Literal["hard", "easy"]

@@ -16,13 +16,14 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Result, Skip
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
-from cuecard.models.fitted import Floats, fitted_probabilities
+from cuecard.models.fitted import fitted_probabilities
 from cuecard.models.recipe import Recipe
 from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
 from cuecard.registry import unknown_name
 from cuecard.remedies import LexicalWeights
 from cuecard.stats import format_p
+from cuecard.stats.arrays import Floats
 from cuecard.stats.weighted import effective_sample_share
 from cuecard.wording import listed, percent, plural
 

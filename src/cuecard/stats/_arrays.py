@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Floats
+
 Alternative = Literal["two-sided", "greater", "less"]
 
 
-def whole_counts(name: str, values: npt.ArrayLike) -> FloatArray:
+def whole_counts(name: str, values: npt.ArrayLike) -> Floats:
     """Return `values` as float64 after checking that they are whole, finite and not negative."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all() or (array < 0).any() or (array != np.floor(array)).any():
@@ -20,7 +20,7 @@ def whole_counts(name: str, values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def successes_of(k: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def successes_of(k: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return successes k and trials n, broadcast against each other, after checking 0 ≤ k ≤ n."""
     successes, trials = np.broadcast_arrays(whole_counts("k", k), whole_counts("n", n))
     if (successes > trials).any():
@@ -28,7 +28,7 @@ def successes_of(k: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatA
     return successes, trials
 
 
-def probabilities(name: str, values: npt.ArrayLike) -> FloatArray:
+def probabilities(name: str, values: npt.ArrayLike) -> Floats:
     """Return `values` as float64 after checking that they lie between 0 and 1 (nan passes)."""
     array = np.asarray(values, dtype=np.float64)
     if (array < 0).any() or (array > 1).any():
@@ -36,7 +36,7 @@ def probabilities(name: str, values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def divided(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+def divided(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
     """Return above / below, and nan where `below` is not positive."""
     top, bottom = np.broadcast_arrays(np.asarray(above, np.float64), np.asarray(below, np.float64))
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
@@ -49,7 +49,7 @@ def level_of(level: float) -> float:
     return level
 
 
-def chosen_tail(alternative: Alternative, log_less: FloatArray, log_greater: FloatArray) -> FloatArray:
+def chosen_tail(alternative: Alternative, log_less: Floats, log_greater: Floats) -> Floats:
     """Return the log p-value of an alternative from the logs of P(X ≤ k) and P(X ≥ k).
 
     Two-sided is twice the smaller tail, at most 1. Unlike the sum of all outcomes no likelier than the one

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 
-from cuecard.stats._arrays import FloatArray, IntArray, level_of
+from cuecard.stats._arrays import level_of
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,7 @@ def choice_auc(
     return _interval(mean, mass * (area - mean), units, inflation, level)
 
 
-def _area(
-    scores: FloatArray, positive: npt.NDArray[np.bool_], weight: FloatArray
-) -> tuple[float, FloatArray]:
+def _area(scores: Floats, positive: npt.NDArray[np.bool_], weight: Floats) -> tuple[float, Floats]:
     """Return the area, and what every example adds to its deviation (DeLong's placements)."""
     order = np.argsort(scores, kind="stable")
     ranked, mass, is_positive = scores[order], weight[order], positive[order]
@@ -118,11 +117,11 @@ def _area(
 
 
 def _interval(
-    area: float, influence: FloatArray, units: npt.ArrayLike | None, inflation: float, level: float
+    area: float, influence: Floats, units: npt.ArrayLike | None, inflation: float, level: float
 ) -> Auc:
     z = float(ndtri((1 + level_of(level)) / 2))
     if units is not None:
-        codes: IntArray = np.unique(np.asarray(units), return_inverse=True)[1]
+        codes: Ints = np.unique(np.asarray(units), return_inverse=True)[1]
         influence = np.asarray(np.bincount(codes, influence), np.float64)
     sd = float(np.sqrt(inflation * (influence**2).sum()))
     if not 0 < area < 1:

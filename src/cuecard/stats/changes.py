@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 
 
 def change_of_share(
@@ -32,7 +32,7 @@ def change_of_share(
     n_before, n_after = len(before) + len(old), len(after) + len(new)
     if not n_before or not n_after:
         raise ValueError("both versions need at least one example")
-    parts: list[FloatArray] = [after / n_after - before / n_before, new / n_after, -old / n_before]
+    parts: list[Floats] = [after / n_after - before / n_before, new / n_after, -old / n_before]
     change = float(sum(part.sum() for part in parts))
     variance = sum(len(part) * float(part.var(ddof=1)) for part in parts if len(part) > 1)
     return change, math.sqrt(variance)

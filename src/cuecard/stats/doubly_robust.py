@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from cuecard.stats._arrays import FloatArray, IntArray, level_of
+from cuecard.stats._arrays import level_of
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 
 __all__ = ["DebiasedAccuracy", "doubly_robust_accuracy", "expected_correctness"]
@@ -103,7 +104,7 @@ def expected_correctness(
     trees: int = 200,
     depth: int = 8,
     seed: int = 0,
-) -> FloatArray:
+) -> Floats:
     """P(correct | gold label, leak) of every example and label, from forests on the examples of the other folds.
 
     One forest per label; a label that some fold's complement lacks gets the share correct of all examples.
@@ -124,7 +125,7 @@ def expected_correctness(
     return expected
 
 
-def _occurs_outside_every_fold(mine: npt.NDArray[np.bool_], fold: IntArray) -> bool:
+def _occurs_outside_every_fold(mine: npt.NDArray[np.bool_], fold: Ints) -> bool:
     inside = np.bincount(fold, weights=mine)
     return bool(mine.any() and (inside < mine.sum()).all())
 

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from cuecard.stats._arrays import FloatArray, level_of, successes_of
+from cuecard.stats._arrays import level_of, successes_of
+from cuecard.stats.arrays import Floats
 from cuecard.stats.cues.association import share
 
 DRAWN_AT_ONCE = 4_000_000  # resampled values held in memory, about 32 MB
 
 
-def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Low and high end of Wilson's score interval for a share k / n; (0, 1) where n is 0.
 
     The priors that `artifact_z` does not reject:  (p̂ + z²/2n ± z sqrt(p̂(1−p̂)/n + z²/4n²)) / (1 + z²/n).
@@ -36,7 +37,7 @@ def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Flo
     return low, high
 
 
-def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Low and high end of the exact interval for a share k / n; it covers at least `level`; (0, 1) at n = 0.
 
     The priors that the two-sided exact binomial test does not reject.
@@ -55,7 +56,7 @@ def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> 
 
 def newcombe_difference(
     k1: npt.ArrayLike, n1: npt.ArrayLike, k2: npt.ArrayLike, n2: npt.ArrayLike, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Low and high end of an interval for k1/n1 − k2/n2, shares of two separate sets (acc(S_f) − acc(S_¬f)).
 
     Newcombe's hybrid score method: the two Wilson intervals combined in squares, so it stays within −1 and
@@ -76,7 +77,7 @@ def newcombe_difference(
 
 def combined_shares(
     scale: npt.ArrayLike, k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Low and high end of an interval for Σ scale · k / n, shares of separate sets along the first axis.
 
     The distances to the Wilson ends of the shares combined in squares, as in Newcombe's method: it does not collapse
@@ -131,12 +132,12 @@ def overlapping_difference(
 
 def percentile_bootstrap(
     values: npt.ArrayLike,
-    statistic: Callable[[FloatArray], npt.ArrayLike],
+    statistic: Callable[[Floats], npt.ArrayLike],
     *,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Low and high percentile of a statistic over seeded resamples of the rows of `values`.
 
     `values` has one row per unit that was sampled (for multiple choice: per example, never per choice).

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 
 Method = Literal["bh", "by"]
 
@@ -19,7 +19,7 @@ def log_q_values(
     *,
     least_log_p: npt.ArrayLike | None = None,
     alpha: float = 0.05,
-) -> FloatArray:
+) -> Floats:
     """Natural logs of the q-values of natural-log p-values, in the same order and shape.
 
     Benjamini–Hochberg ("bh"):  q_(i) = min_{j ≥ i} p_(j) m / j  over the m p-values in rising order, capped
@@ -79,7 +79,7 @@ def can_be_significant(least_log_p: npt.ArrayLike, alpha: float = 0.05) -> npt.N
 
 def q_values_of_selected(
     q: Mapping[str, npt.ArrayLike], smallest: Mapping[str, float], alpha: float = 0.05
-) -> dict[str, FloatArray]:
+) -> dict[str, Floats]:
     """q-values that hold over several families of tests, from those within each (Benjamini and Bogomolov 2014).
 
     The smallest q-value of a family is Simes' p-value of the claim that it holds nothing. Of S families, R are
@@ -116,7 +116,7 @@ def q_values(
     *,
     least_log_p: npt.ArrayLike | None = None,
     alpha: float = 0.05,
-) -> FloatArray:
+) -> Floats:
     """q-values of natural-log p-values (see `log_q_values`); those below 1e-308 come out as 0.
 
     >>> q_values(np.log([0.01, 0.02, 0.5]))

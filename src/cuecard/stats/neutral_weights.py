@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.weighted import effective_sample_size
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +27,10 @@ class LeakageNeutralWeights:
         clipped: rows whose weight was cut to `max_weight`.
     """
 
-    weights: FloatArray
-    probabilities: FloatArray
+    weights: Floats
+    probabilities: Floats
     labels: tuple[Any, ...]
-    prior: FloatArray
+    prior: Floats
     infinite: int
     clipped: int
 
@@ -117,9 +116,7 @@ def leakage_neutral_weights(
     return LeakageNeutralWeights(weights, probabilities, tuple(classes.tolist()), prior, infinite, clipped)
 
 
-def weights_from_probabilities(
-    codes: npt.NDArray[np.int64], probabilities: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def weights_from_probabilities(codes: npt.NDArray[np.int64], probabilities: Floats) -> tuple[Floats, Floats]:
     """Return the weights 1 / P(S = y | l), mean 1, and the prior π under which classes keep their share of weight.
 
     With a = 1/π, w_i = Σ_k a_k p_ik / (a_y p_iy). Class y keeps its share if Σ_k M_yk a_k = c a_y for every y, where
@@ -135,13 +132,13 @@ def weights_from_probabilities(
     return weights / weights.mean(), prior / prior.sum()
 
 
-def with_products(leakage: FloatArray) -> FloatArray:
+def with_products(leakage: Floats) -> Floats:
     """Return the features followed by the products of every two of them, which the paper's weights use."""
     first, second = np.triu_indices(leakage.shape[1], 1)
     return np.column_stack([leakage, leakage[:, first] * leakage[:, second]])
 
 
-def _checked(leakage: npt.ArrayLike, n: int) -> FloatArray:
+def _checked(leakage: npt.ArrayLike, n: int) -> Floats:
     rows = np.asarray(leakage, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or len(rows) != n:
@@ -155,7 +152,7 @@ def _checked(leakage: npt.ArrayLike, n: int) -> FloatArray:
     return rows
 
 
-def _limited(weights: FloatArray, codes: npt.NDArray[np.int64], largest: float) -> FloatArray:
+def _limited(weights: Floats, codes: npt.NDArray[np.int64], largest: float) -> Floats:
     """Return weights of at most `largest`; what is cut goes to the rest of the same class, in proportion."""
     limited = weights.copy()
     for y in np.unique(codes):

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 
 #: Digits and signs as they are written in an exponent.
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def log10_p(log_p: npt.ArrayLike) -> FloatArray:
+def log10_p(log_p: npt.ArrayLike) -> Floats:
     """Base-10 logs of p-values given as natural logs.
 
     >>> log10_p(np.log([0.1, 0.001])).round(6)

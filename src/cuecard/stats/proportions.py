@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, probabilities, whole_counts
+from cuecard.stats._arrays import Alternative, chosen_tail, probabilities, whole_counts
 from cuecard.stats._kernels import log_gamma_tails, poisson_binomial_log_tails_of
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.clusters.divergence import as_distributions
 from cuecard.stats.cues.association import binomial_log_p
 
@@ -17,9 +18,9 @@ from cuecard.stats.cues.association import binomial_log_p
 class GoodnessOfFit:
     """Pearson's chi-square of each row: statistic, degrees of freedom and natural log of the p-value."""
 
-    statistic: FloatArray
-    degrees: IntArray
-    log_p: FloatArray
+    statistic: Floats
+    degrees: Ints
+    log_p: Floats
 
 
 def accuracy_log_p(
@@ -27,7 +28,7 @@ def accuracy_log_p(
     n: npt.ArrayLike,
     chance: npt.ArrayLike,
     alternative: Alternative = "two-sided",
-) -> FloatArray:
+) -> Floats:
     """Natural log of the exact p-value of `correct` answers out of n where guessing is right with `chance`.
 
     Two-sided by default: a score clearly below chance is an inverted leak.

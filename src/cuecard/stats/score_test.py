@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, stdtr
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.arrays import Floats, Ints
 
 ScoreTestMethod = Literal["moments", "monte carlo", "units", "constant"]
 
@@ -188,17 +188,17 @@ def choice_score_test(
 class _Part:
     """The permutation distribution of one stratum."""
 
-    rows: IntArray
-    left: FloatArray
-    right: FloatArray
+    rows: Ints
+    left: Floats
+    right: Floats
     expected: float
     variance: float
     third: float
-    own: FloatArray
-    spread: FloatArray
+    own: Floats
+    spread: Floats
 
     @classmethod
-    def of(cls, table: FloatArray, marks: FloatArray, rows: IntArray) -> _Part:
+    def of(cls, table: Floats, marks: Floats, rows: Ints) -> _Part:
         n = len(rows)
         left, right = table - table.mean(axis=0), marks - marks.mean(axis=0)
         expected = float(n * table.mean(axis=0) @ marks.mean(axis=0))
@@ -211,7 +211,7 @@ class _Part:
         return cls(rows, left, right, expected, float(spread.sum()), third, own, spread)
 
 
-def _third_moment(left: FloatArray, right: FloatArray, n: int) -> float:
+def _third_moment(left: Floats, right: Floats, n: int) -> float:
     distinct, counts = np.unique(right, axis=0, return_counts=True)
     if len(distinct) * n > MOST_PRODUCTS:
         return 0.0
@@ -221,10 +221,10 @@ def _third_moment(left: FloatArray, right: FloatArray, n: int) -> float:
 def _by_units(
     score: float,
     expected: float,
-    own: FloatArray,
-    spread: FloatArray,
+    own: Floats,
+    spread: Floats,
     variance: float,
-    unit: IntArray,
+    unit: Ints,
     n: int,
 ) -> ScoreTest | None:
     """Return the test by sums of units; None where every example is a unit of its own.
@@ -279,20 +279,20 @@ def _drawn_tails(parts: list[_Part], seen: float, seed: int) -> tuple[float, flo
     return _shares(drawn, seen)
 
 
-def _shares(drawn: FloatArray, seen: float) -> tuple[float, float]:
+def _shares(drawn: Floats, seen: float) -> tuple[float, float]:
     """Return the logs of the shares of draws, the observed one included, at least and at most as large as that."""
     tie = 1e-9 * max(1.0, float(np.abs(drawn).max()))
     above, below = int((drawn >= seen - tie).sum()), int((drawn <= seen + tie).sum())
     return float(np.log((1 + above) / (1 + len(drawn)))), float(np.log((1 + below) / (1 + len(drawn))))
 
 
-def _effective(spread: FloatArray) -> float:
+def _effective(spread: Floats) -> float:
     """Return how many equal terms vary as much as these: (Σv)² / Σv²."""
     squares = float((spread**2).sum())
     return float(spread.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _codes(values: npt.ArrayLike | None, n: int) -> IntArray:
+def _codes(values: npt.ArrayLike | None, n: int) -> Ints:
     if values is None:
         return np.zeros(n, np.int64)
     codes = np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64)
@@ -301,6 +301,6 @@ def _codes(values: npt.ArrayLike | None, n: int) -> IntArray:
     return codes
 
 
-def _rows_of(codes: IntArray) -> list[IntArray]:
+def _rows_of(codes: Ints) -> list[Ints]:
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(codes) else []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import Alternative, FloatArray, chosen_tail, whole_counts
+from cuecard.stats._arrays import Alternative, chosen_tail, whole_counts
 from cuecard.stats._kernels import stratified_log_tails
+from cuecard.stats.arrays import Floats
 
 
 def stratified_hypergeometric_log_p(
@@ -15,7 +16,7 @@ def stratified_hypergeometric_log_p(
     marked: npt.ArrayLike,
     size: npt.ArrayLike,
     alternative: Alternative = "two-sided",
-) -> FloatArray:
+) -> Floats:
     """Natural log of the exact p-value of each total count k, given the margins of its strata.
 
     Row i is one test, its columns are the strata: stratum s has size[i, s] instances, marked[i, s] of them

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from cuecard.stats._arrays import IntArray, level_of
+from cuecard.stats._arrays import level_of
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def weighted_quantiles(
     return np.asarray(x[order][np.searchsorted(reached, wanted, side="left")])
 
 
-def effective_counts(sums: npt.ArrayLike, squares: npt.ArrayLike) -> IntArray:
+def effective_counts(sums: npt.ArrayLike, squares: npt.ArrayLike) -> Ints:
     """Return rows of summed weights as whole counts of as many equal instances as say the same, (Σw)² / Σw² a row.
 
     Args:

@@ -16,7 +16,6 @@ from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.clusters.clustering import (
     LEAST_SENTENCES,
     Clustering,
-    FloatMatrix,
     clusterings,
     default_k,
     principal_components,
@@ -52,6 +51,7 @@ from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.models import check_embedding, embed
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Singles
 from cuecard.stats.clusters.peco_starts import PecoStarts
 from cuecard.text import TOKENISERS, Scope, language_of, suggested_tokeniser
 from cuecard.text.transformations import check_transformation, transformed
@@ -321,7 +321,7 @@ class Clusters:
         return table.insert_column(0, names)
 
     def _clusterings(
-        self, points: FloatMatrix, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
+        self, points: Singles, weights: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], k: int
     ) -> list[Clustering]:
         """Return the clusterings of all instances, the tightest first: that is the one shown."""
         starts = clusterings(points, weights, k, starts=self.restarts, seed=self.seed)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-FloatMatrix = npt.NDArray[np.float32]
+from cuecard.stats.arrays import Singles
 
 #: As in the paper, where SNLI's 10,000 test sentences make 50 clusters.
 MOST_CLUSTERS = 50
@@ -47,12 +47,10 @@ def default_k(n: int) -> tuple[int, str]:
     return k, f"{k}, one per {SENTENCES_PER_CLUSTER} of {n:,} sentences (the paper uses {MOST_CLUSTERS})"
 
 
-def principal_components(
-    vectors: FloatMatrix, weights: npt.NDArray[np.int64], components: int
-) -> FloatMatrix:
+def principal_components(vectors: Singles, weights: npt.NDArray[np.int64], components: int) -> Singles:
     """Return the vectors on their first principal components; all of them, centred, for 0 components."""
     share = weights / weights.sum()
-    centred: FloatMatrix = vectors - (share @ vectors).astype(np.float32)
+    centred: Singles = vectors - (share @ vectors).astype(np.float32)
     if components == 0 or components >= vectors.shape[1]:
         return centred
     with threadpool_limits(limits=1):  # the number of threads must not change the last digit
@@ -65,7 +63,7 @@ def principal_components(
 
 
 def k_means(
-    points: FloatMatrix, weights: npt.NDArray[np.int64], k: int, *, seed: int, most_fitted: int = MOST_FITTED
+    points: Singles, weights: npt.NDArray[np.int64], k: int, *, seed: int, most_fitted: int = MOST_FITTED
 ) -> Clustering:
     """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
     from sklearn.cluster import KMeans
@@ -94,7 +92,7 @@ def k_means(
 
 
 def clusterings(
-    points: FloatMatrix,
+    points: Singles,
     weights: npt.NDArray[np.int64],
     k: int,
     *,

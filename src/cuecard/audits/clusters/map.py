@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from cuecard.audits.clusters.clustering import FloatMatrix
 from cuecard.errors import MissingExtraError
+from cuecard.stats.arrays import Singles
 
 MapMethod = Literal["tsne", "opentsne", "umap", "pca", "none"]
 MAP_METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
@@ -42,7 +42,7 @@ def map_table(
     )
 
 
-def map_points(points: FloatMatrix, method: MapMethod, *, seed: int) -> npt.NDArray[np.float32]:
+def map_points(points: Singles, method: MapMethod, *, seed: int) -> npt.NDArray[np.float32]:
     """Return two coordinates per point; neighbours stay neighbours, distances between groups mean little.
 
     `points` are principal components, largest first.
@@ -65,7 +65,7 @@ def map_points(points: FloatMatrix, method: MapMethod, *, seed: int) -> npt.NDAr
         return np.asarray(model.fit_transform(points), dtype=np.float32)
 
 
-def _umap(points: FloatMatrix, seed: int) -> npt.NDArray[np.float32]:
+def _umap(points: Singles, seed: int) -> npt.NDArray[np.float32]:
     if find_spec("umap") is None:
         raise MissingExtraError("umap-learn", "umap", "The map 'umap'")
     from umap import UMAP
@@ -73,7 +73,7 @@ def _umap(points: FloatMatrix, seed: int) -> npt.NDArray[np.float32]:
     return np.asarray(UMAP(random_state=seed).fit_transform(points), dtype=np.float32)
 
 
-def _open_tsne(points: FloatMatrix, perplexity: float, seed: int) -> npt.NDArray[np.float32]:
+def _open_tsne(points: Singles, perplexity: float, seed: int) -> npt.NDArray[np.float32]:
     if find_spec("openTSNE") is None:
         raise MissingExtraError("openTSNE", "opentsne", "The map 'opentsne'")
     from openTSNE import TSNE

@@ -10,13 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits.clusters.clustering import (
-    SWEEP_FITTED,
-    Clustering,
-    FloatMatrix,
-    clusterings,
-    principal_components,
-)
+from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
+from cuecard.stats.arrays import Singles
 from cuecard.stats.clusters.information import cluster_information
 from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, shuffled_divergences
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
@@ -163,7 +158,7 @@ def curve_table(data: Labelled, clusters: npt.NDArray[np.int64]) -> pl.DataFrame
 
 def sweep_table(
     data: Labelled,
-    vectors: FloatMatrix,
+    vectors: Singles,
     weights: npt.NDArray[np.int64],
     codes: npt.NDArray[np.int64],
     *,

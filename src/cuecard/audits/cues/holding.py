@@ -11,10 +11,8 @@ from scipy import sparse
 
 from cuecard.data import Instances
 from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.cues.replication import OUTCOMES, replication
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
 #: Columns of `held_shares`.

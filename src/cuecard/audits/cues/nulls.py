@@ -13,9 +13,9 @@ from cuecard.features import CueCounts
 from cuecard.features.units import SQUARES, TEXTS
 from cuecard.stats import binomial_log_p, within_example_test
 from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Floats
 from cuecard.stats.units.correlation import correlated_squares
 
-FloatArray = npt.NDArray[np.float64]
 Sums = npt.NDArray[Any]
 
 
@@ -28,17 +28,17 @@ class NullTest:
     independent.
     """
 
-    z: FloatArray
-    log_p: FloatArray
-    least_log_p: FloatArray
-    chance: FloatArray
+    z: Floats
+    log_p: Floats
+    least_log_p: Floats
+    chance: Floats
     share_k: Sums
     share_n: Sums
-    worth: FloatArray
+    worth: Floats
 
 
 def independent(
-    counts: CueCounts, features: pl.DataFrame, train: Sums, prior: FloatArray, *, known_prior: bool
+    counts: CueCounts, features: pl.DataFrame, train: Sums, prior: Floats, *, known_prior: bool
 ) -> NullTest:
     """Test instances that are independent but for copies: binomial with the labels' priors.
 
@@ -91,7 +91,7 @@ def within_examples(within: pl.DataFrame, features: pl.DataFrame, train: Sums) -
     telling = m < k
     size = features.height
 
-    def total(values: Sums) -> FloatArray:
+    def total(values: Sums) -> Floats:
         return np.bincount(code[telling], weights=values[telling], minlength=size).astype(np.float64)
 
     informative, observed, having = total(examples), total(right), total(examples * m)
@@ -134,7 +134,7 @@ def within_examples(within: pl.DataFrame, features: pl.DataFrame, train: Sums) -
     )
 
 
-def _plain_chance(code: Sums, k: Sums, m: Sums, examples: Sums, size: int) -> FloatArray:
+def _plain_chance(code: Sums, k: Sums, m: Sums, examples: Sums, size: int) -> Floats:
     """Return the mean of 1/k over all instances with each feature."""
     instances = np.bincount(code, weights=examples * m, minlength=size)
     return divided(np.bincount(code, weights=examples * m / k, minlength=size), instances)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
@@ -15,10 +14,9 @@ from cuecard.data.instances import first_rows
 from cuecard.data.units import FoldedTexts, UnitScope, column_units, question_units
 from cuecard.features import CueCounts, Family, count_cues
 from cuecard.features.units import SQUARES, TEXTS, most_correlated, text_prior, unit_scopes
+from cuecard.stats.arrays import Ints
 from cuecard.stats.units import has_repeats
 from cuecard.text import Encoded, Scope
-
-Codes = npt.NDArray[np.int64]
 
 
 def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope: Scope) -> Instances | None:
@@ -52,12 +50,12 @@ def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope:
     return whole
 
 
-def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[UnitScope, Codes]:
+def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[UnitScope, Ints]:
     """Return the units of the train rows of all parts, as one dataset would have them."""
     train_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     other_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     wanted = [name for name in train_texts if name in scopes or name == "hypothesis"]
-    sizes: dict[bool, list[Codes]] = {True: [], False: []}
+    sizes: dict[bool, list[Ints]] = {True: [], False: []}
     columns: list[pl.DataFrame] = []
     column: str | None = None
     n_train = 0
@@ -76,7 +74,7 @@ def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[Uni
         n_train += n
     if column is not None:
         return dict.fromkeys(scopes, column_units(pl.concat(columns), column))
-    copies: dict[str, Codes] = {}
+    copies: dict[str, Ints] = {}
     for name in wanted:
         train_texts[name].extend(other_texts[name])
         copies[name] = train_texts[name].copies()

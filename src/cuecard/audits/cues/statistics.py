@@ -14,6 +14,7 @@ from cuecard.features import CueCounts
 from cuecard.features.units import NOT_COUNTS, TEXTS
 from cuecard.stats import cueness, lmi, mutual_information, pmi, q_values, wilson
 from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Ints
 from cuecard.stats.cues.shrinkage import ShrunkShares, shrunk_shares
 
 Correction = Literal["bh", "by"]
@@ -24,7 +25,6 @@ POINTS_TO, RULES_OUT = "points to", "rules out"
 #: Weighted counts are handed to statistics of proportions in millionths: they ask for whole numbers.
 MILLION = 1_000_000
 
-Counts: TypeAlias = npt.NDArray[np.int64]
 Sums: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
@@ -156,7 +156,7 @@ def _adjusted(null: NullTest, best: npt.NDArray[np.int64], size: npt.NDArray[np.
     return ShrunkShares(*columns)
 
 
-def _whole(counts: Sums) -> Counts:
+def _whole(counts: Sums) -> Ints:
     return np.rint(counts * MILLION).astype(np.int64)
 
 

@@ -15,7 +15,6 @@ from cuecard.audits.pair_graph.outcomes import ForestOutcome, ablations, outcome
 from cuecard.audits.pair_graph.scores import (
     FOREST_NAMES,
     SMALL_ROWS,
-    FloatArray,
     ForestName,
     Score,
     Trial,
@@ -36,6 +35,7 @@ from cuecard.features.pair_graph import (
 )
 from cuecard.models.embeddings.embedders import check_embedding
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class PairGraphAudit:
         return left_out
 
 
-def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: FloatArray) -> dict[str, Any] | None:
+def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: Floats) -> dict[str, Any] | None:
     """Return how much of the leak remains when the graph is built from train alone, with and without shared sentences.
 
     A test pair is then looked up in the graph of train and dev as if it alone were added.
@@ -175,9 +175,7 @@ def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: FloatAr
     }
 
 
-def _group(
-    leak_trial: Trial, transductive: FloatArray, inductive: FloatArray, members: np.ndarray
-) -> dict[str, Any]:
+def _group(leak_trial: Trial, transductive: Floats, inductive: Floats, members: np.ndarray) -> dict[str, Any]:
     n = int(members.sum())
     return {
         "n": n,

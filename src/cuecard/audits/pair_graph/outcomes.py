@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.audits.pair_graph.scores import ABLATIONS, FloatArray, Score, Trial
+from cuecard.audits.pair_graph.scores import ABLATIONS, Score, Trial
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
+from cuecard.stats.arrays import Floats
 from cuecard.stats.auc import Auc, choice_auc, label_auc
 from cuecard.stats.cross_fit_intervals import cross_fit_inflation, share_interval
 from cuecard.stats.score_test import ScoreTest, choice_score_test, score_test
@@ -27,7 +28,7 @@ class ForestOutcome:
     fold, the forests of the others have learned, so that hits of a cross-fit vary more than independent ones.
     """
 
-    credits: FloatArray
+    credits: Floats
     test: ScoreTest
     auc: Auc
 
@@ -65,7 +66,7 @@ def _inflation(trial: Trial) -> float:
     return cross_fit_inflation(trial.folds) if trial.folds > 1 else 1.0
 
 
-def _test(trial: Trial, probabilities: FloatArray) -> ScoreTest:
+def _test(trial: Trial, probabilities: Floats) -> ScoreTest:
     """Return the test with copies of either sentence as units, whichever leaves more to chance."""
     rows = np.flatnonzero(~np.isnan(probabilities[:, 0]))
     data, weights = trial.data, None if trial.weights is None else trial.weights[rows]
@@ -85,7 +86,7 @@ def _test(trial: Trial, probabilities: FloatArray) -> ScoreTest:
     return max(tests, key=lambda test: test.log_p)
 
 
-def _auc(trial: Trial, probabilities: FloatArray, inflation: float) -> Auc:
+def _auc(trial: Trial, probabilities: Floats, inflation: float) -> Auc:
     rows = np.flatnonzero(trial.scored)
     data = trial.data
     if data.grouped:
@@ -105,8 +106,8 @@ def _auc(trial: Trial, probabilities: FloatArray, inflation: float) -> Auc:
 
 
 def _choices(
-    data: Instances, probabilities: FloatArray, rows: npt.NDArray[np.int64]
-) -> tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    data: Instances, probabilities: Floats, rows: npt.NDArray[np.int64]
+) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the shares of the choices of every example, the place of the right one, sizes and first rows."""
     examples = data.example_codes[rows]
     starts = np.flatnonzero(np.diff(examples, prepend=-1))

@@ -14,11 +14,10 @@ from cuecard.audits.partial_input.learned.cross_fit import doubling
 from cuecard.data import Instances
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
+from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
 from cuecard.stats.weighted import weighted_share
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
 
 FOREST_NAMES: tuple[str, ...] = get_args(ForestName)
@@ -70,13 +69,13 @@ class Trial:
     """
 
     data: Instances
-    rounds: tuple[tuple[BoolArray, BoolArray], ...]
-    scored: BoolArray
+    rounds: tuple[tuple[Bools, Bools], ...]
+    scored: Bools
     trees: int
     depth: int
     forest: str
     seed: int
-    weights: FloatArray | None = None
+    weights: Floats | None = None
 
     @property
     def folds(self) -> int:
@@ -92,14 +91,14 @@ class Trial:
         return number
 
     @property
-    def example_weights(self) -> FloatArray | None:
+    def example_weights(self) -> Floats | None:
         """The weights of the scored examples."""
         if self.weights is None:
             return None
         examples = self.data.example_codes[self.scored]
         return self.weights[self.scored][np.unique(examples, return_index=True)[1]]
 
-    def mean(self, values: FloatArray, which: BoolArray | slice = slice(None)) -> float:
+    def mean(self, values: Floats, which: Bools | slice = slice(None)) -> float:
         """Return the mean of a value of the scored examples, or of some of them, by their weights."""
         weights = self.example_weights
         return float(np.average(values[which], weights=None if weights is None else weights[which]))
@@ -114,11 +113,11 @@ class Trial:
         counts = np.bincount(self.data.label_codes[self.scored], mass, minlength=1)
         return float(counts.max() / counts.sum())
 
-    def credits(self, features: npt.ArrayLike, *, distinct: bool = True) -> FloatArray:
+    def credits(self, features: npt.ArrayLike, *, distinct: bool = True) -> Floats:
         """Return 1 for every scored example that the forest gets right; a tie between k choices counts 1/k."""
         return self.marks(self.probabilities(features, distinct=distinct))
 
-    def probabilities(self, features: npt.ArrayLike, *, distinct: bool = True) -> FloatArray:
+    def probabilities(self, features: npt.ArrayLike, *, distinct: bool = True) -> Floats:
         """Return P(label) for every row from a forest that was not fitted on it; nan where none scores it.
 
         `distinct` says that few rows differ, so that the forest is fitted on distinct rows; the numbers are the
@@ -126,7 +125,7 @@ class Trial:
         """
         return self._over(self.rounds, features, distinct)
 
-    def chained(self, features: npt.ArrayLike, crossed: FloatArray, *, distinct: bool = True) -> FloatArray:
+    def chained(self, features: npt.ArrayLike, crossed: Floats, *, distinct: bool = True) -> Floats:
         """Return P(label) from forests on earlier folds only, with `crossed` where the forest is one of those.
 
         Nan for the first fold, which nothing comes before. With a test split they are the probabilities themselves.
@@ -142,9 +141,7 @@ class Trial:
         probabilities[parts[-1]] = crossed[parts[-1]]
         return probabilities
 
-    def _over(
-        self, rounds: Sequence[tuple[BoolArray, BoolArray]], features: npt.ArrayLike, distinct: bool
-    ) -> FloatArray:
+    def _over(self, rounds: Sequence[tuple[Bools, Bools]], features: npt.ArrayLike, distinct: bool) -> Floats:
         columns = standardised(features)
         n_labels = len(self.data.labels)
         probabilities = np.full((len(columns), n_labels), np.nan)
@@ -158,13 +155,13 @@ class Trial:
 
     def _one(
         self,
-        train: FloatArray,
+        train: Floats,
         labels: npt.NDArray[np.int32],
-        test: FloatArray,
+        test: Floats,
         n_labels: int,
         distinct: bool,
-        weights: FloatArray | None,
-    ) -> FloatArray:
+        weights: Floats | None,
+    ) -> Floats:
         if distinct and self.forest == "fast":
             rows = np.concatenate([test, train])
             unseen = np.zeros(
@@ -194,7 +191,7 @@ class Trial:
         probabilities[:, model.classes_] = model.predict_proba(test)
         return probabilities
 
-    def marks(self, probabilities: FloatArray) -> FloatArray:
+    def marks(self, probabilities: Floats) -> Floats:
         """Return the credit of every scored example for these probabilities."""
         rows = probabilities[self.scored]
         labels = self.data.label_codes[self.scored]
@@ -206,15 +203,15 @@ class Trial:
         np.maximum.at(best, examples, right)
         at_top = right >= best[examples] - 1e-12
         ties = np.bincount(examples, weights=at_top)
-        credits: FloatArray = np.bincount(examples, weights=at_top & (labels == 0)) / ties
+        credits: Floats = np.bincount(examples, weights=at_top & (labels == 0)) / ties
         return credits
 
-    def effective_n(self, credits: FloatArray) -> float:
+    def effective_n(self, credits: Floats) -> float:
         """Return how many examples that count the same have the error of the credits' mean."""
         weights = self.example_weights
         return len(credits) if weights is None else weighted_share(credits, weights).effective_n
 
-    def score(self, credits: FloatArray) -> Score:
+    def score(self, credits: Floats) -> Score:
         """Return the accuracy of marked examples beside its interval and the exact one-sided test of hits."""
         weights = self.example_weights
         if weights is not None:
@@ -230,12 +227,12 @@ class Trial:
         return Score(correct / max(n, 1), float(low), float(high), p_value, n)
 
 
-def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: FloatArray | None = None) -> Trial:
+def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: Floats | None = None) -> Trial:
     """Return the trial that a dataset allows, with the forest of that name."""
     split = data.table["split"].cast(pl.String)
     if data.test is not None:
         scored = (split == "test").to_numpy()
-        rounds: Sequence[tuple[BoolArray, BoolArray]] = [(~scored, scored)]
+        rounds: Sequence[tuple[Bools, Bools]] = [(~scored, scored)]
     else:
         scored = np.ones(len(data), dtype=bool)
         number = fold_numbers(len(data), folds, groups=data.example_codes, seed=seed)
@@ -250,7 +247,7 @@ def trial(data: Instances, *, forest: str, folds: int, seed: int, weights: Float
     return Trial(data, tuple(rounds), scored, trees, depth, name, seed, weights)
 
 
-def standardised(features: npt.ArrayLike) -> FloatArray:
+def standardised(features: npt.ArrayLike) -> Floats:
     """Return the columns with mean 0 and variance 1 over all rows, as the paper has them.
 
     A forest does not care, but for the last digit: thresholds are rounded to 32 bits, and rows that lie on one
@@ -258,7 +255,7 @@ def standardised(features: npt.ArrayLike) -> FloatArray:
     """
     columns = np.asarray(features, dtype=np.float64)
     spread = columns.std(axis=0)
-    scaled: FloatArray = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scaled: Floats = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return scaled
 
 

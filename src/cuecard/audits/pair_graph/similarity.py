@@ -9,9 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.models.embeddings.embedders import embed as embedded
+from cuecard.stats.arrays import Floats
 from cuecard.text import Tokens, tokenise
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Similarity is only drawn, so a sample of pairs is enough; slow kinds get a smaller one.
 PAIRS = {"tfidf": 20_000}
@@ -35,7 +34,7 @@ def cosine_similarity(
     *,
     seed: int = 0,
     tokenised: Tokens | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return the cosine of the embeddings of two columns of texts, 0 where a text has no vector.
 
     `tokenised` are the default tokens of the first column, then of the second, where they are at hand.
@@ -47,7 +46,7 @@ def cosine_similarity(
     without = lengths <= NOTHING * lengths.max(initial=0)
     directions = np.where(without, 0, vectors / np.where(without, 1, lengths))
     product = np.einsum("ij,ij->i", directions[codes[: len(first)]], directions[codes[len(first) :]])
-    similarity: FloatArray = np.clip(product.astype(np.float64), -1, 1)
+    similarity: Floats = np.clip(product.astype(np.float64), -1, 1)
     return similarity
 
 
@@ -58,7 +57,7 @@ def has_transport() -> bool:
 
 def word_movers_distance(
     first: pl.Series, second: pl.Series, *, seed: int = 0, tokenised: Tokens | None = None
-) -> FloatArray:
+) -> Floats:
     """Return the least total distance that the words of one text travel to become the other's (Kusner et al. 2015).
 
     Words lie where the texts put them: vectors of length one from the singular value decomposition of which word
@@ -91,7 +90,7 @@ def word_movers_distance(
     return distances
 
 
-def _bag(counts: object, row: int) -> tuple[npt.NDArray[np.int64], FloatArray]:
+def _bag(counts: object, row: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the distinct words of a text and the share of each."""
     start, end = counts.indptr[row : row + 2]  # type: ignore[attr-defined]
     amounts = counts.data[start:end].astype(np.float64)  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from cuecard.data import Instances
 from cuecard.data.weights import weight_total
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats import wilson
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import effective_counts
 from cuecard.text import encoded_texts
 
@@ -29,11 +30,8 @@ FEWEST_IN_CLASS = 20
 
 QUANTILE_BINS = 20
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
-
-def frequency_grid(data: Instances, features: IntArray, weights: FloatArray | None = None) -> pl.DataFrame:
+def frequency_grid(data: Instances, features: Ints, weights: Floats | None = None) -> pl.DataFrame:
     """Return the label shares for every S1_freq × S2_freq (Figure 2); the last step means "or more".
 
     With `weights`, one per row, `n` and `count` are sums of weights.
@@ -59,9 +57,7 @@ def frequency_grid(data: Instances, features: IntArray, weights: FloatArray | No
     )
 
 
-def label_by_frequency(
-    data: Instances, features: IntArray, weights: FloatArray | None = None
-) -> pl.DataFrame:
+def label_by_frequency(data: Instances, features: Ints, weights: Floats | None = None) -> pl.DataFrame:
     """Return the share of every label by how often a sentence occurs, with intervals (Figure 4).
 
     With `weights`, one per row, `count` and `share` are of weight, and intervals of effective counts.
@@ -98,7 +94,7 @@ def label_by_frequency(
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def _classes(values: IntArray) -> IntArray:
+def _classes(values: Ints) -> Ints:
     """Return the lower ends of frequency classes, the upper ones merged until each has a few pairs."""
     ends = [step for step in FREQUENCY_STEPS if step <= values.max(initial=1)]
     while len(ends) > 1 and (values >= ends[-1]).sum() < FEWEST_IN_CLASS:
@@ -107,7 +103,7 @@ def _classes(values: IntArray) -> IntArray:
 
 
 def quantile_shares(
-    data: Instances, features: IntArray, *, embed: str, seed: int, weights: FloatArray | None = None
+    data: Instances, features: Ints, *, embed: str, seed: int, weights: Floats | None = None
 ) -> pl.DataFrame:
     """Return how every feature, as its quantile, is distributed within each label (Figure 1).
 
@@ -143,8 +139,8 @@ def quantile_shares(
 
 
 def _similarities(
-    data: Instances, mass: FloatArray, embed: str, seed: int
-) -> dict[str, tuple[FloatArray, npt.NDArray[np.int32], FloatArray]]:
+    data: Instances, mass: Floats, embed: str, seed: int
+) -> dict[str, tuple[Floats, npt.NDArray[np.int32], Floats]]:
     """Return how alike the texts of sampled pairs are, by name, beside the labels and weights of these pairs."""
     order = np.random.default_rng(seed).permutation(len(data))
 

@@ -26,10 +26,11 @@ from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.text import encode
 

@@ -11,8 +11,9 @@ import polars as pl
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import counted_hits, interval, measured
 from cuecard.audits.partial_input.metadata import slice_columns
-from cuecard.data.examples import Bools, Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.stats import accuracy_log_p, log10_p, q_values
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 FEWEST_EXAMPLES = 20
 LENGTH_BINS = 5

@@ -8,8 +8,8 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import counted_hits, interval
-from cuecard.data.examples import Floats, Ints
 from cuecard.stats import mixed_chance_log_p
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.data.demo.lexicon import GRAMMAR_WORDS
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
+from cuecard.stats.arrays import Bools, Floats
 
 CueKind = Literal["word", "bigram", "negation", "length", "pair_graph", "position"]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

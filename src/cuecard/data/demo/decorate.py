@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.demo.cues import Bools, Cue, CueKind, Floats, conditional, joint
-from cuecard.data.demo.grammar import Ints, sentence
+from cuecard.data.demo.cues import Cue, CueKind, conditional, joint
+from cuecard.data.demo.grammar import sentence
 from cuecard.data.demo.lexicon import OPENERS
 from cuecard.errors import UsageError
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 _OPENER_SHARE = 0.25
 

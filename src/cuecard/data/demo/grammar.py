@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.demo.lexicon import ACTIVITIES, CLOTHES, COMPANIONS, PLACES, TIMES, subjects
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from cuecard.stats.arrays import Bools, Ints
 
 #: What a scene says about its subject; a sentence tells some of these aspects.
 ASPECTS = ("clothes", "activity", "place", "companion", "time")

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import NLI_CUES, Bools, Cue, CueKind, Demo, Floats, complete, joint, truth
+from cuecard.data.demo.cues import NLI_CUES, Cue, CueKind, Demo, complete, joint, truth
 from cuecard.data.demo.decorate import draw_features, write
 from cuecard.data.demo.grammar import (
     PAIRS,
     TRIPLES,
-    Ints,
     Scenes,
     draw_scenes,
     draw_values,
@@ -23,6 +22,7 @@ from cuecard.data.demo.grammar import (
 )
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 LABELS = ("entailment", "neutral", "contradiction")
 _NEUTRAL, _CONTRADICTION = 1, 2

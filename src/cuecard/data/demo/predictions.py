@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.data.demo.cues import Bools, CueKind, Demo
-from cuecard.data.demo.grammar import Ints
+from cuecard.data.demo.cues import CueKind, Demo
 from cuecard.errors import UsageError
+from cuecard.stats.arrays import Bools, Ints
 
 
 def demo_predictions(

@@ -13,8 +13,7 @@ import polars as pl
 
 from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
-
-Bools = npt.NDArray[np.bool_]
+from cuecard.stats.arrays import Bools
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,25 +5,23 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.units.copies import FoldedTexts, copies, in_order
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Ints
 
 UnitScope = Literal["hypothesis", "premise", "choices", "choice", "example"]
 UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
 
-Codes = npt.NDArray[np.int64]
 
-
-def text_units(table: pl.DataFrame, scope: Literal["hypothesis", "premise"]) -> Codes:
+def text_units(table: pl.DataFrame, scope: Literal["hypothesis", "premise"]) -> Ints:
     """Return a number for every row that the copies and near copies of its text share."""
     return copies(table[scope])
 
 
-def example_units(examples: Codes, hypothesis: Codes, premise: Codes | None = None) -> Codes:
+def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None) -> Ints:
     """Return a number for every row that examples with the same hypotheses (and premise), in any order, share.
 
     `hypothesis` and `premise` are units of texts; an example counts as a copy if all its texts are copies.
@@ -41,7 +39,7 @@ def example_units(examples: Codes, hypothesis: Codes, premise: Codes | None = No
     return in_order(key)[examples]
 
 
-def question_units(examples: Codes, hypothesis: Codes, texts: FoldedTexts) -> Codes:
+def question_units(examples: Ints, hypothesis: Ints, texts: FoldedTexts) -> Ints:
     """Return a number for every row that questions with the same choices, or nearly the same, in any order, share.
 
     Choices are often too short to be compared one by one; all choices of a question together are long enough. `texts`
@@ -54,7 +52,7 @@ def question_units(examples: Codes, hypothesis: Codes, texts: FoldedTexts) -> Co
     return _joined(example_units(examples, hypothesis)[first[:-1]], texts.joined(first).copies())[examples]
 
 
-def choice_units(table: pl.DataFrame, examples: Codes, hypothesis: Codes, questions: Codes) -> Codes:
+def choice_units(table: pl.DataFrame, examples: Ints, hypothesis: Ints, questions: Ints) -> Ints:
     """Return a number for every row that the same choice of copies of a question shares.
 
     A choice is matched with one of the first of these questions by its unit, and otherwise with the free one that has
@@ -87,7 +85,7 @@ def choice_units(table: pl.DataFrame, examples: Codes, hypothesis: Codes, questi
     return in_order(units)
 
 
-def _joined(a: Codes, b: Codes) -> Codes:
+def _joined(a: Ints, b: Ints) -> Ints:
     """Return codes that items share which are connected by a code of either kind."""
     codes = in_order(a)
     while True:
@@ -100,7 +98,7 @@ def _joined(a: Codes, b: Codes) -> Codes:
             return in_order(codes)
 
 
-def column_units(table: pl.DataFrame, column: str) -> Codes:
+def column_units(table: pl.DataFrame, column: str) -> Ints:
     """Return a number for every row that rows of the same value share; a missing value is a unit of its own."""
     if column not in table.columns:
         raise unknown_name("column of clusters", column, table.columns)

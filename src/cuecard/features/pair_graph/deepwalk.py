@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.features.pair_graph import _kernels
-from cuecard.features.pair_graph.graph import FloatArray, PairGraph
+from cuecard.features.pair_graph.graph import PairGraph
 from cuecard.features.pair_graph.walks import proximity_features, walk_features
+from cuecard.stats.arrays import Floats
 
 
 def deepwalk(
@@ -37,13 +38,13 @@ def deepwalk(
     return vectors
 
 
-def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> FloatArray:
+def embedding_features(graph: PairGraph, vectors: npt.NDArray[np.float32]) -> Floats:
     """Return the elementwise product of both sentences' vectors and, last, their dot product."""
     product = vectors[graph.first].astype(np.float64) * vectors[graph.second]
     return np.column_stack([product, product.sum(axis=1)])
 
 
-def advanced_features(graph: PairGraph, *, seed: int = 0) -> FloatArray:
+def advanced_features(graph: PairGraph, *, seed: int = 0) -> Floats:
     """Return the paper's 77 *Advanced* features: 8 of walks, 65 of DeepWalk embeddings, 4 of proximity."""
     embedded = embedding_features(graph, deepwalk(graph, seed=seed))
     return np.column_stack([walk_features(graph), embedded, proximity_features(graph)])

@@ -11,9 +11,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import InputError
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +34,9 @@ class PairGraph:
     second: npt.NDArray[np.int32]
     n_nodes: int
     edge: npt.NDArray[np.int32]
-    indptr: IntArray
+    indptr: Ints
     neighbours: npt.NDArray[np.int32]
-    entries: FloatArray
+    entries: Floats
     edge_at: npt.NDArray[np.int32]
     counted: npt.NDArray[np.bool_]
 
@@ -51,13 +49,13 @@ class PairGraph:
         return int(self.edge.max()) + 1 if len(self) else 0
 
     @cached_property
-    def frequency(self) -> IntArray:
+    def frequency(self) -> Ints:
         """How often every sentence occurs, on either side: its degree, duplicates counted."""
         counts = np.bincount(self.first[self.counted], minlength=self.n_nodes)
         return counts + np.bincount(self.second[self.counted], minlength=self.n_nodes)
 
     @cached_property
-    def loops(self) -> FloatArray:
+    def loops(self) -> Floats:
         """The diagonal of `A`: twice the number of times every sentence is paired with itself."""
         rows = np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
         here = self.neighbours == rows
@@ -65,7 +63,7 @@ class PairGraph:
         diagonal[rows[here]] = self.entries[here]
         return diagonal
 
-    def times(self, vector: FloatArray) -> FloatArray:
+    def times(self, vector: Floats) -> Floats:
         """Return `A · vector` in one pass over the edges."""
         product = np.zeros(self.n_nodes)
         rows = np.flatnonzero(np.diff(self.indptr))
@@ -116,7 +114,7 @@ def pair_graph(
     )
 
 
-def sentence_codes(first: pl.Series, second: pl.Series) -> tuple[IntArray, IntArray, int]:
+def sentence_codes(first: pl.Series, second: pl.Series) -> tuple[Ints, Ints, int]:
     """Return a number per distinct string for both columns, in the strings' own order, and how many there are."""
     ranks = pl.concat([first.cast(pl.String), second.cast(pl.String)]).fill_null("").rank("dense")
     codes = ranks.to_numpy().astype(np.int64) - 1

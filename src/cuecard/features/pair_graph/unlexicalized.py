@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.features.pair_graph import _kernels
-from cuecard.features.pair_graph.graph import FloatArray
+from cuecard.stats.arrays import Floats
 from cuecard.text import Encoded, Tokens, encode, presence
 from cuecard.text.annotate.word_classes import WORD_CLASSES, word_classes
 
@@ -17,7 +17,7 @@ UNLEXICALIZED_FEATURES = (
 )  # fmt: skip
 
 
-def unlexicalized_features(data: Instances) -> FloatArray:
+def unlexicalized_features(data: Instances) -> Floats:
     """Return the columns `UNLEXICALIZED_FEATURES` of every pair.
 
     BLEU is that of the hypothesis against the premise, cumulative up to n-grams of that length. Overlap counts distinct
@@ -30,7 +30,7 @@ def unlexicalized_features(data: Instances) -> FloatArray:
     return np.column_stack([bleu, difference, _overlaps(encoded)])
 
 
-def bleu_scores(texts: Tokens, references: Tokens) -> FloatArray:
+def bleu_scores(texts: Tokens, references: Tokens) -> Floats:
     """Return BLEU-1 … BLEU-4 of every text against its one reference, unsmoothed: 0 where no n-gram matches."""
     matches = _kernels.bleu_counts(texts.ids, texts.offsets, references.ids, references.offsets)
     lengths, reference_lengths = texts.lengths.astype(np.float64), references.lengths
@@ -39,11 +39,11 @@ def bleu_scores(texts: Tokens, references: Tokens) -> FloatArray:
         logs = np.log(matches / possible)
         means = np.cumsum(logs, axis=1) / np.arange(1, 5)
         penalty = np.minimum(1 - reference_lengths / np.maximum(lengths, 1), 0)
-    scores: FloatArray = np.exp(means + penalty[:, None])
+    scores: Floats = np.exp(means + penalty[:, None])
     return scores
 
 
-def _overlaps(encoded: Encoded) -> FloatArray:
+def _overlaps(encoded: Encoded) -> Floats:
     """Return number and rate of shared words over all words and over each word class."""
     classes = word_classes(encoded.vocabulary.to_list())
     n, width = len(encoded.instances), max(len(classes), 1)

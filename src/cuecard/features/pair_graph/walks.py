@@ -7,7 +7,8 @@ from math import isqrt
 import numpy as np
 
 from cuecard.features.pair_graph import _kernels
-from cuecard.features.pair_graph.graph import FloatArray, IntArray, PairGraph
+from cuecard.features.pair_graph.graph import PairGraph
+from cuecard.stats.arrays import Floats, Ints
 
 #: The three leakage features of the Selection paper, in its order.
 LEAKAGE_FEATURES = ("s1_freq", "s2_freq", "s1s2_inter")
@@ -19,7 +20,7 @@ WALK_FEATURES = (
 PROXIMITY_FEATURES = ("resource_allocation", "jaccard", "preferential_attachment", "adamic_adar")
 
 
-def leakage_features(graph: PairGraph) -> IntArray:
+def leakage_features(graph: PairGraph) -> Ints:
     """Return S1_freq, S2_freq and S1S2_inter of every pair.
 
     The first two are how often each sentence occurs in the whole dataset; the third is the entry of A², the
@@ -37,7 +38,7 @@ def leakage_features(graph: PairGraph) -> IntArray:
     return np.column_stack(columns) if len(graph) else np.empty((0, 3), dtype=np.int64)
 
 
-def walk_features(graph: PairGraph) -> FloatArray:
+def walk_features(graph: PairGraph) -> Floats:
     """Return the columns `WALK_FEATURES` of every pair: degrees, A² and A³ at the pair, row sums of both."""
     two = _two_step(graph)[0]
     three = _kernels.three_step(
@@ -57,7 +58,7 @@ def walk_features(graph: PairGraph) -> FloatArray:
     return np.column_stack(columns)
 
 
-def proximity_features(graph: PairGraph) -> FloatArray:
+def proximity_features(graph: PairGraph) -> Floats:
     """Return the columns `PROXIMITY_FEATURES` of every pair, on the graph without repeats and self-pairs."""
     degrees = _loop_free_degrees(graph)
     _, common, allocation, adamic = _two_step(graph)
@@ -69,16 +70,16 @@ def proximity_features(graph: PairGraph) -> FloatArray:
     return np.column_stack([allocation[graph.edge], jaccard, attachment, adamic[graph.edge]])
 
 
-def _loop_free_degrees(graph: PairGraph) -> IntArray:
+def _loop_free_degrees(graph: PairGraph) -> Ints:
     """Return how many other sentences every sentence is paired with."""
     degrees = np.diff(graph.indptr)
     own = np.repeat(np.arange(len(degrees)), degrees) == graph.neighbours
     return np.asarray(degrees - np.bincount(graph.neighbours[own], minlength=len(degrees)))
 
 
-def _two_step(graph: PairGraph) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _two_step(graph: PairGraph) -> tuple[Floats, Floats, Floats, Floats]:
     degrees = _loop_free_degrees(graph)
-    walks: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = _kernels.two_step(
+    walks: tuple[Floats, Floats, Floats, Floats] = _kernels.two_step(
         graph.indptr, graph.neighbours, graph.entries, graph.edge_at, graph.n_edges, degrees
     )
     return walks

@@ -15,15 +15,14 @@ from cuecard.models.embeddings.lexical import lexical_embedding
 from cuecard.models.embeddings.sentence_encoder import encode_sentences, minilm_folder
 from cuecard.models.embeddings.trained import is_trained, trained_vectors
 from cuecard.registry import Registry, unknown_name
+from cuecard.stats.arrays import Singles
 from cuecard.text import Tokens
-
-FloatMatrix = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
     """A function from distinct texts to their vectors, one row each."""
 
-    def __call__(self, texts: pl.Series, *, tokens: str, seed: int) -> FloatMatrix:
+    def __call__(self, texts: pl.Series, *, tokens: str, seed: int) -> Singles:
         """Return the vectors of the texts."""
         ...
 
@@ -32,12 +31,12 @@ EMBEDDERS: Registry[Embedder] = Registry("embedding", group="cuecard.embedders")
 
 
 @EMBEDDERS.register("tfidf")
-def _tfidf(texts: pl.Series, *, tokens: str, seed: int) -> FloatMatrix:
+def _tfidf(texts: pl.Series, *, tokens: str, seed: int) -> Singles:
     return lexical_embedding(texts, tokens=tokens, seed=seed)
 
 
 @EMBEDDERS.register("minilm")
-def _minilm(texts: pl.Series, *, tokens: str, seed: int) -> FloatMatrix:
+def _minilm(texts: pl.Series, *, tokens: str, seed: int) -> Singles:
     del tokens, seed  # the encoder has its own tokens and draws nothing at random
     return encode_sentences(texts, minilm_folder())
 
@@ -50,7 +49,7 @@ def embed(
     seed: int = 0,
     data: Instances | None = None,
     tokenised: Tokens | None = None,
-) -> tuple[FloatMatrix, npt.NDArray[np.int64]]:
+) -> tuple[Singles, npt.NDArray[np.int64]]:
     """Return vectors of the distinct texts, and which of them each text has.
 
     Args:

@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from cuecard.cache import cached_arrays
 from cuecard.errors import InputError, MissingExtraError
 from cuecard.models.auto_classes import FROM_DISK, loading
+from cuecard.stats.arrays import Singles
 
 BATCH = 64
 #: Longer texts are cut; sentences rarely come near it.
 MOST_TOKENS = 256
 #: Everything of a checkpoint folder that vectors and predictions depend on.
 CHECKPOINT_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
-
-FloatMatrix = npt.NDArray[np.float32]
 
 
 def minilm_folder() -> Path:
@@ -33,7 +31,7 @@ def minilm_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def encode_sentences(texts: pl.Series, folder: Path) -> FloatMatrix:
+def encode_sentences(texts: pl.Series, folder: Path) -> Singles:
     """Return one vector per text from the checkpoint in a folder, from disk where they were made before."""
     key = blake2b(_identity(folder), digest_size=20)
     for text in texts:
@@ -74,7 +72,7 @@ def _digest_of(stamps: tuple[tuple[Path, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def _encode(texts: list[str], folder: Path) -> FloatMatrix:
+def _encode(texts: list[str], folder: Path) -> Singles:
     if find_spec("torch") is None:
         raise MissingExtraError("torch", "models", "A transformer embedding")
     if find_spec("transformers") is None:
@@ -88,7 +86,7 @@ def _encode(texts: list[str], folder: Path) -> FloatMatrix:
     encoded = tokenizer(texts, truncation=True, max_length=MOST_TOKENS)
     # Sentences of one length share a batch, so that almost nothing is spent on padding.
     order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
-    vectors: FloatMatrix | None = None
+    vectors: Singles | None = None
     with torch.inference_mode():
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]

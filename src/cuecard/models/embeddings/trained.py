@@ -6,14 +6,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.models.saved import DESCRIPTION, load_model, read_description
-
-FloatMatrix = npt.NDArray[np.float32]
+from cuecard.stats.arrays import Singles
 
 
 def is_trained(folder: Path) -> bool:
@@ -24,7 +22,7 @@ def is_trained(folder: Path) -> bool:
         return True  # a broken file of ours is told when it is read
 
 
-def trained_vectors(data: Instances, folder: Path) -> FloatMatrix:
+def trained_vectors(data: Instances, folder: Path) -> Singles:
     """Return one vector per row from the model saved in a folder, from disk where they were made before."""
     key = blake2b(b"trained 1", digest_size=20)
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
@@ -39,7 +37,7 @@ def trained_vectors(data: Instances, folder: Path) -> FloatMatrix:
     return cached_arrays("vectors", key.hexdigest(), [len(data)], lambda: [_vectors(data, folder)])[0]
 
 
-def _vectors(data: Instances, folder: Path) -> FloatMatrix:
+def _vectors(data: Instances, folder: Path) -> Singles:
     vectors = np.asarray(load_model(folder).embed(data), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
         raise InputError(

@@ -24,12 +24,10 @@ from cuecard.models.linear.ngram_features import (
 )
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.text import Encoded, Tokens
 from cuecard.text.encoded import Side
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 State = dict[str, npt.NDArray[Any]]
 
 #: A row's n-grams have length 1; figures beside them are kept smaller, so that they do not drown the words.
@@ -48,7 +46,7 @@ class InputRows:
     """
 
     encoded: Encoded
-    first_row: Longs
+    first_row: Ints
     stable: bool = True
 
     @property
@@ -57,7 +55,7 @@ class InputRows:
         return self.encoded.instances
 
     @cached_property
-    def keys(self) -> Longs | None:
+    def keys(self) -> Ints | None:
         """The number each word is known by."""
         return word_keys(self.encoded.vocabulary) if self.stable else None
 
@@ -117,7 +115,7 @@ class InputRows:
 class Block(Protocol):
     """A kind of features: what it learns of counted rows is all it needs to make any rows."""
 
-    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return what is to be remembered of the counted rows; of all rows where None is given."""
         ...
 
@@ -137,7 +135,7 @@ class WordBlock:
     side: Side | None
     ngrams: int = 1
 
-    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return the features that occur twice, with their inverse document frequencies."""
         columns = hash_columns(rows.hashed(self.side, self.ngrams), counted=counted)
         return {"slots": columns.slots, "idf": columns.idf}
@@ -163,7 +161,7 @@ class Binned:
 
     what: Literal["premise length", "hypothesis length", "overlap", "relative length", "share"]
 
-    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return the edges of the bins of every figure."""
         return {str(i): _edges(column, counted) for i, column in enumerate(self._figures(rows))}
 
@@ -197,7 +195,7 @@ class WithinExample:
 
     what: Literal["length", "overlap"]
 
-    def learn(self, rows: InputRows, counted: Mask | None) -> State:
+    def learn(self, rows: InputRows, counted: Bools | None) -> State:
         """Return nothing."""
         return {}
 
@@ -251,7 +249,7 @@ def side_by_side(*blocks: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.hstack(blocks, format="csr")
 
 
-def _edges(values: Floats, counted: Mask | None) -> Floats:
+def _edges(values: Floats, counted: Bools | None) -> Floats:
     """Return where bins end that are equally filled."""
     seen = values if counted is None else values[counted]
     if len(seen) == 0:

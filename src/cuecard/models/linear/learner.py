@@ -13,9 +13,7 @@ from scipy.special import softmax
 
 from cuecard.data.instances import first_rows
 from cuecard.models.linear import _kernels
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass

@@ -11,14 +11,13 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.models.linear import _kernels
+from cuecard.stats.arrays import Bools, Ints
 from cuecard.text import Tokens
 from cuecard.text.tokenisers.bytewise import utf8
 
 #: N-grams are hashed to this many bits and then renumbered, so a collision costs accuracy, never memory.
 BITS = 22
 
-Mask = npt.NDArray[np.bool_]
-Longs = npt.NDArray[np.int64]
 Slots = npt.NDArray[np.int32]
 
 
@@ -27,8 +26,8 @@ class HashedRows:
     """The features of every row as hashes: those of row i are `slots[starts[i] : starts[i] + used[i]]`."""
 
     slots: Slots
-    starts: Longs
-    used: Longs
+    starts: Ints
+    used: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +47,12 @@ class HashColumns:
         return column
 
 
-def word_keys(vocabulary: pl.Series) -> Longs:
+def word_keys(vocabulary: pl.Series) -> Ints:
     """Return a number for every word that depends on nothing but the word.
 
     Features hashed from such numbers are the same in every dataset, which a model that meets new texts needs.
     """
-    keys: Longs = _kernels.hash_words(*utf8(vocabulary))
+    keys: Ints = _kernels.hash_words(*utf8(vocabulary))
     return keys
 
 
@@ -62,7 +61,7 @@ def hash_rows(
     *,
     ngrams: int = 2,
     shared: tuple[Tokens, Tokens] | None = None,
-    keys: Longs | None = None,
+    keys: Ints | None = None,
 ) -> HashedRows:
     """Return the distinct word n-grams of every row as hashes.
 
@@ -98,7 +97,7 @@ def hash_rows(
     return HashedRows(slots, starts, used)
 
 
-def hash_columns(hashed: HashedRows, *, counted: Mask | None = None, min_count: int = 2) -> HashColumns:
+def hash_columns(hashed: HashedRows, *, counted: Bools | None = None, min_count: int = 2) -> HashColumns:
     """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
     n = len(hashed.starts)
     if counted is None:
@@ -126,7 +125,7 @@ def ngram_features(
     *,
     ngrams: int = 2,
     shared: tuple[Tokens, Tokens] | None = None,
-    counted: Mask | None = None,
+    counted: Bools | None = None,
     min_count: int = 2,
 ) -> sparse.csr_matrix:
     """Return presence of word n-grams, weighted by inverse document frequency, each row of length 1.
@@ -138,7 +137,7 @@ def ngram_features(
     return feature_rows(hashed, hash_columns(hashed, counted=counted, min_count=min_count))
 
 
-def word_overlap(premise: Tokens, hypothesis: Tokens) -> tuple[Longs, Longs]:
+def word_overlap(premise: Tokens, hypothesis: Tokens) -> tuple[Ints, Ints]:
     """Return per row how many distinct words of the hypothesis the premise has, and how many there are."""
     stamp = np.full(hypothesis.n_types, -1, dtype=np.int64)
     shared, distinct = _kernels.overlap_counts(

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.data import Examples
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Floats, Ints
 
 #: What a model's `forward` takes: named tensors, or lists of them.
 Batch = dict[str, Any]

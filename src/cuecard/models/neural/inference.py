@@ -15,9 +15,7 @@ from scipy.special import softmax
 from cuecard.errors import UsageError
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.neural.batches import Batch, Rows, length_order
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Floats, Ints
 
 
 def device_for(name: str) -> Any:

@@ -20,10 +20,8 @@ from cuecard.models.neural.batches import Batch, ExamplePart, Rows, held_out_exa
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.writing import write_json, write_whole
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass

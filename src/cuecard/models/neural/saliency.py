@@ -10,7 +10,8 @@ import torch
 
 from cuecard.data import Instances
 from cuecard.models.neural.words.word_rows import HYPOTHESIS, PREMISE
-from cuecard.models.saliency.maps import Floats, SaliencyMaps, in_table
+from cuecard.models.saliency.maps import SaliencyMaps, in_table
+from cuecard.stats.arrays import Floats
 
 
 def gradient_saliency(model: Any, data: Instances) -> SaliencyMaps:

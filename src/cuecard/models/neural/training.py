@@ -19,8 +19,7 @@ from cuecard.models.neural.batches import ExamplePart, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
 from cuecard.models.text_model import Step, Watch, Weighting
-
-Ints = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True)

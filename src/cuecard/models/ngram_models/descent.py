@@ -23,10 +23,8 @@ from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Step, Watch
+from cuecard.stats.arrays import Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Singles = npt.NDArray[np.float32]
 Vectors = tuple[Singles, Singles, Singles]
 
 #: Reports of progress per epoch.
@@ -45,11 +43,11 @@ class Bags:
     examples: Examples
 
     @cached_property
-    def arrays(self) -> tuple[Longs, npt.NDArray[np.int32], Singles]:
+    def arrays(self) -> tuple[Ints, npt.NDArray[np.int32], Singles]:
         """The rows as the loops take them."""
         return loop_arrays(self.features)
 
-    def part(self, chosen: Longs) -> Bags:
+    def part(self, chosen: Ints) -> Bags:
         """Return some of the examples, which count alike where none of them has a weight."""
         own = self.examples
         examples = own.take(chosen)
@@ -64,7 +62,7 @@ class Descent:
     def __init__(
         self,
         bags: Bags,
-        learned: Longs,
+        learned: Ints,
         *,
         outputs: int,
         dimensions: int,
@@ -137,7 +135,7 @@ class Descent:
         """Return what was recorded after every epoch."""
         return Dynamics(np.array(self._gold), np.array(self._correct), held_out)
 
-    def _order(self) -> Longs:
+    def _order(self) -> Ints:
         """Return the examples of the epoch under way, a function of seed and epoch alone."""
         generator = np.random.default_rng([self.seed, 2, len(self.history)])
         if not self.sampled:
@@ -164,7 +162,7 @@ class Descent:
                 self._report(watch, len(self.history) + 1, done, loss / so_far)
         return loss / len(self.learned)
 
-    def _learn(self, order: Longs, rate: float, decay: float) -> float:
+    def _learn(self, order: Ints, rate: float, decay: float) -> float:
         examples, (vectors, output, bias) = self.examples, self.now
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
         if examples.grouped:
@@ -230,7 +228,7 @@ class Descent:
         return first, second, third
 
 
-def loop_arrays(features: sparse.csr_matrix) -> tuple[Longs, npt.NDArray[np.int32], Singles]:
+def loop_arrays(features: sparse.csr_matrix) -> tuple[Ints, npt.NDArray[np.int32], Singles]:
     """Return a matrix's arrays in the types the loops are compiled for."""
     return (
         features.indptr.astype(np.int64, copy=False),
@@ -239,5 +237,5 @@ def loop_arrays(features: sparse.csr_matrix) -> tuple[Longs, npt.NDArray[np.int3
     )
 
 
-def _parts(order: Longs, n: int) -> Iterator[Longs]:
+def _parts(order: Ints, n: int) -> Iterator[Ints]:
     return (part for part in np.array_split(order, n) if len(part))

@@ -18,10 +18,11 @@ from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.linear.input_features import InputRows, State
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models.descent import Bags, Descent
-from cuecard.models.ngram_models.model import Floats, NGramModel
+from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition, Watch, Weighting
+from cuecard.stats.arrays import Floats
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000

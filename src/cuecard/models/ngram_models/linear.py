@@ -15,9 +15,10 @@ from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import answers, gold_probabilities, training_examples
 from cuecard.models.linear.input_features import State
 from cuecard.models.linear.learner import LinearModel
-from cuecard.models.ngram_models.model import Floats, NGramModel
+from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Condition, Step, Watch
+from cuecard.stats.arrays import Floats
 
 
 @dataclass

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import softmax
 
@@ -20,11 +19,9 @@ from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.tensor_file import read_arrays, write_arrays
 from cuecard.models.text_model import CONDITIONS, Condition, check_condition, visible
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import Encoded, encode
 from cuecard.writing import write_json
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -193,7 +190,7 @@ class NGramModel:
         """Return all features of the rows."""
         return side_by_side(*self.blocks(rows))
 
-    def probabilities(self, features: sparse.csr_matrix, first_row: Longs) -> Floats:
+    def probabilities(self, features: sparse.csr_matrix, first_row: Ints) -> Floats:
         """Return rows × labels, or each row's chance to be the right one of its example."""
         margins = self.margins(features)
         return softmax_within(margins, first_row) if self.grouped else np.asarray(softmax(margins, axis=1))

@@ -13,11 +13,10 @@ from cuecard.models.linear.input_features import InputRows, WordBlock
 from cuecard.models.linear.ngram_features import BITS, HashColumns, word_keys
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.saliency.maps import SaliencyMaps, in_table
+from cuecard.stats.arrays import Floats
 
 if TYPE_CHECKING:
     from cuecard.models.ngram_models.model import NGramModel
-
-Floats = npt.NDArray[np.float64]
 
 
 def ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
+from cuecard.stats.arrays import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 #: Tokens of every row's premise and hypothesis; none of a text that the model may not read.
 TokenTexts = tuple[list[list[str]], list[list[str]]]
 
@@ -27,12 +26,12 @@ class SaliencyMaps:
 
     premise: Floats
     hypothesis: Floats
-    premise_lengths: Longs
-    hypothesis_lengths: Longs
+    premise_lengths: Ints
+    hypothesis_lengths: Ints
 
     @classmethod
     def normalised(
-        cls, premise: Floats, hypothesis: Floats, premise_lengths: Longs, hypothesis_lengths: Longs
+        cls, premise: Floats, hypothesis: Floats, premise_lengths: Ints, hypothesis_lengths: Ints
     ) -> SaliencyMaps:
         """Return maps of norms that do not sum to 1 yet; a row of zeros stays one."""
         total = premise.sum(axis=1) + hypothesis.sum(axis=1)
@@ -93,7 +92,7 @@ def _widened(maps: SaliencyMaps, premise: int, hypothesis: int) -> Floats:
     return table
 
 
-def in_table(values: npt.NDArray[Any], inside: npt.NDArray[np.bool_]) -> tuple[Floats, Longs]:
+def in_table(values: npt.NDArray[Any], inside: npt.NDArray[np.bool_]) -> tuple[Floats, Ints]:
     """Return the values at some places of every row, moved to the row's beginning, and how many there are."""
     lengths = inside.sum(axis=1).astype(np.int64)
     table = np.zeros((len(inside), int(lengths.max(initial=0))))

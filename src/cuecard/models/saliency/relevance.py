@@ -21,8 +21,8 @@ from cuecard.models.saliency.maps import (
 )
 from cuecard.models.text_model import TextModel
 from cuecard.stats import percentile_bootstrap, relevance_cosines
+from cuecard.stats.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 #: Which examples to show: spread over the cosines, the least alike, or the most alike.
 Shown = Literal["spread", "least", "most"]
 

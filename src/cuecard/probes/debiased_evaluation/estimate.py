@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Bools, Floats
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.doubly_robust import DebiasedAccuracy
 from cuecard.stats.weighted import weighted_change, weighted_share
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.examples import Bools, Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
 from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row, majority_row
@@ -20,6 +20,7 @@ from cuecard.probes.debiased_evaluation.measures import KINDS, evaluation_measur
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
 from cuecard.stats.doubly_robust import DebiasedAccuracy, doubly_robust_accuracy, expected_correctness
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights

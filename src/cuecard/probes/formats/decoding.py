@@ -8,11 +8,12 @@ from string import ascii_uppercase
 import numpy as np
 import polars as pl
 
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
 from cuecard.data.layout.answers import Answered, choose_rule
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.answer_parsing import parsed_answer
+from cuecard.stats.arrays import Ints
 from cuecard.wording import listed, plural
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Bools, Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.formats.decoding import decode
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.wording import plural
 
 #: How far probabilities may be from summing to one: those written with two digits are.

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.examples import Floats
 from cuecard.data.files.reading import read_file
 from cuecard.data.layout.labels import label_texts
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.settling import Given
+from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 
 #: Names by which columns are recognised, lower case, the surest first.

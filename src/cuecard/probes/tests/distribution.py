@@ -11,11 +11,11 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
-from cuecard.data.examples import Bools
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import cue_phrase, q_of
 from cuecard.probes.predictions import Predictions
+from cuecard.stats.arrays import Bools
 from cuecard.stats.models.distribution import flattened_distribution
 from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
 from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened_contrast

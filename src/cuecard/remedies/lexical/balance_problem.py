@@ -16,6 +16,7 @@ from cuecard.errors import CueCardError, InputError
 from cuecard.features import Family, Presence, learned
 from cuecard.features.counts import check_language
 from cuecard.features.weighted_counts import example_features
+from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -25,8 +26,6 @@ from cuecard.stats.entropy_balancing import (
 )
 from cuecard.text import Encoded
 from cuecard.wording import plural
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +52,21 @@ class BalanceProblem:
     def _folded(self) -> LabelledFeatures:
         return LabelledFeatures(self.matrix, self.labels, len(self.label_names))
 
-    def _totals(self, rows: FloatArray) -> FloatArray:
+    def _totals(self, rows: Floats) -> Floats:
         """Return the weight of every feature and label; nothing where there is no feature."""
         if not self.features.height:
             return np.zeros((0, len(self.label_names)))
         return self._folded.totals(rows)
 
-    def row_weights(self, weights: FloatArray) -> FloatArray:
+    def row_weights(self, weights: Floats) -> Floats:
         """Return the weight of every row from the weight of every example."""
         return weights if self.groups is None else weights[self.groups]
 
-    def example_weights(self, weights: FloatArray) -> FloatArray:
+    def example_weights(self, weights: Floats) -> Floats:
         """Return the weight of every example from the weight of every row."""
         return weights if self.groups is None else np.ascontiguousarray(weights[::2])
 
-    def shares(self, weights: FloatArray) -> FloatArray:
+    def shares(self, weights: Floats) -> Floats:
         """Return q(label | feature), features × labels, under the weights of the examples."""
         totals = self._totals(self.row_weights(weights))
         return share_residuals(totals, np.zeros(len(self.label_names)))
@@ -77,12 +76,12 @@ class BalanceProblem:
         occurs: npt.NDArray[np.bool_] = np.all(self._totals(np.ones(len(self.labels))) > 0, axis=1)
         return occurs
 
-    def err(self, weights: FloatArray, target: FloatArray) -> float | None:
+    def err(self, weights: Floats, target: Floats) -> float | None:
         """Return Err: the mean over features and labels of |q(label | feature) − target|; None without any."""
         off = np.abs(self.shares(weights) - target)
         return None if not off.size or np.isnan(off).all() else float(np.nanmean(off))
 
-    def chance_err(self, weights: FloatArray, target: FloatArray) -> float | None:
+    def chance_err(self, weights: Floats, target: Floats) -> float | None:
         """Return the Err that sampling alone would leave if every feature's labels were drawn from the target.
 
         A feature's instances of weight w count as (Σw)² / Σw² equal ones, and |share − t| of n draws is
@@ -105,8 +104,8 @@ class BalanceProblem:
 class Balanced:
     """Weights of the examples (mean one) with the problem they solve."""
 
-    weights: FloatArray
-    target: FloatArray
+    weights: Floats
+    target: Floats
     problem: BalanceProblem
     solution: BalancedWeights | SoftmaxWeights
     encoded: Encoded

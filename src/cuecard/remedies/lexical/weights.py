@@ -17,7 +17,6 @@ from cuecard.remedies.lexical.balance_problem import (
     Balanced,
     BalanceProblem,
     Candidates,
-    FloatArray,
     balance_problem,
     candidates,
     check_enough,
@@ -36,6 +35,7 @@ from cuecard.remedies.lexical.ridge_choice import (
 from cuecard.remedies.reaudit import Reaudit, reaudit
 from cuecard.remedies.refitted_null import DRAWS
 from cuecard.remedies.weighted_audits import audits_before_and_after, chosen_audits
+from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing import (
     BalancedWeights,
     HeldOut,
@@ -351,15 +351,13 @@ class LexicalWeights:
             summary["label_shares"] = dict(zip(problem.label_names, shares.tolist(), strict=True))
         return summary
 
-    def _chance(
-        self, name: str, part: BalanceProblem, weights: FloatArray, target: FloatArray
-    ) -> float | None:
+    def _chance(self, name: str, part: BalanceProblem, weights: Floats, target: Floats) -> float | None:
         if name.startswith("random_"):
             return chance_err_of_ngrams(part, weights, target, self.seed)
         return part.chance_err(weights, target)
 
 
-def example_weights(train: Instances, weights: FloatArray) -> pl.DataFrame:
+def example_weights(train: Instances, weights: Floats) -> pl.DataFrame:
     """Return the weight of every train example under its id."""
     first = np.flatnonzero(np.diff(train.example_codes, prepend=-1))
     return train.table[first].select(
@@ -378,7 +376,7 @@ def _check_labels(train: Instances) -> None:
         )
 
 
-def _histogram(weights: FloatArray) -> list[dict[str, float]]:
+def _histogram(weights: Floats) -> list[dict[str, float]]:
     """Return bins of equal width in log weight, from the lightest to the heaviest."""
     low = max(float(weights.min()), 1e-3)
     edges = np.geomspace(low, max(float(weights.max()), low * 1.001), 41)

@@ -15,8 +15,7 @@ from cuecard.errors import UsageError
 from cuecard.models import TextModel
 from cuecard.models.dynamics import Dynamics
 from cuecard.stats import wilson
-
-Floats = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats
 
 #: Bins of confidence over which calibration is measured.
 CALIBRATION_BINS = 10

@@ -25,9 +25,8 @@ from cuecard.models.text_model import Condition, Watch, Weighting, check_conditi
 from cuecard.run.finishing.describing import check_labels, versions
 from cuecard.run.training.model_scores import dynamics_table, prediction_table, scores
 from cuecard.run.training.run_folder import RunFolder, run_key
+from cuecard.stats.arrays import Floats
 from cuecard.stats.weighted import effective_sample_size
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from cuecard.stats._arrays import FloatArray, divided
+from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Floats
 
 
-def as_distributions(name: str, rows: npt.ArrayLike) -> FloatArray:
+def as_distributions(name: str, rows: npt.ArrayLike) -> Floats:
     """Return rows scaled to sum to 1 (counts are welcome); a row of zeros becomes nan.
 
     >>> as_distributions("p", [[3, 1], [0, 0]])
@@ -25,7 +26,7 @@ def as_distributions(name: str, rows: npt.ArrayLike) -> FloatArray:
     return divided(array, sums)
 
 
-def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> FloatArray:
+def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> Floats:
     """Kullback–Leibler divergence KL(p ‖ q) = Σ p log(p / q) of each pair of rows; inf where q misses p.
 
     >>> kl_divergence([[1, 1], [1, 1]], [[1, 3], [1, 0]], base=2).round(4)
@@ -35,7 +36,7 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> 
     return _in_base(rel_entr(left, right).sum(axis=-1), base)
 
 
-def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> FloatArray:
+def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) -> Floats:
     """Jensen–Shannon divergence of each pair of rows: ½ KL(p ‖ m) + ½ KL(q ‖ m) with m = (p + q) / 2.
 
     It is 0 for equal rows and log 2 for rows that share no label (1 with `base=2`).
@@ -50,7 +51,7 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = np.e) ->
     return _in_base(np.maximum(total / 2, 0.0), base)
 
 
-def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
+def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Total variation distance ½ Σ |p − q| of each pair of rows, between 0 and 1.
 
     >>> total_variation([[1, 0], [3, 1]], [[0, 1], [1, 1]])
@@ -60,7 +61,7 @@ def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.abs(left - right).sum(axis=-1) / 2)
 
 
-def _same_labels(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _same_labels(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
     left, right = as_distributions("p", p), as_distributions("q", q)
     if left.shape[-1] != right.shape[-1]:
         raise ValueError(
@@ -69,7 +70,7 @@ def _same_labels(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatA
     return left, right
 
 
-def _in_base(nats: FloatArray, base: float) -> FloatArray:
+def _in_base(nats: Floats, base: float) -> Floats:
     if base <= 1:
         raise ValueError(f"base must be greater than 1, for example 2 for bits, and is {base}")
     return np.asarray(nats / np.log(base))

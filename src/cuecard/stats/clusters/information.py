@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 from cuecard.stats.clusters.peco_starts import ClusterTables
 
 __all__ = ["ClusterInformation", "cluster_information"]
@@ -65,7 +65,7 @@ def cluster_information(
     return ClusterInformation(raw - chance, low - chance, high - chance, raw, chance)
 
 
-def _bits(tables: ClusterTables, counts: FloatArray) -> FloatArray:
+def _bits(tables: ClusterTables, counts: Floats) -> Floats:
     """Return the mutual information of every repeat and clustering."""
     bits = []
     for first, last in zip(tables.bounds[:-1], tables.bounds[1:], strict=True):

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import has_repeats, label_orders
 
 __all__ = [
@@ -24,8 +25,6 @@ __all__ = [
     "shuffled_divergences",
 ]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Divergence: TypeAlias = Literal["l2", "kl"]
 Mode: TypeAlias = Literal["exact", "released"]
 
@@ -33,7 +32,7 @@ Mode: TypeAlias = Literal["exact", "released"]
 # an absent label finite, little enough to reproduce the authors' printed 9.8 on their SNLI clusters.
 _PSEUDO_COUNT = 1e-3
 # The authors count outliers at 0, 0.05, …, 0.95 for L2 and at five times those values for KL.
-_THRESHOLDS: FloatArray = np.arange(20) / 20
+_THRESHOLDS: Floats = np.arange(20) / 20
 _KL_STRETCH = 5.0
 
 
@@ -44,17 +43,17 @@ class ClusterDivergence:
     clusters: npt.NDArray[Any]
     """Cluster ids in ascending order; the other arrays follow it."""
     labels: npt.NDArray[Any]
-    counts: IntArray | FloatArray
+    counts: Ints | Floats
     """Instances, or their weight, by cluster and label."""
-    divergence: FloatArray
+    divergence: Floats
 
 
 @dataclass(frozen=True)
 class PecoCurve:
     """Share of clusters whose divergence exceeds each threshold; the exact score is the area under it."""
 
-    thresholds: FloatArray
-    share_above: FloatArray
+    thresholds: Floats
+    share_above: Floats
     score: float
 
 
@@ -63,7 +62,7 @@ class PecoNull:
     """A PECO score beside what shuffled labels give."""
 
     score: float
-    null: FloatArray
+    null: Floats
     """Scores under shuffled labels, clusters kept."""
     null_mean: float
     excess: float
@@ -167,7 +166,7 @@ def shuffled_divergences(
     weights: npt.ArrayLike | None = None,
     permutations: int = 200,
     seed: int = 0,
-) -> FloatArray:
+) -> Floats:
     """Divergence of every cluster (columns) for each shuffle of the labels (rows), as `peco_null` draws them."""
     rng = np.random.default_rng(seed)
     tables: npt.NDArray[Any]
@@ -229,7 +228,7 @@ def _table(
     return cluster_ids, label_ids, cells.reshape(len(cluster_ids), len(label_ids))
 
 
-def divergences(counts: npt.NDArray[Any], divergence: Divergence) -> FloatArray:
+def divergences(counts: npt.NDArray[Any], divergence: Divergence) -> Floats:
     """Divergence of each cluster; leading axes of counts (… × clusters × labels) are repeats."""
     whole = counts.sum(axis=-2, keepdims=True)
     overall = whole / whole.sum(axis=-1, keepdims=True)
@@ -245,7 +244,7 @@ def divergences(counts: npt.NDArray[Any], divergence: Divergence) -> FloatArray:
     raise ValueError(f"divergence must be 'l2' or 'kl', not {divergence!r}.")
 
 
-def score_of(divergences: FloatArray, divergence: Divergence, mode: Mode) -> Any:
+def score_of(divergences: Floats, divergence: Divergence, mode: Mode) -> Any:
     """Score of the divergences on the last axis; leading axes are repeats."""
     if mode == "exact":
         return 100.0 * (divergences.mean(axis=-1) - divergences.min(axis=-1))
@@ -255,7 +254,7 @@ def score_of(divergences: FloatArray, divergence: Divergence, mode: Mode) -> Any
     raise ValueError(f"mode must be 'exact' or 'released', not {mode!r}.")
 
 
-def like_weights(weights: npt.ArrayLike | None) -> IntArray:
+def like_weights(weights: npt.ArrayLike | None) -> Ints:
     """Return a number for every instance that those of about the same weight share: at most 20, of 10 or more.
 
     Under weights, labels are shuffled among these. Over all instances, a heavy label could move to a cluster of light
@@ -268,7 +267,7 @@ def like_weights(weights: npt.ArrayLike | None) -> IntArray:
     return np.searchsorted(edges, values, side="right").astype(np.int64)
 
 
-def check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
+def check_weights(weights: npt.ArrayLike, n: int) -> Floats:
     """Return the weights as numbers, or raise if there are not as many as labels or some are not positive."""
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (n,):
@@ -278,7 +277,7 @@ def check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
     return values
 
 
-def _shuffled_tables(counts: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:
+def _shuffled_tables(counts: Ints, repeats: int, rng: np.random.Generator) -> Ints:
     """Tables with the margins of counts, distributed as if labels were shuffled over instances."""
     sizes, totals = counts.sum(axis=1), counts.sum(axis=0)
     tables = np.zeros((repeats, *counts.shape), dtype=np.int64)
@@ -303,7 +302,7 @@ def _shuffled_units(
     weights: npt.ArrayLike | None,
     repeats: int,
     rng: np.random.Generator,
-) -> IntArray | FloatArray:
+) -> Ints | Floats:
     """Tables of counts, or of weights, after shuffling labels so that copies change places together."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
@@ -327,7 +326,7 @@ def _shuffled_within(
     weights: npt.ArrayLike | None,
     repeats: int,
     rng: np.random.Generator,
-) -> IntArray | FloatArray:
+) -> Ints | Floats:
     """Tables of counts, or of weights, after shuffling labels within each group, or among instances of like weight."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]

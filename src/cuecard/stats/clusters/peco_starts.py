@@ -10,16 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from cuecard.stats.clusters.peco import (
-    Divergence,
-    FloatArray,
-    IntArray,
-    Mode,
-    check_weights,
-    divergences,
-    like_weights,
-    score_of,
-)
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, like_weights, score_of
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
@@ -53,10 +45,10 @@ class PecoStarts:
     """Confidence interval of the excess: for other labels of the same kind, and for other clusterings."""
     p_value: float
     """Share of shuffles whose mean score is at least as high, the observed order counted as one of them."""
-    scores: FloatArray
+    scores: Floats
     """The score of each clustering; the next two follow its order."""
-    excesses: FloatArray
-    p_values: FloatArray
+    excesses: Floats
+    p_values: Floats
 
 
 def peco_starts(
@@ -164,7 +156,7 @@ def peco_means(
     return means
 
 
-def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> IntArray | None:
+def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> Ints | None:
     codes = None if groups is None else _codes(groups)
     if codes is not None and len(codes) != len(tables.labels):
         raise ValueError(f"groups must be as long as labels, got {len(codes)} and {len(tables.labels)}.")
@@ -172,8 +164,8 @@ def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> IntArra
 
 
 def _shuffled(
-    tables: ClusterTables, groups: IntArray | None, units: npt.ArrayLike | None, permutations: int, seed: int
-) -> FloatArray:
+    tables: ClusterTables, groups: Ints | None, units: npt.ArrayLike | None, permutations: int, seed: int
+) -> Floats:
     """Return the table of every shuffle of the labels."""
     bins = like_weights(tables.weights) if groups is None and tables.weights is not None else None
     orders = label_orders(
@@ -207,7 +199,7 @@ class ClusterTables:
         self.fewest = min(sizes)
         self._cells = np.stack(each) * self.kinds + (self.bounds[:-1] * self.kinds)[:, None]
 
-    def count(self, order: IntArray | None = None, times: IntArray | None = None) -> FloatArray:
+    def count(self, order: Ints | None = None, times: Ints | None = None) -> Floats:
         """Return the table with labels in this order and weights in theirs, each instance counted that many times."""
         labels = self.labels if order is None else self.labels[order]
         weights = self.weights
@@ -220,7 +212,7 @@ class ClusterTables:
         )
         return np.asarray(counted.reshape(self.bounds[-1], self.kinds), dtype=np.float64)
 
-    def scores(self, counts: FloatArray, wanted: Sequence[tuple[Divergence, Mode]]) -> FloatArray:
+    def scores(self, counts: Floats, wanted: Sequence[tuple[Divergence, Mode]]) -> Floats:
         """Return the scores by wanted score, repeat and clustering."""
         scored = np.empty((len(wanted), len(counts), len(self.bounds) - 1))
         for i in range(len(self.bounds) - 1):
@@ -232,13 +224,13 @@ class ClusterTables:
 
     def shuffled(
         self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, permutations: int, seed: int
-    ) -> FloatArray:
+    ) -> Floats:
         """Return the table of every shuffle of the labels."""
         return _shuffled(self, _group_codes(groups, self), units, permutations, seed)
 
     def redrawn(
         self, groups: npt.ArrayLike | None, units: npt.ArrayLike | None, draws: int, seed: int
-    ) -> FloatArray:
+    ) -> Floats:
         """Return the tables of as many instances drawn with replacement: whole groups, and copies together."""
         codes = together = _group_codes(groups, self)
         if units is not None and has_repeats(units, codes):
@@ -247,18 +239,18 @@ class ClusterTables:
         drawing = np.random.default_rng([seed, 1])
         return np.stack(list(_redrawn(self, together, draws, drawing)))
 
-    def interval(self, seen: FloatArray, again: FloatArray, confidence: float) -> tuple[float, float]:
+    def interval(self, seen: Floats, again: Floats, confidence: float) -> tuple[float, float]:
         """Return the interval of a mean over clusterings, from the means of redrawn tables."""
         return _interval(seen, again, self.fewest, confidence, rooted=False)
 
 
-def _codes(values: npt.ArrayLike) -> IntArray:
+def _codes(values: npt.ArrayLike) -> Ints:
     return np.unique(np.asarray(values), return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _redrawn(
-    tables: ClusterTables, groups: IntArray | None, draws: int, rng: np.random.Generator
-) -> Iterator[FloatArray]:
+    tables: ClusterTables, groups: Ints | None, draws: int, rng: np.random.Generator
+) -> Iterator[Floats]:
     """Yield tables of as many instances, or groups of instances, drawn with replacement."""
     seen = tables.count()
     n = len(tables.labels) if groups is None else int(groups.max()) + 1
@@ -269,14 +261,14 @@ def _redrawn(
         yield np.where(drawn.sum(axis=1, keepdims=True) > 0, drawn, seen)
 
 
-def _as_high(null: FloatArray, seen: float | FloatArray) -> npt.NDArray[np.float64]:
+def _as_high(null: Floats, seen: float | Floats) -> npt.NDArray[np.float64]:
     """Return the share of shuffles (rows) that score at least as high, the observed order counted as one of them."""
     least = np.asarray(seen) - 1e-9 * np.maximum(1.0, np.abs(seen))
     return np.asarray((1 + (null >= least).sum(axis=0)) / (1 + len(null)))
 
 
 def _interval(
-    scores: FloatArray, again: FloatArray, clusters: int, confidence: float, *, rooted: bool
+    scores: Floats, again: Floats, clusters: int, confidence: float, *, rooted: bool
 ) -> tuple[float, float]:
     """Return the interval of the mean score from every clustering's score and the mean scores of redrawn instances."""
     centre, starts = float(scores.mean()), len(scores)

@@ -6,14 +6,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, logsumexp
 
-from cuecard.stats._arrays import FloatArray, IntArray, whole_counts
+from cuecard.stats._arrays import whole_counts
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 #: Tables are counted one by one up to this many for a cluster.
 MOST_TABLES = 300_000
 
 
-def cluster_log_p(counts: npt.ArrayLike) -> FloatArray:
+def cluster_log_p(counts: npt.ArrayLike) -> Floats:
     """Natural log of the exact p-value that a cluster's labels are a random draw from the whole set.
 
     `counts` has a row per cluster and a column per label; the rows together are the whole set. Given how many
@@ -47,11 +48,11 @@ def cluster_log_p(counts: npt.ArrayLike) -> FloatArray:
     return log_p
 
 
-def _by_enumeration(row: IntArray, totals: IntArray, factorial: FloatArray) -> float:
+def _by_enumeration(row: Ints, totals: Ints, factorial: Floats) -> float:
     """Sum the probabilities of all rows of this size that are no more likely than this one."""
     size, whole = int(row.sum()), int(totals.sum())
 
-    def ways(total: int, drawn: IntArray) -> FloatArray:
+    def ways(total: int, drawn: Ints) -> Floats:
         return np.asarray(factorial[total] - factorial[drawn] - factorial[total - drawn])
 
     axes = [np.arange(min(size, int(total)) + 1) for total in totals[:-1]]
@@ -70,7 +71,7 @@ def _by_enumeration(row: IntArray, totals: IntArray, factorial: FloatArray) -> f
     return min(0.0, float(logsumexp(as_unlikely)) - float(ways(whole, np.asarray(size))))
 
 
-def _by_label(table: IntArray, totals: IntArray) -> FloatArray:
+def _by_label(table: Ints, totals: Ints) -> Floats:
     """Bonferroni over Fisher's exact test of each label against the others."""
     n_labels = len(totals)
     sizes = np.repeat(table.sum(axis=1), n_labels)

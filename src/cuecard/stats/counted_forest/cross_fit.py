@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.counted_forest import _kernels
-from cuecard.stats.counted_forest.points import FloatArray, IntArray, distinct_points
+from cuecard.stats.counted_forest.points import distinct_points
 
 
-def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, seed: int = 0) -> IntArray:
+def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, seed: int = 0) -> Ints:
     """Return a fold for every row, drawn at random in equal sizes; rows of one group share theirs."""
     rng = np.random.default_rng(seed)
     if groups is None:
@@ -29,13 +30,13 @@ def cross_fitted(
     labels: npt.ArrayLike,
     *,
     n_labels: int,
-    folds: IntArray,
+    folds: Ints,
     trees: int,
     depth: int = 30,
     seed: int = 0,
     threads: int | None = None,
     weights: npt.ArrayLike | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return P(label | row) for every row from a random forest fitted on the rows of the other folds.
 
     The forests are those of scikit-learn's settings (Gini, sqrt of the features tried per node, bootstrap of all
@@ -78,14 +79,14 @@ def cross_fitted(
     return probabilities
 
 
-def _whole_and_rest(mass: npt.NDArray[Any]) -> tuple[IntArray, FloatArray]:
+def _whole_and_rest(mass: npt.NDArray[Any]) -> tuple[Ints, Floats]:
     """Return the whole part of sums of weights and what is left, rounding errors of sums taken off."""
     exact = np.maximum(np.round(mass, 9), 0.0)
     whole = np.floor(exact)
     return whole.astype(np.int64), exact - whole
 
 
-def _ranked(points: FloatArray) -> tuple[FloatArray, IntArray]:
+def _ranked(points: Floats) -> tuple[Floats, Ints]:
     """Return per feature the sorted distinct values, and every point's place among them."""
     n, n_features = points.shape
     values = np.zeros((n_features, max(n, 1)))

@@ -8,23 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
     """Distinct rows: row i of the table is `values[index[i]]`."""
 
-    values: FloatArray
-    index: IntArray
+    values: Floats
+    index: Ints
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def counts(
-        self, labels: npt.ArrayLike, n_labels: int, weights: FloatArray | None = None
-    ) -> npt.NDArray[Any]:
+    def counts(self, labels: npt.ArrayLike, n_labels: int, weights: Floats | None = None) -> npt.NDArray[Any]:
         """Return how often every point carries every label, or with how much weight."""
         codes = np.asarray(labels, dtype=np.int64)
         flat = np.bincount(self.index * n_labels + codes, weights, minlength=len(self) * n_labels)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.counted_forest.points import FloatArray, distinct_points
+from cuecard.stats.arrays import Floats
+from cuecard.stats.counted_forest.points import distinct_points
 
 
 def forest_probabilities(
@@ -18,7 +19,7 @@ def forest_probabilities(
     depth: int | None,
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
-) -> FloatArray:
+) -> Floats:
     """Return P(label) for every test row from a random forest on the training rows.
 
     The numbers are those of ``RandomForestClassifier(trees, max_depth=depth, random_state=seed)``, bit for bit:

@@ -6,19 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from cuecard.stats._arrays import (
-    Alternative,
-    FloatArray,
-    chosen_tail,
-    divided,
-    probabilities,
-    successes_of,
-    whole_counts,
-)
+from cuecard.stats._arrays import Alternative, chosen_tail, divided, probabilities, successes_of, whole_counts
 from cuecard.stats._kernels import binomial_log_tails
+from cuecard.stats.arrays import Floats
 
 
-def share(k: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
+def share(k: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
     """Share p̂ = k / n of a label among the n instances with the feature; nan where n is 0.
 
     >>> share([30, 0], [40, 0])
@@ -28,7 +21,7 @@ def share(k: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
     return divided(successes, trials)
 
 
-def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
+def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> Floats:
     """Lift p̂ / p0 of a label by the feature: 1 is no association, 2 is twice as frequent as its prior.
 
     >>> lift(30, 40, 0.5)
@@ -39,7 +32,7 @@ def lift(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray
         return np.asarray(share(k, n) / base)
 
 
-def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> FloatArray:
+def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> Floats:
     """Artifact statistic z of k label instances among the n with the feature (Gardner et al. 2021, eq. 1).
 
         z = (p̂ − p0) / sqrt(p0 (1 − p0) / n),   p̂ = k / n
@@ -55,9 +48,7 @@ def artifact_z(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> Floa
     return divided(successes - trials * base, spread)
 
 
-def binomial_log_tails_at(
-    k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray]:
+def binomial_log_tails_at(k: npt.ArrayLike, n: npt.ArrayLike, prior: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Natural logs of P(X ≤ k) and P(X ≥ k) for X ~ Binomial(n, prior), exact far below the smallest float.
 
     >>> less, greater = binomial_log_tails_at(3, 3, 0.5)
@@ -76,7 +67,7 @@ def binomial_log_p(
     n: npt.ArrayLike,
     prior: npt.ArrayLike,
     alternative: Alternative = "two-sided",
-) -> FloatArray:
+) -> Floats:
     """Natural log of the exact binomial p-value of k out of n where each succeeds with probability `prior`.
 
     It never underflows: the leading term is taken in saddle-point form and the rest of the tail as a ratio
@@ -92,7 +83,7 @@ def binomial_log_p(
     return chosen_tail(alternative, *binomial_log_tails_at(k, n, prior))
 
 
-def pmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> FloatArray:
+def pmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> Floats:
     """Pointwise mutual information of feature and label in bits (log base 2), −inf where they never meet.
 
         PMI = log2( p(f, l) / (p(f) p(l)) ) = log2( k · total / (n · label_total) )
@@ -108,7 +99,7 @@ def pmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: n
         return np.asarray(np.log2(successes * everything / (trials * labelled)))
 
 
-def lmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> FloatArray:
+def lmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: npt.ArrayLike) -> Floats:
     """Local mutual information in bits: p(f, l) · PMI(f, l), p(f, l) = k / total; 0 where they never meet.
 
     Unlike PMI it is small for rare features, however one-sided.
@@ -121,7 +112,7 @@ def lmi(k: npt.ArrayLike, n: npt.ArrayLike, label_total: npt.ArrayLike, total: n
     return np.multiply(together, information, out=np.zeros(information.shape), where=together != 0)
 
 
-def mutual_information(with_counts: npt.ArrayLike, totals: npt.ArrayLike) -> FloatArray:
+def mutual_information(with_counts: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
     """Mutual information in bits between having each feature (yes/no) and the label.
 
         I(F; Y) = Σ_f Σ_y p(f, y) log2( p(f, y) / (p(f) p(y)) )

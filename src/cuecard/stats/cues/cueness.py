@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray, probabilities, whole_counts
+from cuecard.stats._arrays import probabilities, whole_counts
+from cuecard.stats.arrays import Floats
 from cuecard.stats.clusters.divergence import as_distributions, jensen_shannon
 
 
@@ -15,7 +16,7 @@ def cueness(
     *,
     prior: npt.ArrayLike | None = None,
     test_prior: npt.ArrayLike | None = None,
-) -> FloatArray:
+) -> Floats:
     """Cueness in percent of each feature, from its counts per label (rows: features, columns: labels).
 
     The "ICQ" paper's eq. 2, on proportions (as its Table 2 is, not on counts as printed):
@@ -61,7 +62,7 @@ def cueness(
     return np.asarray(strength / np.exp(disagreement))
 
 
-def _balanced(name: str, counts: FloatArray, prior: npt.ArrayLike) -> FloatArray:
+def _balanced(name: str, counts: Floats, prior: npt.ArrayLike) -> Floats:
     """Counts divided by the label's share, 0 where a label has none."""
     share = probabilities(name, prior)
     if share.shape != (counts.shape[1],):
@@ -69,7 +70,7 @@ def _balanced(name: str, counts: FloatArray, prior: npt.ArrayLike) -> FloatArray
     return np.divide(counts, share, out=np.zeros(counts.shape), where=share > 0)
 
 
-def _label_counts(name: str, counts: npt.ArrayLike) -> FloatArray:
+def _label_counts(name: str, counts: npt.ArrayLike) -> Floats:
     array = whole_counts(name, counts)
     if array.ndim != 2 or array.shape[1] < 2:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.cues.redundancy import effective_cells, mantel_haenszel
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
@@ -21,8 +21,8 @@ MOST_GIVEN = 5
 class GroupStrength:
     """What each cue adds to the stronger ones: Cochran, Mantel and Haenszel's z and the exact p-value."""
 
-    z: FloatArray
-    log_p: FloatArray
+    z: Floats
+    log_p: Floats
 
 
 def strength_given_group(
@@ -89,7 +89,7 @@ def strength_given_group(
     return GroupStrength(z, log_p)
 
 
-def _mass(n: int, weights: npt.ArrayLike | None, units: npt.ArrayLike | None) -> FloatArray:
+def _mass(n: int, weights: npt.ArrayLike | None, units: npt.ArrayLike | None) -> Floats:
     if weights is not None:
         return np.asarray(weights, dtype=np.float64)
     if units is None:
@@ -98,13 +98,11 @@ def _mass(n: int, weights: npt.ArrayLike | None, units: npt.ArrayLike | None) ->
     return np.asarray(1.0 / np.bincount(codes)[codes])
 
 
-def _rows(presence: sparse.csc_matrix, column: int) -> IntArray:
+def _rows(presence: sparse.csc_matrix, column: int) -> Ints:
     return np.asarray(presence.indices[presence.indptr[column] : presence.indptr[column + 1]])
 
 
-def _rounded(
-    k: FloatArray, n: FloatArray, labelled: FloatArray, whole: FloatArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _rounded(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the four cells of every stratum as whole instances, and their sums."""
     cells = (k, n - k, labelled - k, whole - labelled - n + k)
     both, cue, label, neither = (np.rint(np.maximum(part, 0.0)).astype(np.int64) for part in cells)

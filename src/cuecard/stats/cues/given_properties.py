@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import log_ndtr
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 
 __all__ = ["GivenProperties", "features_given"]
 
@@ -23,9 +23,9 @@ _PENALTY = 1e-2
 class GivenProperties:
     """One entry per feature: z of its score test given the properties, and the natural log of the p-value."""
 
-    z: FloatArray
+    z: Floats
     """Above 0: choices with the feature are right more often than the properties explain; nan where nothing is free."""
-    log_p: FloatArray
+    log_p: Floats
 
 
 def features_given(
@@ -64,12 +64,12 @@ def features_given(
         raise ValueError("right, examples, properties and having must have one row per choice.")
     of_example = sparse.csr_matrix((np.ones(n), (group, np.arange(n))))
 
-    def probabilities(beta: FloatArray) -> FloatArray:
+    def probabilities(beta: Floats) -> Floats:
         margin = x @ beta
         odds = np.exp(margin - np.maximum.reduceat(margin, starts)[group])
         return np.asarray(odds / (of_example @ odds)[group])
 
-    def centred(p: FloatArray) -> FloatArray:
+    def centred(p: Floats) -> Floats:
         return np.asarray(x - (of_example @ (p[:, None] * x))[group])
 
     starts = np.flatnonzero(np.diff(group, prepend=-1))
@@ -111,5 +111,5 @@ def features_given(
     return GivenProperties(score_z, np.minimum(np.log(2.0) + log_ndtr(-np.abs(score_z)), 0.0))
 
 
-def _sums(matrix: Any) -> FloatArray:
+def _sums(matrix: Any) -> Floats:
     return np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats._arrays import FloatArray, IntArray, divided
+from cuecard.stats._arrays import divided
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 #: Counts of instances, or sums of their weights.
@@ -20,8 +21,8 @@ Sums = npt.NDArray[Any]
 class CueGroups:
     """For each cue the index of the strongest cue of its group (itself if it leads), and its likeness."""
 
-    leader: IntArray
-    jaccard: FloatArray
+    leader: Ints
+    jaccard: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +36,15 @@ class ConditionalStrength:
 
     n_without: Sums
     k_without: Sums
-    share_without: FloatArray
-    base_without: FloatArray
+    share_without: Floats
+    base_without: Floats
     n_with: Sums
     k_with: Sums
-    share_with: FloatArray
-    base_with: FloatArray
-    odds_ratio: FloatArray
-    z: FloatArray
-    log_p: FloatArray
+    share_with: Floats
+    base_with: Floats
+    odds_ratio: Floats
+    z: Floats
+    log_p: Floats
 
 
 def group_redundant(
@@ -190,7 +191,7 @@ def _less(whole: Sums, part: Sums) -> Sums:
 
 def effective_cells(
     k: Sums, n: Sums, labelled: Sums, whole: Sums, squares: Sums, rest_squares: Sums
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Return weighted counts by stratum in whole instances: those with the cue and the rest, each by its own worth."""
     with_cue = np.where(squares > 0, n / np.where(squares > 0, squares, 1.0), 0.0)
     without = np.where(rest_squares > 0, (whole - n) / np.where(rest_squares > 0, rest_squares, 1.0), 0.0)
@@ -203,16 +204,14 @@ def effective_cells(
     return both, both + cue, both + label, both + cue + label + neither
 
 
-def _together(rows: sparse.csr_matrix, first: IntArray, second: IntArray, mass: Sums) -> Sums:
+def _together(rows: sparse.csr_matrix, first: Ints, second: Ints, mass: Sums) -> Sums:
     """Return in how many of the rows, or in how much of their weight, both columns of each pair are 1."""
     if len(first) == 0:  # scipy answers an empty look-up with a matrix of another shape
         return np.empty(0, dtype=mass.dtype)
     return np.asarray((rows.T @ rows.multiply(mass[:, None]).tocsr()).tocsr()[first, second]).ravel()
 
 
-def mantel_haenszel(
-    k: FloatArray, n: FloatArray, labelled: FloatArray, whole: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def mantel_haenszel(k: Floats, n: Floats, labelled: Floats, whole: Floats) -> tuple[Floats, Floats]:
     """Return z and the common odds ratio of each row over its strata (columns)."""
     size = np.maximum(whole, 1.0)
     gap = (k - n * labelled / size).sum(axis=1)

@@ -8,9 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats
 from cuecard.stats.intervals import wilson
-
-Floats = npt.NDArray[np.float64]
 
 #: What a second sample says about a share that lies above (or below) chance in the first: it lies on the same side and
 #: keeps at least half of the distance; it surely lost more than half of it; it lies on the other side; too few

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlog1py, xlogy
 
+from cuecard.stats.arrays import Floats
 from cuecard.stats.intervals import wilson
-
-Floats = npt.NDArray[np.float64]
 
 #: True shares that the distribution may hold, at the middle of equal bins.
 _GRID = (np.arange(100) + 0.5) / 100

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, divided
+from cuecard.stats._arrays import Alternative, chosen_tail, divided
 from cuecard.stats._kernels import poisson_binomial_log_tails
+from cuecard.stats.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,20 +22,20 @@ class WithinExampleTest:
     with the feature against without.
     """
 
-    informative: IntArray
-    observed: IntArray
-    expected: FloatArray
-    variance: FloatArray
-    log_odds: FloatArray
-    log_p_less: FloatArray
-    log_p_greater: FloatArray
+    informative: Ints
+    observed: Ints
+    expected: Floats
+    variance: Floats
+    log_odds: Floats
+    log_p_less: Floats
+    log_p_greater: Floats
 
     @property
-    def z(self) -> FloatArray:
+    def z(self) -> Floats:
         """(observed − expected) / √variance; nan where no example is informative."""
         return divided(self.observed - self.expected, np.sqrt(self.variance))
 
-    def log_p(self, alternative: Alternative = "two-sided") -> FloatArray:
+    def log_p(self, alternative: Alternative = "two-sided") -> Floats:
         """Natural logs of the exact p-values; two-sided is twice the smaller tail, at most 1."""
         return chosen_tail(alternative, self.log_p_less, self.log_p_greater)
 
@@ -115,7 +116,7 @@ def within_example_test(
     return WithinExampleTest(informative, observed, expected, variance, log_odds, less, greater)
 
 
-def _check(features: IntArray, rows: IntArray, having: IntArray, examples: IntArray, right: IntArray) -> None:
+def _check(features: Ints, rows: Ints, having: Ints, examples: Ints, right: Ints) -> None:
     if (features < 0).any():
         raise ValueError("feature must hold indices that are not negative")
     if (having < 0).any() or (having > rows).any():
@@ -126,15 +127,15 @@ def _check(features: IntArray, rows: IntArray, having: IntArray, examples: IntAr
         raise ValueError("n_right must be 0 where m is 0 and n_examples where m is k")
 
 
-def _sums(features: IntArray, counts: IntArray, size: int) -> IntArray:
+def _sums(features: Ints, counts: Ints, size: int) -> Ints:
     totals = np.zeros(size, dtype=np.int64)
     np.add.at(totals, features, counts)
     return totals
 
 
 def _distinct_chances(
-    features: IntArray, rows: IntArray, having: IntArray, examples: IntArray, size: int
-) -> tuple[IntArray, IntArray, FloatArray]:
+    features: Ints, rows: Ints, having: Ints, examples: Ints, size: int
+) -> tuple[Ints, Ints, Floats]:
     """One binomial for each feature and distinct m/k (2 of 4 is 1 of 2), as offsets, trials and chances."""
     shared = np.gcd(having, rows)
     above, below = having // shared, rows // shared

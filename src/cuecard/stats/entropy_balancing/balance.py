@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.certificates import Certificate, absent_label_certificate
 from cuecard.stats.entropy_balancing.constraints import (
-    FloatArray,
-    IntArray,
     LabelledFeatures,
     Target,
     checked_base,
@@ -54,14 +53,14 @@ class UnbalancedFeature:
 class BalancedWeights:
     """Weights with mean one, and everything needed to judge them."""
 
-    weights: FloatArray
-    target: FloatArray
+    weights: Floats
+    target: Floats
     ess: float
     """Effective sample size as a fraction of the instances."""
     err_before: float
     """Mean |q(label | feature) − target| over the constrained features under the base weights."""
     err_after: float
-    residuals: FloatArray
+    residuals: Floats
     """q(label | feature) − target, features × labels; NaN for a feature without weight."""
     constrained: npt.NDArray[np.bool_]
     """Which features took part in the constraints."""
@@ -76,7 +75,7 @@ class BalancedWeights:
     """KL(q ‖ base) in nats: how far the weights had to move."""
     ridge: float
     """The ridge used: the one asked for, or what the floor on the effective sample size needed."""
-    label_shares: FloatArray
+    label_shares: Floats
     """Weighted share of each label over all instances."""
     max_weight: float
     quantiles: dict[float, float]
@@ -201,7 +200,7 @@ def _check_options(
         raise ValueError("tolerance must be positive and max_iter at least 1.")
 
 
-def _absent(before: FloatArray, off: FloatArray, count: int) -> list[UnbalancedFeature]:
+def _absent(before: Floats, off: Floats, count: int) -> list[UnbalancedFeature]:
     """Features that some label never has, each with its proof; columns that never occur are left out."""
     listed = np.flatnonzero(np.any(before == 0, axis=1) & (before.sum(axis=1) > 0))
     return [
@@ -216,8 +215,8 @@ def _absent(before: FloatArray, off: FloatArray, count: int) -> list[UnbalancedF
 
 
 def _off_target(
-    off: FloatArray,
-    columns: IntArray,
+    off: Floats,
+    columns: Ints,
     solution: Solution,
     capped: bool,
     softened: bool,
@@ -236,10 +235,10 @@ def _off_target(
     return entries
 
 
-def _mean_off(residuals: FloatArray) -> float:
+def _mean_off(residuals: Floats) -> float:
     return float(np.nanmean(np.abs(residuals))) if residuals.size else 0.0
 
 
-def _divergence(q: FloatArray, base: FloatArray) -> float:
+def _divergence(q: Floats, base: Floats) -> float:
     positive = q > 0
     return float(np.sum(q[positive] * np.log(q[positive] / base[positive])))

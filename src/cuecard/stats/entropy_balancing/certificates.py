@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cuecard.stats.entropy_balancing.constraints import FloatArray
+from cuecard.stats.arrays import Floats
 
 __all__ = [
     "Certificate",
@@ -34,12 +34,12 @@ class Certificate:
 
     features: npt.NDArray[np.int64]
     """Features that take part."""
-    multipliers: FloatArray
+    multipliers: Floats
     """Multiplier of every taking-part feature (rows) and label (columns)."""
     max_weight: float | None = None
     """The weight limit that the proof relies on, or None."""
 
-    def scores(self, features: Any, labels: npt.ArrayLike, target: npt.ArrayLike) -> FloatArray:
+    def scores(self, features: Any, labels: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
         """Score of every row: Σ_j f_ij (multiplier[j, y_i] − Σ_l target_l · multiplier[j, l])."""
         codes, shares = np.asarray(labels), np.asarray(target, dtype=np.float64)
         centred = self.multipliers - (self.multipliers @ shares)[:, None]
@@ -65,7 +65,7 @@ class Certificate:
         return is_proof(scores, self.max_weight)
 
 
-def is_proof(scores: FloatArray, max_weight: float | None) -> bool:
+def is_proof(scores: Floats, max_weight: float | None) -> bool:
     """Whether scores (one per row) rule out balanced weights that are positive everywhere."""
     size = float(np.max(np.abs(scores), initial=0.0))
     if size == 0.0:
@@ -86,7 +86,7 @@ def absent_label_certificate(feature: int, label: int, label_count: int) -> Cert
 
 
 def direction_certificate(
-    multipliers: FloatArray, features: npt.NDArray[np.int64], max_weight: float | None
+    multipliers: Floats, features: npt.NDArray[np.int64], max_weight: float | None
 ) -> Certificate:
     """Proof carried by a diverging dual: its direction separates zero from all admissible weights."""
     norm = float(np.max(np.abs(multipliers), initial=0.0)) or 1.0
@@ -94,7 +94,7 @@ def direction_certificate(
 
 
 def conflict_certificate(
-    columns: Any, labels: npt.NDArray[np.int64], target: FloatArray, features: npt.NDArray[np.int64]
+    columns: Any, labels: npt.NDArray[np.int64], target: Floats, features: npt.NDArray[np.int64]
 ) -> Certificate | None:
     """Proof, if there is one, that the given columns cannot all be balanced with positive weights.
 
@@ -122,7 +122,7 @@ def conflict_certificate(
     return Certificate(features[used], multipliers[used])
 
 
-def _constraint_rows(columns: Any, labels: npt.NDArray[np.int64], target: FloatArray) -> Any:
+def _constraint_rows(columns: Any, labels: npt.NDArray[np.int64], target: Floats) -> Any:
     """Distinct rows a_i of the constraint matrix over feature × label multipliers."""
     per_label = [
         sparse.kron(

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing._kernels import gather_sums
 
 __all__ = ["LabelledFeatures", "Target", "err", "resolve_target"]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 Target: TypeAlias = Literal["uniform", "overall"] | npt.ArrayLike
 
 
@@ -47,13 +46,11 @@ class LabelledFeatures:
         self._by_row = (folded.indptr, folded.indices, None if binary else folded.data)
         self._by_column = (transposed.indptr, transposed.indices, None if binary else transposed.data)
 
-    def scores(self, multipliers: FloatArray) -> FloatArray:
+    def scores(self, multipliers: Floats) -> Floats:
         """Σ_j f_ij · multipliers[j, y_i] for every row i."""
         return _product(self._by_row, np.ascontiguousarray(multipliers).ravel(), self.rows)
 
-    def multipliers_of(
-        self, rows: IntArray, multipliers: FloatArray
-    ) -> Iterator[tuple[IntArray, FloatArray]]:
+    def multipliers_of(self, rows: Ints, multipliers: Floats) -> Iterator[tuple[Ints, Floats]]:
         """The features of each of some rows that has any, with their multipliers for the row's label."""
         indptr, indices, _ = self._by_row
         flat = np.ascontiguousarray(multipliers).ravel()
@@ -62,12 +59,12 @@ class LabelledFeatures:
             if len(own):
                 yield own // self.label_count, flat[own]
 
-    def totals(self, mass: FloatArray) -> FloatArray:
+    def totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij · 1[y_i = l] as a features × labels array."""
         flat = _product(self._by_column, mass, self.features * self.label_count)
         return flat.reshape(self.features, self.label_count)
 
-    def squared_totals(self, mass: FloatArray) -> FloatArray:
+    def squared_totals(self, mass: Floats) -> Floats:
         """Σ_i mass_i · f_ij² for every feature j."""
         indptr, indices, values = self._by_column
         if values is None:
@@ -76,7 +73,7 @@ class LabelledFeatures:
         return np.asarray(flat.reshape(self.features, self.label_count).sum(axis=1))
 
 
-def _product(compressed: tuple[Any, Any, Any], x: FloatArray, size: int) -> FloatArray:
+def _product(compressed: tuple[Any, Any, Any], x: Floats, size: int) -> Floats:
     indptr, indices, values = compressed
     if values is not None:
         return np.asarray(sparse.csr_array((values, indices, indptr), shape=(size, len(x))) @ x)
@@ -102,9 +99,7 @@ def checked_features(features: Any) -> Any:
     return matrix
 
 
-def checked_labels(
-    labels: npt.ArrayLike, rows: int, label_names: Sequence[str] | None
-) -> tuple[IntArray, int]:
+def checked_labels(labels: npt.ArrayLike, rows: int, label_names: Sequence[str] | None) -> tuple[Ints, int]:
     """Labels as codes 0 … L−1 and L; a class without instances is an error that names it."""
     codes = np.asarray(labels)
     if codes.ndim != 1 or len(codes) != rows:
@@ -124,7 +119,7 @@ def checked_labels(
     return codes.astype(np.int64), count
 
 
-def checked_base(base_weights: npt.ArrayLike | None, rows: int) -> FloatArray:
+def checked_base(base_weights: npt.ArrayLike | None, rows: int) -> Floats:
     """Probabilities of the base weights, which sum to one; uniform when none are given."""
     if base_weights is None:
         return np.full(rows, 1.0 / rows)
@@ -138,7 +133,7 @@ def checked_base(base_weights: npt.ArrayLike | None, rows: int) -> FloatArray:
     return np.asarray(base / base.sum())
 
 
-def resolve_target(target: Target, labels: IntArray, label_count: int, mass: FloatArray) -> FloatArray:
+def resolve_target(target: Target, labels: Ints, label_count: int, mass: Floats) -> Floats:
     """Target share of each label: 1/L, the overall label mass, or the given shares."""
     if isinstance(target, str):
         if target == "uniform":
@@ -154,7 +149,7 @@ def resolve_target(target: Target, labels: IntArray, label_count: int, mass: Flo
     return shares
 
 
-def share_residuals(totals: FloatArray, target: FloatArray) -> FloatArray:
+def share_residuals(totals: Floats, target: Floats) -> Floats:
     """q(l | f_j) − target_l for every feature and label; NaN where a feature has no weight."""
     mass = totals.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from cuecard.stats.entropy_balancing.constraints import FloatArray, LabelledFeatures
+from cuecard.stats.arrays import Floats
+from cuecard.stats.entropy_balancing.constraints import LabelledFeatures
 
 __all__ = ["DualPoint", "DualProblem", "Stopping", "Units", "minimise_dual"]
 
@@ -22,17 +23,17 @@ _VANISHED, _LOST = 1e-6, 1e-12
 class Units:
     """What carries a weight of its own: rows, or groups of rows that must share one."""
 
-    base: FloatArray
+    base: Floats
     """Base probability of every row."""
     groups: npt.NDArray[np.int64] | None
     """Group code of every row, or None when each row stands alone."""
-    unit_base: FloatArray
+    unit_base: Floats
     """Base probability of every unit."""
-    cap: FloatArray | None
+    cap: Floats | None
     """Largest probability a unit may have, or None."""
 
     @classmethod
-    def build(cls, base: FloatArray, groups: npt.ArrayLike | None, max_weight: float | None) -> Units:
+    def build(cls, base: Floats, groups: npt.ArrayLike | None, max_weight: float | None) -> Units:
         """Units of checked base probabilities; ``max_weight`` is on the scale of weights with mean one."""
         rows = len(base)
         codes: npt.NDArray[np.int64] | None = None
@@ -56,19 +57,19 @@ class Units:
             )
         return cls(base, codes, unit_base, cap)
 
-    def unit_scores(self, scores: FloatArray) -> FloatArray:
+    def unit_scores(self, scores: Floats) -> Floats:
         """Base-weighted mean score of each unit's rows."""
         if self.groups is None:
             return scores
         return np.bincount(self.groups, weights=self.base * scores) / self.unit_base
 
-    def row_probabilities(self, unit_probabilities: FloatArray) -> FloatArray:
+    def row_probabilities(self, unit_probabilities: Floats) -> Floats:
         """Each unit's probability shared out over its rows in proportion to their base."""
         if self.groups is None:
             return unit_probabilities
         return (unit_probabilities / self.unit_base)[self.groups] * self.base
 
-    def tilt(self, scores: FloatArray) -> tuple[float, FloatArray]:
+    def tilt(self, scores: Floats) -> tuple[float, Floats]:
         """``max_q q·s − KL(q ‖ base)`` over the (capped) simplex, and the q that attains it."""
         shift = float(scores.max())
         raw = self.unit_base * np.exp(scores - shift)
@@ -107,12 +108,12 @@ class DualPoint:
     """The dual at one set of multipliers."""
 
     value: float
-    gradient: FloatArray
-    scores: FloatArray
+    gradient: Floats
+    scores: Floats
     """Unit scores λ·a_u."""
-    probabilities: FloatArray
+    probabilities: Floats
     """Row probabilities q."""
-    totals: FloatArray
+    totals: Floats
     """Weighted feature × label totals under q."""
     stationarity: float
     """Largest |gradient| on the scale of label shares: max |q(l|f) − target| when nothing is soft."""
@@ -140,21 +141,19 @@ class Stopping:
 class DualProblem:
     """``D(λ) = log Σ_u b_u exp(λ·a_u) + ½ Σ_j ridge_j |λ_j|²`` in column-scaled multipliers."""
 
-    def __init__(
-        self, features: LabelledFeatures, target: FloatArray, units: Units, ridge: FloatArray
-    ) -> None:
+    def __init__(self, features: LabelledFeatures, target: Floats, units: Units, ridge: Floats) -> None:
         self.features, self.target, self.units, self.ridge = features, target, units, ridge
         # Dividing a column by the root of its frequency gives every constraint about the same curvature.
         self.scale = 1.0 / np.sqrt(features.squared_totals(units.base))
         self.base_mass = features.totals(units.base).sum(axis=1, keepdims=True)
         self.shape = (features.features, features.label_count)
 
-    def multipliers(self, x: FloatArray) -> FloatArray:
+    def multipliers(self, x: Floats) -> Floats:
         """Centred multipliers M[j, l] of the unscaled constraints: a row's score is Σ_j f_ij M[j, y_i]."""
         raw = x.reshape(self.shape) * self.scale[:, None]
         return np.asarray(raw - (raw @ self.target)[:, None])
 
-    def at(self, x: FloatArray) -> DualPoint:
+    def at(self, x: Floats) -> DualPoint:
         """Dual and gradient at scaled multipliers x: two sparse products."""
         scores = self.units.unit_scores(self.features.scores(self.multipliers(x)))
         value, unit_probabilities = self.units.tilt(scores)
@@ -173,7 +172,7 @@ class DualProblem:
         worst, mean = float(relative.max()), float(relative.mean())
         return DualPoint(value, gradient.ravel(), scores, q, totals, worst, mean)
 
-    def gap(self, x: FloatArray, point: DualPoint) -> float:
+    def gap(self, x: Floats, point: DualPoint) -> float:
         """Primal minus dual objective at x in absolute value: zero exactly at the solution."""
         gradient, scaled = point.gradient.reshape(self.shape), x.reshape(self.shape)
         soft = self.ridge > 0
@@ -200,26 +199,24 @@ class DualProblem:
         hard = self.ridge == 0
         return self.is_unbounded_at(point) or bool(not hard.all() and np.any(self._left(point)[hard] < _LOST))
 
-    def _left(self, point: DualPoint) -> FloatArray:
+    def _left(self, point: DualPoint) -> Floats:
         """Share of its base weight that every feature has left."""
         return np.asarray(point.totals.sum(axis=1) / self.base_mass[:, 0])
 
 
-def minimise_dual(
-    problem: DualProblem, start: FloatArray, stopping: Stopping
-) -> tuple[FloatArray, DualPoint, int]:
+def minimise_dual(problem: DualProblem, start: Floats, stopping: Stopping) -> tuple[Floats, DualPoint, int]:
     """Scaled multipliers, the dual there, and how many L-BFGS steps it took to be good enough."""
-    latest: list[tuple[FloatArray, DualPoint]] = []
+    latest: list[tuple[Floats, DualPoint]] = []
     reached = (start, problem.at(start))
     if stopping.reached(reached[1]):
         return start, reached[1], 0
 
-    def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
+    def evaluate(x: Floats) -> tuple[float, Floats]:
         point = problem.at(x)
         latest[:] = [(x.copy(), point)]
         return point.value, point.gradient
 
-    def check(x: FloatArray) -> None:
+    def check(x: Floats) -> None:
         nonlocal reached
         evaluated, point = latest[0]
         if not np.array_equal(evaluated, x):

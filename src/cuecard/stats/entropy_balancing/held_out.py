@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.constraints import (
-    FloatArray,
-    IntArray,
     LabelledFeatures,
     Target,
     checked_base,
@@ -37,11 +36,11 @@ _TOLERANCE = 1e-3
 class HeldOut:
     """Balance on held-out rows by ridge: multipliers fitted on some rows, applied to the others."""
 
-    ridges: FloatArray
+    ridges: Floats
     """The ridges, on the scale of all rows."""
-    err: FloatArray
+    err: Floats
     """Mean |q(label | feature) − target| of the held-out rows, a mean over folds."""
-    ess: FloatArray
+    ess: Floats
     """Effective sample size of the held-out rows as a fraction, a mean over folds."""
     unweighted: float
     """Err of the held-out rows with base weights."""
@@ -129,13 +128,13 @@ def held_out_balance(
 class _Part:
     """Some of the rows with what belongs to them."""
 
-    def __init__(self, matrix: Any, labels: IntArray, base: FloatArray, units: IntArray, count: int) -> None:
+    def __init__(self, matrix: Any, labels: Ints, base: Floats, units: Ints, count: int) -> None:
         self.matrix, self.labels, self.base = matrix, labels, base
         self.units = np.unique(units, return_inverse=True)[1]
         self.count = count
         self.folded = LabelledFeatures(matrix, labels, count)
 
-    def weighted(self, multipliers: FloatArray, grouped: bool) -> FloatArray:
+    def weighted(self, multipliers: Floats, grouped: bool) -> Floats:
         """Probabilities of the rows under multipliers of the constraints."""
         units = Units.build(self.base / self.base.sum(), self.units if grouped else None, None)
         scores = units.unit_scores(self.folded.scores(multipliers))
@@ -143,8 +142,8 @@ class _Part:
 
 
 def _fitted(
-    part: _Part, target: FloatArray, ridges: Sequence[float], max_weight: float | None, grouped: bool
-) -> list[FloatArray]:
+    part: _Part, target: Floats, ridges: Sequence[float], max_weight: float | None, grouped: bool
+) -> list[Floats]:
     """Multipliers of all features for every ridge, from the softest on; zero for those the rows cannot balance."""
     columns = np.flatnonzero(np.all(part.folded.totals(part.base) > 0, axis=1))
     if not len(columns):
@@ -165,11 +164,11 @@ def _fitted(
     return by_ridge
 
 
-def _err(totals: FloatArray, target: FloatArray) -> float:
+def _err(totals: Floats, target: Floats) -> float:
     return float(np.nanmean(np.abs(share_residuals(totals, target))))
 
 
-def _floor(counts: FloatArray, target: FloatArray) -> float:
+def _floor(counts: Floats, target: Floats) -> float:
     """Mean |share − target| of labels drawn from the target (half-normal)."""
     n = counts[counts > 0]
     return float(np.mean(np.sqrt(2 / np.pi * (target * (1 - target))[None, :] / n[:, None])))

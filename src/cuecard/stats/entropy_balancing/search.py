@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.certificates import (
     Certificate,
     conflict_certificate,
     direction_certificate,
     is_proof,
 )
-from cuecard.stats.entropy_balancing.constraints import (
-    FloatArray,
-    IntArray,
-    LabelledFeatures,
-    share_residuals,
-)
+from cuecard.stats.entropy_balancing.constraints import LabelledFeatures, share_residuals
 from cuecard.stats.entropy_balancing.dual import DualPoint, DualProblem, Stopping, Units, minimise_dual
 from cuecard.stats.weighted import effective_sample_share
 
@@ -56,9 +52,9 @@ class Constraints:
     def __init__(
         self,
         matrix: Any,
-        labels: IntArray,
-        columns: IntArray,
-        target: FloatArray,
+        labels: Ints,
+        columns: Ints,
+        target: Floats,
         folded: LabelledFeatures | None,
         max_weight: float | None,
     ) -> None:
@@ -71,7 +67,7 @@ class Constraints:
 class Solution:
     """Where the solver stands; features are counted within the constrained columns."""
 
-    x: FloatArray
+    x: Floats
     point: DualPoint
     problem: DualProblem
     iterations: int
@@ -142,7 +138,7 @@ def _proof(
     return [direction] if is_proof(rows, constraints.max_weight) else []
 
 
-def _one_sided(constraints: Constraints, units: Units, columns: IntArray) -> list[Certificate]:
+def _one_sided(constraints: Constraints, units: Units, columns: Ints) -> list[Certificate]:
     """Proofs for those of some features that lean the same way in every group that has them."""
     one_sided = []
     for column in columns:

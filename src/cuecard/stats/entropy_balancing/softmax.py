@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing.constraints import (
-    FloatArray,
     LabelledFeatures,
     Target,
     checked_base,
@@ -27,7 +27,7 @@ __all__ = ["SoftmaxWeights", "softmax_objective", "softmax_weights"]
 class SoftmaxWeights:
     """Weights with mean one from the paper's objective."""
 
-    weights: FloatArray
+    weights: Floats
     ess: float
     err_before: float
     err_after: float
@@ -37,9 +37,7 @@ class SoftmaxWeights:
     """Whether ``err`` was reached (when asked for) or the optimiser's own test was met."""
 
 
-def softmax_objective(
-    z: FloatArray, folded: LabelledFeatures, target: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
+def softmax_objective(z: Floats, folded: LabelledFeatures, target: Floats) -> tuple[float, Floats, Floats]:
     """Σ_j Σ_l (q(l | f_j) − target_l)² at q = softmax(z), its gradient in z, and the residuals."""
     q = np.exp(z - z.max())
     q /= q.sum()
@@ -78,12 +76,12 @@ def softmax_weights(
     wanted = 0.0 if stop_at_err is None else stop_at_err
     last: dict[str, float] = {}
 
-    def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
+    def evaluate(z: Floats) -> tuple[float, Floats]:
         value, gradient, residuals = softmax_objective(z, folded, shares)
         last["err"] = float(np.mean(np.abs(residuals)))
         return value, gradient
 
-    def check(_: FloatArray) -> None:
+    def check(_: Floats) -> None:
         if last["err"] <= wanted:
             raise StopIteration
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.intervals import combined_shares
 
 __all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distribution"]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 #: Tables drawn under the null; no p-value is smaller than 1 / (this + 1).
 _SIMULATED = 9_999
@@ -24,16 +22,16 @@ _NEWTON_STEPS = 60
 class FlattenedDistribution:
     """Predicted label shares on a sample with equally many instances of every gold label."""
 
-    gold_counts: IntArray
+    gold_counts: Ints
     """Instances with the cue by gold label, before flattening."""
     per_label: int
     """Instances per label in a flattened draw: the count of the rarest label."""
-    draws: FloatArray
+    draws: Floats
     """Predicted shares of every flattened draw, draws × labels."""
-    share: FloatArray
+    share: Floats
     """Expected predicted share of each label over all flattened draws, exactly."""
-    low: FloatArray
-    high: FloatArray
+    low: Floats
+    high: Floats
     """Interval of the share, Wilson's ends combined in squares: the test instances themselves are a sample too."""
     amplification: float
     """Divergence of the predicted shares from flat, KL(predicted ‖ flat) in bits."""
@@ -102,7 +100,7 @@ def flattened_distribution(
     )
 
 
-def divergence_interval(value: float, repeats: FloatArray, confidence: float = 0.95) -> tuple[float, float]:
+def divergence_interval(value: float, repeats: Floats, confidence: float = 0.95) -> tuple[float, float]:
     """Bootstrap interval of a divergence: from the reflected lower end, 0 at least, to the upper quantile.
 
     A divergence is never negative, so noise only ever adds to it, and resamples have more of it than the sample
@@ -113,7 +111,7 @@ def divergence_interval(value: float, repeats: FloatArray, confidence: float = 0
     return max(0.0, min(lower, 2 * value - upper)), max(upper, 2 * value - lower)
 
 
-def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int | None) -> IntArray:
+def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int | None) -> Ints:
     """Confusion counts, gold × predicted; every gold label must occur."""
     guess, truth = np.asarray(predicted), np.asarray(gold)
     if guess.ndim != 1 or guess.shape != truth.shape or not len(guess):
@@ -139,14 +137,14 @@ def _confusion(predicted: npt.ArrayLike, gold: npt.ArrayLike, label_count: int |
     return table
 
 
-def _bits_from_flat(shares: FloatArray) -> FloatArray:
+def _bits_from_flat(shares: Floats) -> Floats:
     """KL(shares ‖ flat) in bits along the last axis."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(shares > 0, shares * np.log2(shares * shares.shape[-1]), 0.0)
     return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
 
 
-def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float, FloatArray]:
+def _score_test(table: Ints, rng: np.random.Generator) -> tuple[float, float, Floats]:
     """Score statistic of flat predicted shares, the base-10 log of its p-value, and the bits of simulated tables.
 
     The p-value comes from tables drawn from the most likely confusion shares whose predictions are flat, because
@@ -161,7 +159,7 @@ def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float
     # The last share follows from the others.
     inverse = np.linalg.inv(np.asarray(covariance)[:-1, :-1])
 
-    def distance(tables: IntArray) -> FloatArray:
+    def distance(tables: Ints) -> Floats:
         off = (tables / counts[:, None]).mean(axis=-2)[..., :-1] - 1.0 / labels
         return np.asarray(np.einsum("...i,ij,...j->...", off, inverse, off))
 
@@ -172,7 +170,7 @@ def _score_test(table: IntArray, rng: np.random.Generator) -> tuple[float, float
     return statistic, float(np.log10((1 + beyond) / (1 + _SIMULATED))), bits
 
 
-def _likeliest_flat_rows(table: IntArray) -> FloatArray:
+def _likeliest_flat_rows(table: Ints) -> Floats:
     """Maximum-likelihood row shares of a confusion table under predictions that are flat on flattened data.
 
     Rows and columns of such shares sum to one, so they are n / (a_row + b_column) with multipliers a and b, found
@@ -182,10 +180,10 @@ def _likeliest_flat_rows(table: IntArray) -> FloatArray:
     smoothed = table + 0.5 / labels
     multipliers = np.concatenate([smoothed.sum(axis=1), np.zeros(labels)])
 
-    def sums(values: FloatArray) -> FloatArray:
+    def sums(values: Floats) -> Floats:
         return np.asarray(values[:labels, None] + values[None, labels:])
 
-    def dual(values: FloatArray) -> float:
+    def dual(values: Floats) -> float:
         both = sums(values)
         return float((smoothed * np.log(both)).sum() - values.sum()) if both.min() > 0 else -np.inf
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 from cuecard.stats.intervals import combined_shares
 
 _LN10 = float(np.log(10.0))
@@ -85,7 +85,7 @@ def flattened_choice(
     return FlattenedChoice(sum(n for n, *_ in strata), share, float(low), float(high), flat, log_p / _LN10)
 
 
-def bits_from(shares: npt.ArrayLike, flat: npt.ArrayLike) -> FloatArray:
+def bits_from(shares: npt.ArrayLike, flat: npt.ArrayLike) -> Floats:
     """KL divergence in bits of distributions (last axis) from a flat one; how much a cue is amplified.
 
     >>> bits_from([[0.5, 0.5], [1.0, 0.0]], [0.5, 0.5])

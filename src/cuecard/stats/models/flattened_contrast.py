@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.arrays import Floats, Ints
 
 __all__ = ["FlattenedContrast", "flattened_contrast"]
 
@@ -58,7 +58,7 @@ def flattened_contrast(
     strata = np.unique(truth, return_inverse=True)[1]
     many = int(strata.max(initial=-1)) + 1
 
-    def counts(chosen: npt.NDArray[np.bool_]) -> IntArray:
+    def counts(chosen: npt.NDArray[np.bool_]) -> Ints:
         return np.bincount(strata[chosen], minlength=many).astype(np.int64)
 
     inside, outside = counts(here), counts(~here)
@@ -79,7 +79,7 @@ def flattened_contrast(
     )
 
 
-def _studentised(hits: IntArray, inside: IntArray, others: IntArray, outside: IntArray) -> FloatArray:
+def _studentised(hits: Ints, inside: Ints, others: Ints, outside: Ints) -> Floats:
     """Mean difference of the shares over strata (last axis) in standard errors."""
     difference = (hits / inside - others / outside).mean(axis=-1)
     variance = 0.0
@@ -90,9 +90,7 @@ def _studentised(hits: IntArray, inside: IntArray, others: IntArray, outside: In
     return np.asarray(difference / np.sqrt(variance) * hits.shape[-1])
 
 
-def _likeliest_equal_shares(
-    hits: IntArray, inside: IntArray, others: IntArray, outside: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _likeliest_equal_shares(hits: Ints, inside: Ints, others: Ints, outside: Ints) -> tuple[Floats, Floats]:
     """Maximum-likelihood rates per stratum with and without the cue whose sums over strata are equal.
 
     With a multiplier λ for the constraint, k/p − (n − k)/(1 − p) = ±λ has one root in (0, 1), which falls as λ rises
@@ -100,7 +98,7 @@ def _likeliest_equal_shares(
     Half a success and half a failure are added to every stratum, so that all rates are inside (0, 1).
     """
 
-    def rates(k: IntArray, n: IntArray, multiplier: float) -> FloatArray:
+    def rates(k: Ints, n: Ints, multiplier: float) -> Floats:
         hits, all_ = k + 0.5, n + 1.0
         b = multiplier + all_
         # The stable form of the smaller root of λp² − (λ + n)p + k = 0.

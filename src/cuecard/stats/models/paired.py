@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.models.correctness import checked_members, checked_truths
 
 __all__ = ["PairedByCue", "PairedResult", "paired_by_cue", "paired_comparison"]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LN10 = float(np.log(10.0))
 
@@ -45,13 +44,13 @@ class PairedResult:
 class PairedByCue:
     """Paired comparisons within the instances of every cue; arrays follow the cues."""
 
-    n: IntArray
-    only_a: IntArray
-    only_b: IntArray
-    difference: FloatArray
-    low: FloatArray
-    high: FloatArray
-    log10_p: FloatArray
+    n: Ints
+    only_a: Ints
+    only_b: Ints
+    difference: Floats
+    low: Floats
+    high: Floats
+    log10_p: Floats
 
 
 def paired_comparison(
@@ -117,8 +116,8 @@ def mcnemar_log_p(only_a: int, only_b: int) -> float:
 
 
 def _bootstrap(
-    n: IntArray, only_a: IntArray, only_b: IntArray, confidence: float, draws: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
+    n: Ints, only_a: Ints, only_b: Ints, confidence: float, draws: int, seed: int
+) -> tuple[Floats, Floats]:
     if not 0 < confidence < 1 or draws < 1:
         raise ValueError("confidence must be between 0 and 1 and draws at least 1.")
     size = np.maximum(n, 1)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.intervals import overlapping_difference
 from cuecard.stats.models.correctness import checked_members, checked_truths
 from cuecard.stats.p_values import format_p
@@ -16,9 +17,6 @@ from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = ["FeaturePermutationTests", "PermutationResult", "permutation_test", "permutation_tests_by_feature"]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Reading: TypeAlias = Literal["union", "twice", "difference"]
 
 _LN10 = float(np.log(10.0))
@@ -63,11 +61,11 @@ class PermutationResult:
 class FeaturePermutationTests:
     """One test per feature; all arrays follow the features."""
 
-    log10_p: FloatArray
-    usual: IntArray
-    unusual: IntArray
-    usual_accuracy: FloatArray
-    unusual_accuracy: FloatArray
+    log10_p: Floats
+    usual: Ints
+    unusual: Ints
+    usual_accuracy: Floats
+    unusual_accuracy: Floats
 
 
 def permutation_test(
@@ -164,11 +162,11 @@ def permutation_tests_by_feature(
     return FeaturePermutationTests(log_p / _LN10, counts, unusual_counts, usual_accuracy, unusual_accuracy)
 
 
-def _closed_form(right: BoolArray, drawn: BoolArray, pool: BoolArray, layer: IntArray) -> float:
+def _closed_form(right: Bools, drawn: Bools, pool: Bools, layer: Ints) -> float:
     """Log P(correct in U ≥ observed) when correctness is shuffled over the pool inside each layer."""
     layers = int(layer.max()) + 1
 
-    def per_layer(mask: BoolArray) -> IntArray:
+    def per_layer(mask: Bools) -> Ints:
         return np.bincount(layer[mask], minlength=layers).astype(np.int64)[None]
 
     log_p = stratified_hypergeometric_log_p(
@@ -181,9 +179,7 @@ def _closed_form(right: BoolArray, drawn: BoolArray, pool: BoolArray, layer: Int
     return float(log_p[0])
 
 
-def _by_shuffling(
-    right: BoolArray, usual: BoolArray, unusual: BoolArray, layer: IntArray, draws: int, seed: int
-) -> float:
+def _by_shuffling(right: Bools, usual: Bools, unusual: Bools, layer: Ints, draws: int, seed: int) -> float:
     """Log p of the difference of accuracies. A shuffle only moves how many correct fall in U, both and N."""
     if draws < 1:
         raise ValueError(f"draws must be at least 1, got {draws}.")
@@ -199,7 +195,7 @@ def _by_shuffling(
     return float(np.log1p(np.sum(shuffled >= observed - 1e-12)) - np.log1p(draws))
 
 
-def _layers(strata: npt.ArrayLike | None, rows: int) -> IntArray:
+def _layers(strata: npt.ArrayLike | None, rows: int) -> Ints:
     if strata is None:
         return np.zeros(rows, dtype=np.int64)
     values = np.asarray(strata)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = ["PreferenceGiven", "choices_given", "labels_given"]
@@ -24,10 +24,10 @@ _PENALTY = 1e-2
 class PreferenceGiven:
     """For every cue: which way the model leans with it, and the two-sided p-value, other properties held fixed."""
 
-    excess: FloatArray
+    excess: Floats
     """How much more often, per instance with the cue, than the rest explains the label is predicted; per example of
     which some but not all choices have it, the choice picked."""
-    log10_p: FloatArray
+    log10_p: Floats
     """Base-10 log of the p-value; nan where nothing could differ."""
 
 
@@ -56,7 +56,7 @@ def labels_given(
         )
     number = int(codes.max(initial=-1)) + 1
 
-    def per_stratum(values: IntArray) -> IntArray:
+    def per_stratum(values: Ints) -> Ints:
         table = np.zeros((number, values.shape[1]), dtype=np.int64)
         np.add.at(table, codes, values)
         return table.T
@@ -98,10 +98,10 @@ def choices_given(
     starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1 if len(group) else 0))
     index = np.cumsum(np.diff(group, prepend=group[0] if len(group) else 0) != 0)
 
-    def centred(values: FloatArray, weight: FloatArray) -> FloatArray:
+    def centred(values: Floats, weight: Floats) -> Floats:
         return np.asarray(values - np.add.reduceat(weight[:, None] * values, starts, axis=0)[index])
 
-    def probabilities(beta: FloatArray) -> FloatArray:
+    def probabilities(beta: Floats) -> Floats:
         odds = np.exp(x @ beta - np.maximum.reduceat(x @ beta, starts)[index])
         return np.asarray(odds / np.add.reduceat(odds, starts)[index])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["relevance_cosines", "token_relevance_agreement"]
+from cuecard.stats.arrays import Floats
 
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["relevance_cosines", "token_relevance_agreement"]
 
 
 def token_relevance_agreement(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
@@ -32,7 +32,7 @@ def token_relevance_agreement(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-def relevance_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
+def relevance_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
     """Cosine of the two saliency maps of every example; NaN where one of them is all zeros.
 
     >>> relevance_cosines([[3.0, 4.0], [0.0, 0.0]], [[4.0, 3.0], [1.0, 0.0]]).round(2).tolist()
@@ -51,5 +51,5 @@ def relevance_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     ]
     lengths = [np.sqrt((maps**2).sum(axis=1)) for maps in scaled]
     with np.errstate(invalid="ignore"):
-        cosines: FloatArray = (scaled[0] * scaled[1]).sum(axis=1) / (lengths[0] * lengths[1])
+        cosines: Floats = (scaled[0] * scaled[1]).sum(axis=1) / (lengths[0] * lengths[1])
     return np.minimum(cosines, 1.0)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.intervals import newcombe_difference
 from cuecard.stats.models.correctness import checked_members, checked_truths
 from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
 __all__ = ["AccuracyGaps", "ModelWeakness", "accuracy_gaps", "model_weakness"]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LN10 = float(np.log(10.0))
 # Resamples held in memory at a time.
@@ -27,16 +26,16 @@ _CHUNK = 64
 class AccuracyGaps:
     """ΔAcc(f) = accuracy where the cue is − accuracy where it is not; arrays follow the cues."""
 
-    with_cue: IntArray
-    without_cue: IntArray
-    accuracy_with: FloatArray
-    accuracy_without: FloatArray
-    gap: FloatArray
+    with_cue: Ints
+    without_cue: Ints
+    accuracy_with: Floats
+    accuracy_without: Floats
+    gap: Floats
     """NaN for a cue that every instance has, or none."""
-    low: FloatArray
-    high: FloatArray
+    low: Floats
+    high: Floats
     """Newcombe's interval from the two Wilson intervals."""
-    log10_p: FloatArray
+    log10_p: Floats
     """Base-10 log of the exact two-sided (hypergeometric) p-value."""
 
 
@@ -109,7 +108,7 @@ def model_weakness(
     return ModelWeakness(raw, corrected, max(0.0, corrected - z * corrected_error), raw + z * raw_error)
 
 
-def _cross_signed(gaps: FloatArray, deviations: FloatArray) -> FloatArray:
+def _cross_signed(gaps: Floats, deviations: Floats) -> Floats:
     """Gaps without noise: expected size of each in one random half, signed by the other half.
 
     A half's gap is the whole's ± e, e normal with the deviation s of the whole, so with t = gap / s the
@@ -121,7 +120,7 @@ def _cross_signed(gaps: FloatArray, deviations: FloatArray) -> FloatArray:
     return np.asarray(deviations * (t * (2 * ndtr(t) - 1) - 2 * density))
 
 
-def _deviations(right: FloatArray, member: Any) -> FloatArray:
+def _deviations(right: Floats, member: Any) -> Floats:
     """Errors of the gaps, from shares with one success and one failure added (Agresti and Caffo)."""
     inside, inside_right = (np.asarray(part).ravel() for part in (member.sum(axis=0), right @ member))
     variance = np.zeros(len(inside))
@@ -131,7 +130,7 @@ def _deviations(right: FloatArray, member: Any) -> FloatArray:
     return np.sqrt(variance)
 
 
-def _gaps(weights: npt.NDArray[Any], right: FloatArray, member: Any) -> FloatArray:
+def _gaps(weights: npt.NDArray[Any], right: Floats, member: Any) -> Floats:
     """Accuracy gap of every cue (columns) under every row of instance weights."""
     total, total_right = weights.sum(axis=1, keepdims=True), (weights @ right)[:, None]
     inside = np.asarray((member.T @ weights.T).T)
@@ -144,6 +143,6 @@ def _chunks(count: int) -> list[int]:
     return [min(_CHUNK, count - start) for start in range(0, count, _CHUNK)]
 
 
-def _checked(correct: npt.ArrayLike, has_cue: Any) -> tuple[FloatArray, Any]:
+def _checked(correct: npt.ArrayLike, has_cue: Any) -> tuple[Floats, Any]:
     right = checked_truths(correct, "correct")
     return right.astype(np.float64), checked_members(has_cue, len(right), "has_cue").astype(np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray
+from cuecard.stats.arrays import Floats
 
 #: Standard errors by which the correlation is raised: what is divided by it must not be too large.
 CAREFUL = 2.0
@@ -44,7 +44,7 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
 
 def correlated_squares(
     n: npt.ArrayLike, squares: npt.ArrayLike, units: npt.ArrayLike, correlation: float
-) -> FloatArray:
+) -> Floats:
     """Σ over pairs of a feature's rows of their correlation, so that n rows count as n² / it.
 
     Rows of one unit correlate by `correlation`, and by at least 1/√units: few texts cannot show that their copies are

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray, IntArray
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import _kernels
 
 #: Units are told apart by size up to 2^15 rows with a feature; larger ones count as that large.
@@ -18,13 +18,13 @@ SIZE_BINS = 16
 class UnitCounts:
     """What each feature's rows are within units of independence; one entry per feature in every array."""
 
-    units: IntArray
+    units: Ints
     """Units (distinct texts) in which some row has the feature."""
-    squares: FloatArray
+    squares: Floats
     """Σ over units of (summed weight of the rows with the feature)²; the effective count is (Σw)² / it."""
-    many: IntArray
+    many: Ints
     """Units by feature and bin of their number of rows with the feature (1, 2–3, 4–7, …)."""
-    rows_squared: FloatArray
+    rows_squared: Floats
     """Sum of squares of that number, by feature and bin."""
 
 
@@ -76,7 +76,7 @@ def unit_counts(
     return UnitCounts(units_, squares, many, rows_squared)
 
 
-def worth(sums: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
+def worth(sums: npt.ArrayLike, squares: npt.ArrayLike) -> Floats:
     """Effective count (Σw)² / Σ_c (Σ_{i∈c} w)² of each feature, 0 for one without instances.
 
     >>> worth([5, 0], [11, 0]).round(2)

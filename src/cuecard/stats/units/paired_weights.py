@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from cuecard.stats._arrays import Alternative, FloatArray, IntArray, chosen_tail, divided
+from cuecard.stats._arrays import Alternative, chosen_tail, divided
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import _kernels
 
 #: Values of the null distribution kept exactly at either end; those between are joined to as many groups.
@@ -19,13 +20,13 @@ _KEPT = 32
 class PairShuffleTest:
     """What each feature's weighted sum is against random (label, weight) pairs; features × labels in every array."""
 
-    z: FloatArray
-    log_p_less: FloatArray
-    log_p_greater: FloatArray
-    least_log_p: FloatArray
+    z: Floats
+    log_p_less: Floats
+    log_p_greater: Floats
+    least_log_p: Floats
     """Log of the smallest two-sided p-value that the feature could have reached."""
 
-    def log_p(self, alternative: Alternative = "two-sided") -> FloatArray:
+    def log_p(self, alternative: Alternative = "two-sided") -> Floats:
         """Natural logs of the p-values; two-sided is twice the smaller tail, at most 1."""
         return chosen_tail(alternative, self.log_p_less, self.log_p_greater)
 
@@ -86,7 +87,7 @@ def pair_shuffle_test(
     return PairShuffleTest(z, less, greater, least)
 
 
-def _support(drawn: FloatArray, drawing: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _support(drawn: Floats, drawing: Floats) -> tuple[Floats, Floats]:
     """Return the distinct values in rising order with their shares, those of the middle joined where they are many."""
     values, inverse = np.unique(drawn.round(12), return_inverse=True)
     shares = np.bincount(inverse.ravel(), drawing).astype(np.float64)
@@ -107,8 +108,8 @@ def _support(drawn: FloatArray, drawing: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _log_tails(
-    statistic: FloatArray, values: FloatArray, shares: FloatArray, scales: FloatArray, counts: IntArray
-) -> tuple[FloatArray, FloatArray]:
+    statistic: Floats, values: Floats, shares: Floats, scales: Floats, counts: Ints
+) -> tuple[Floats, Floats]:
     """Return logs of P(sum ≤ statistic) and P(sum ≥ statistic)."""
     # Sums of few different values are discrete: the probability of the value itself belongs to the tail.
     step = float(np.diff(values).min(initial=np.inf)) if len(values) <= 4 else 0.0

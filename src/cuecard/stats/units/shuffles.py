@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import IntArray
+from cuecard.stats.arrays import Ints
 
 #: A class of unit sizes has at least this many units, where neighbouring sizes can be joined to it.
 LEAST_UNITS = 10
@@ -19,7 +19,7 @@ def block_orders(
     rng: np.random.Generator,
     *,
     strata: npt.ArrayLike | None = None,
-) -> Iterator[IntArray]:
+) -> Iterator[Ints]:
     """Yield orders: row i takes the label (and weight) of row order[i], whole units taking those of whole units.
 
     Units change places with units of the same size, and of about the same where fewer than `LEAST_UNITS` have it: then
@@ -54,7 +54,7 @@ def block_orders(
 
 def group_orders(
     groups: npt.ArrayLike, permutations: int, rng: np.random.Generator, *, units: npt.ArrayLike | None = None
-) -> Iterator[IntArray]:
+) -> Iterator[Ints]:
     """Yield orders that shuffle rows within their group: row i takes the label of row order[i].
 
     With `units`, codes that the rows of copies of a group share (the same choice of the same question), copies are
@@ -84,7 +84,7 @@ def label_orders(
     groups: npt.ArrayLike | None = None,
     units: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
-) -> Iterator[IntArray]:
+) -> Iterator[Ints]:
     """Yield orders of n rows that the null of a test allows: within groups, among strata, whole units at a time.
 
     `groups` are the examples of a grouped task. Otherwise rows change places within their stratum (those of like
@@ -115,7 +115,7 @@ def has_repeats(units: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> bo
     return len(np.unique(codes * (int(of.max(initial=0)) + 1) + of)) > int(codes.max(initial=-1)) + 1
 
 
-def group_units(groups: npt.ArrayLike, units: npt.ArrayLike) -> IntArray:
+def group_units(groups: npt.ArrayLike, units: npt.ArrayLike) -> Ints:
     """Return a code for every row that groups share whose rows have the same units: copies of a question.
 
     >>> group_units([0, 0, 1, 1, 2, 2], [5, 6, 6, 5, 5, 7])
@@ -132,7 +132,7 @@ def group_units(groups: npt.ArrayLike, units: npt.ArrayLike) -> IntArray:
     return rank[code.ravel()][of]
 
 
-def _size_classes(sizes: IntArray, layer: IntArray) -> IntArray:
+def _size_classes(sizes: Ints, layer: Ints) -> Ints:
     """Return a number for every unit that units of about its size, in its stratum, share."""
     order = np.lexsort((sizes, layer))
     classes = np.empty(len(sizes), dtype=np.int64)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from cuecard.stats.arrays import Bools
 from cuecard.text.languages.stopwords import stop_words, word_set
 from cuecard.text.tokenisers.tokenise import tokenise
 
@@ -33,8 +33,6 @@ _OTHER_ENDING = r"(?:ly|ing|ed)$"
 _EVEN = 0.25
 _PASSES = 3
 
-Flags = npt.NDArray[np.bool_]
-
 
 def noun_types(texts: pl.Series) -> frozenset[str]:
     """Return the word types that are mostly nouns in these texts, lower-cased.
@@ -46,7 +44,7 @@ def noun_types(texts: pl.Series) -> frozenset[str]:
     tokens = tokenise(texts)
     vocabulary, boundary = tokens.vocabulary, tokens.n_types
 
-    def among(words: frozenset[str]) -> Flags:
+    def among(words: frozenset[str]) -> Bools:
         return np.append(vocabulary.is_in(sorted(words)).to_numpy(), False)
 
     functional = among(stop_words("en") | _OPENERS | _PREPOSITIONS | _NEVER)

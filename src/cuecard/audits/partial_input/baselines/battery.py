@@ -14,7 +14,8 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import Baseline, Chain, interval, measured
 from cuecard.audits.partial_input.learned.cross_fit import Evaluation
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Ints
+from cuecard.data.examples import Examples
+from cuecard.stats.arrays import Ints
 from cuecard.stats.weighted import effective_sample_size
 
 _KEPT = "_partial_input_battery"

@@ -12,7 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.audits.partial_input.metadata import metadata_features
-from cuecard.data.examples import Bools, Examples
+from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models.linear.input_features import (
     Binned,
@@ -23,6 +23,7 @@ from cuecard.models.linear.input_features import (
     feature_blocks,
     side_by_side,
 )
+from cuecard.stats.arrays import Bools
 from cuecard.text import Encoded
 
 #: "relation": a figure about both texts that reads neither. It may predict for good reasons, where what is

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
+from cuecard.stats.arrays import Floats, Ints
 
 
 def majority(examples: Examples, learn: Ints, guess: Ints) -> Guesses:

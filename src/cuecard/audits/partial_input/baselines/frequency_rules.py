@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows, guess_tied_labels
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.data.splits.overlap import text_keys
+from cuecard.stats.arrays import Floats, Ints
 
 #: With fewer examples than this that a rule says anything about, it is left out.
 FEWEST_EXAMPLES = 20

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cuecard.data.examples import Bools, Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
 TIE = 1e-9

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
-from cuecard.data.examples import Floats, Ints
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.auc import choice_auc, label_auc
 from cuecard.stats.cross_fit_intervals import effective_units, mean_interval, share_interval
 from cuecard.stats.detectable import detectable_auc, detectable_choice_auc

@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
+from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.cross_fit_intervals import cross_fit_inflation
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.

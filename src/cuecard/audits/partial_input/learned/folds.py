@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.sparse import coo_array
 
@@ -15,9 +14,9 @@ from cuecard.analysis import Skip
 from cuecard.data import Instances
 from cuecard.data.splits.holdout import sentence_components
 from cuecard.data.units import UnitScope
+from cuecard.stats.arrays import Ints
 
 Grouping = Literal["sentence", "premise", "example"]
-Ints = npt.NDArray[np.int64]
 
 #: A group that holds more of the examples than this leaves too little to learn from.
 LARGEST_GROUP = 0.5

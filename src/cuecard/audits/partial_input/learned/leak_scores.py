@@ -10,8 +10,9 @@ import polars as pl
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import pointwise_information
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Examples
 from cuecard.data.weights import weight_total
+from cuecard.stats.arrays import Floats, Ints
 
 HISTOGRAM_BINS = 20
 

@@ -16,7 +16,7 @@ from cuecard.audits.partial_input.baselines.judging import Baseline, judged, mea
 from cuecard.audits.partial_input.findings import severity_of_baseline
 from cuecard.audits.partial_input.learned.folds import Folds
 from cuecard.data import Instances
-from cuecard.data.examples import Examples, Floats
+from cuecard.data.examples import Examples
 from cuecard.errors import MissingExtraError, UsageError
 from cuecard.models.fitted import check_labels_seen, fitted
 from cuecard.models.recipe import Recipe
@@ -24,6 +24,7 @@ from cuecard.models.runs import Tell, silently
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saliency.relevance import RelevanceAgreement, agreement_of_maps, saliency_table
 from cuecard.models.text_model import Condition, partial_condition
+from cuecard.stats.arrays import Floats
 from cuecard.stats.models.agreement import agreement
 from cuecard.wording import percent
 

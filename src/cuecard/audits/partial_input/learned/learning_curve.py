@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cuecard.audits.partial_input.baselines.judging import interval
 from cuecard.audits.partial_input.learned.cross_fit import Trainer
-from cuecard.data.examples import Ints
+from cuecard.stats.arrays import Ints
 
 SMALLEST = 50
 POINTS = 6

@@ -12,8 +12,7 @@ import polars as pl
 
 from cuecard.models.neural.batches import Batch
 from cuecard.models.neural.words.word_rows import HYPOTHESIS, NEITHER, PREMISE
-
-Ints = npt.NDArray[np.int64]
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

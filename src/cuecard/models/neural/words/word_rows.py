@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from cuecard.models.neural.batches import Batch
 from cuecard.models.neural.words.vocabulary import MARK, Vocabulary
+from cuecard.stats.arrays import Ints
 from cuecard.text import Tokens
 from cuecard.text.tokens import gather_rows
 
-Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 
 #: What a place in a sequence is part of.
