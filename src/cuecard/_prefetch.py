@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from cuecard._compiled import njit
 
 #: A cache line has 64 bytes.
 _LINE = 64

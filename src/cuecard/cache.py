@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,20 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cuecard._cache_folder import cache_folder
 from cuecard.errors import InputError
 from cuecard.writing import write_whole
 
+__all__ = ["cache_folder", "cached_arrays", "content_key", "keep_file"]
+
 Number = TypeVar("Number", np.float64, np.float32)
-
-
-def cache_folder() -> Path:
-    """Return where things that can be made again are kept: CUECARD_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("CUECARD_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("cuecard", appauthor=False)
 
 
 def content_key(content: Mapping[str, Any]) -> str:

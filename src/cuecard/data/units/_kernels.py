@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from cuecard._compiled import njit
 from cuecard._prefetch import prefetch, prefetch_range
 
 Array = npt.NDArray[Any]

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from cuecard._compiled import njit
 
 Ids = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from cuecard._compiled import njit
 from cuecard._prefetch import prefetch, prefetch_range
 
 Tokens = npt.NDArray[np.int32]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from cuecard._compiled import njit
 
 Bits = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]

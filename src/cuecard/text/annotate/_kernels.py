@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from cuecard._compiled import njit
 from cuecard.text._kernels import DROP, INNER, LETTER, width_and_point
 
 Bytes = npt.NDArray[np.uint8]

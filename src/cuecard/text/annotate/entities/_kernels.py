@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cuecard._compiled import njit
 from cuecard.text.annotate._kernels import (
     CAPITAL,
     CAPITALS,
