@@ -11,6 +11,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from cuecard.stats.arrays import Singles
+from cuecard.stats.clusters.k_means import k_means_centres, nearest_centres
 
 #: As in the paper, where SNLI's 10,000 test sentences make 50 clusters.
 MOST_CLUSTERS = 50
@@ -66,20 +67,14 @@ def k_means(
     points: Singles, weights: npt.NDArray[np.int64], k: int, *, seed: int, most_fitted: int = MOST_FITTED
 ) -> Clustering:
     """Return at most k clusters of points that stand for `weights` sentences each, none very small; one start."""
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import pairwise_distances_argmin_min
-
     rng = np.random.default_rng(seed)
     fitted = np.arange(len(points))
     if len(points) > most_fitted:
         fitted = np.sort(rng.choice(len(points), most_fitted, replace=False))
     with threadpool_limits(limits=1):
-        model = KMeans(k, n_init=1, random_state=seed).fit(
-            points[fitted], sample_weight=weights[fitted].astype(np.float32)
-        )
-        centres = model.cluster_centers_
+        centres = k_means_centres(points[fitted], weights[fitted].astype(np.float32), k, seed=seed)
         while True:
-            assigned, distances = pairwise_distances_argmin_min(points, centres)
+            assigned, distances = nearest_centres(points, centres)
             sizes = np.bincount(assigned, weights=weights, minlength=len(centres))
             if sizes.min() >= LEAST_SENTENCES or len(centres) <= 2:
                 break
@@ -88,7 +83,7 @@ def k_means(
     used = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     rank[used] = np.arange(len(used))
     spread = float(weights @ distances.astype(np.float64) ** 2)
-    return Clustering(rank[assigned], distances.astype(np.float32), spread)
+    return Clustering(rank[assigned], distances, spread)
 
 
 def clusterings(

@@ -10,6 +10,7 @@ import polars as pl
 
 from cuecard.models.embeddings.embedders import embed as embedded
 from cuecard.stats.arrays import Floats
+from cuecard.stats.decomposition import projected_svd
 from cuecard.text import Tokens, tokenise
 
 #: Similarity is only drawn, so a sample of pairs is enough; slow kinds get a smaller one.
@@ -66,7 +67,6 @@ def word_movers_distance(
     """
     import ot
     from scipy.sparse import csr_matrix
-    from sklearn.utils.extmath import randomized_svd
 
     encoded = tokenised or tokenise(pl.concat([first.alias("text"), second.alias("text")]))
     counts = csr_matrix(
@@ -77,7 +77,7 @@ def word_movers_distance(
     if rank < 1:
         return np.full(len(first), np.nan)
     rarity = np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
-    _, singular, right = randomized_svd(counts.multiply(rarity).tocsr(), rank, n_iter=4, random_state=seed)
+    _, singular, right = projected_svd(counts.multiply(rarity).tocsr(), rank, seed=seed)
     words = right.T * singular
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
     words = words / np.where(lengths > 0, lengths, 1)

@@ -8,6 +8,7 @@ import polars as pl
 from scipy.sparse import csr_matrix, diags_array
 from threadpoolctl import threadpool_limits
 
+from cuecard.stats.decomposition import projected_svd
 from cuecard.text import Tokens, tokenise
 
 #: Dimensions kept; the clusters are then made on fewer.
@@ -23,14 +24,12 @@ def lexical_embedding(
 
     A text without any word that occurs in two texts is the zero vector. Texts may come tokenised.
     """
-    from sklearn.utils.extmath import randomized_svd
-
     weighted = tfidf(texts, tokens)
     rank = min(dimensions, *(side - 1 for side in weighted.shape))
     if rank < 1:
         return np.zeros((len(texts), 1), dtype=np.float32)
     with threadpool_limits(limits=1):  # the number of threads must not change the last digit
-        left, singular, _ = randomized_svd(weighted, rank, n_iter=4, random_state=seed)
+        left, singular, _ = projected_svd(weighted, rank, seed=seed)
     return np.asarray(left * singular, dtype=np.float32)
 
 
