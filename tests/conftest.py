@@ -47,6 +47,16 @@ def layouts() -> Callable[[str], Path]:
     return _shared("layouts")
 
 
+@pytest.fixture
+def first_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Register the smallest model that learns as "first-word", with a cache of its own."""
+    from first_word_model import registered
+
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    with registered():
+        yield
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended and what it said."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from cuecard.models import MODELS, Step
 from cuecard.models.dynamics import Dynamics
@@ -97,6 +98,25 @@ class FirstWord:
         model.labels_, model.counts_ = tuple(about["labels"]), about["counts"]
         model.condition_, model.grouped_ = about["condition"], about["grouped"]
         return model
+
+
+def rain_or_sun(
+    n: int, seed: int, *, labels=("no", "yes"), premise="p{} said", premises=4, hypotheses=50
+) -> pl.DataFrame:
+    """Return pairs whose hypothesis begins with "rain" four times in five if the label is no; sentences recur."""
+    rng = np.random.default_rng(seed)
+    label = rng.choice(labels, n)
+    cue = rng.random(n) < np.where(label == "no", 0.8, 0.2)
+    return pl.DataFrame(
+        {
+            "premise": [premise.format(a) for a in rng.integers(0, premises, n)],
+            "hypothesis": [
+                f"{'rain' if c else 'sun'} h{a}"
+                for a, c in zip(rng.integers(0, hypotheses, n), cue, strict=True)
+            ],
+            "label": label,
+        }
+    )
 
 
 @contextmanager

@@ -6,15 +6,10 @@ import pytest
 from cuecard.errors import InputError
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, fitted_probabilities
 from cuecard.models.recipe import Recipe
-from first_word_model import FirstWord, registered
+from first_word_model import FirstWord
 from small_sets import choice_instances, pair_instances
 
-
-@pytest.fixture(autouse=True)
-def _model(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
-    with registered():
-        yield
+pytestmark = pytest.mark.usefixtures("first_word")
 
 
 @pytest.fixture

@@ -4,15 +4,10 @@ import pytest
 
 from cuecard.errors import InputError, UsageError
 from cuecard.probes import asked_recipes, trained_predictions
-from first_word_model import FirstWord, registered
+from first_word_model import FirstWord
 from small_sets import pair_instances
 
-
-@pytest.fixture(autouse=True)
-def _model(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
-    with registered():
-        yield
+pytestmark = pytest.mark.usefixtures("first_word")
 
 
 @pytest.fixture

@@ -99,6 +99,42 @@ class TextModel(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class FitJob:
+    """What `fit` was called with."""
+
+    data: Instances
+    weights: npt.ArrayLike | None
+    condition: Condition
+    validation: Instances | None
+    dynamics: bool
+    checkpoint: Path | None
+    watch: Watch | None
+
+
+class Learner:
+    """`TextModel.fit` for models that take what it was called with as one job."""
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        condition: Condition = "full",
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
+        self.learn(FitJob(data, weights, condition, validation, dynamics, checkpoint, watch))
+        return self
+
+    def learn(self, job: FitJob) -> None:
+        """Learn from every row of the job's data."""
+        raise NotImplementedError
+
+
 MODELS: Registry[type[Any]] = Registry(
     "model", group="cuecard.models", check=lacking("name", "fit", "predict_proba", "embed", "save", "load")
 )

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal
 
 import polars as pl
@@ -71,6 +72,11 @@ class ChartView:
             object.__setattr__(self, "name", re.sub(r"\W+", "_", self.title.lower()).strip("_"))
 
 
+def drawn(module: str, name: str, *arguments: Any) -> Callable[[], Any]:
+    """Return what draws a chart once it is shown: a function of a module in `report/charts/`."""
+    return lambda: getattr(import_module(f"cuecard.report.charts.{module}"), name)(*arguments)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table: its heading and how its values are written."""
@@ -118,6 +124,23 @@ class TableView:
     caption: str = ""
     searchable: bool = False
     everywhere: bool = False  # whether it is shown beside the first table where there is little room
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        table: str,
+        frame: pl.DataFrame,
+        columns: Mapping[str, Column],
+        *,
+        most: int | None = None,
+        total: int | None = None,
+        **shown: Any,
+    ) -> TableView:
+        """Return the first rows of a frame that is (a part of) a table of the card, in these columns."""
+        rows = frame.select(list(columns)).head(frame.height if most is None else most).rows()
+        height = frame.height if total is None else total
+        return cls(title, list(columns.values()), rows, height, f"tables/{table}.parquet", **shown)
 
 
 @dataclass(frozen=True, eq=False)

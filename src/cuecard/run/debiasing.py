@@ -24,7 +24,7 @@ from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Progress, run_analyses
+from cuecard.run.runner import Progress, require_done, run_analyses
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +59,7 @@ def debias(
     remedy = selected_remedy(method, _with_card(method, like, options))
     check_labels(data)
     card = run_analyses(data, [remedy], progress=progress, command=command)
-    section = card[remedy.name]
-    if section.status == "skipped":
-        raise UsageError(f"{section.title} cannot be computed here: {section.reason}.")
-    if section.status == "failed":
-        raise RuntimeError(f"{section.title} failed: {section.reason}.")
+    require_done(card[remedy.name])
     # Remedies give weights of mean one over train; to scale them again could lift one above their max_weight.
     weights = card.tables["examples"].filter(split="train")["weight"].to_numpy()
     return Debiased(weights, card)

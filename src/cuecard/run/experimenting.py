@@ -5,9 +5,8 @@ from __future__ import annotations
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data.splits.subsets import train_subset
-from cuecard.errors import UsageError
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Data, loaded, run_analyses
+from cuecard.run.runner import Data, loaded, require_done, run_analyses
 
 
 def experiment(
@@ -29,9 +28,5 @@ def experiment(
     drawn = data.train.n_examples
     notes = [f"{drawn:,} of {of_all:,} training examples, drawn with seed {seed}."] if drawn < of_all else []
     card = run_analyses(data, [analysis], command=command, notes=notes)
-    section = card[analysis.name]
-    if section.status == "skipped":
-        raise UsageError(f"The experiment {analysis.name!r} cannot be run: {section.reason}.")
-    if section.status == "failed":
-        raise RuntimeError(f"The experiment {analysis.name!r} failed: {section.reason}.")
+    require_done(card[analysis.name])
     return card

@@ -84,6 +84,14 @@ def answer(
     return Answer(analysis.name, section, result, round(time.perf_counter() - started, 3))
 
 
+def require_done(section: Section) -> None:
+    """Raise if an analysis that the whole command is about did not run."""
+    if section.status == "skipped":
+        raise UsageError(f"{section.title} cannot run here: {section.reason}.")
+    if section.status == "failed":
+        raise RuntimeError(f"{section.title} failed: {section.reason}.")
+
+
 def _result(section: Section, run: Callable[[], Result]) -> Result | None:
     try:
         result = run()

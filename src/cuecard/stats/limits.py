@@ -43,7 +43,7 @@ def examples_to_settle(value: float, end: float, limit: float, n: int, power: fl
     is the limit itself, which no number of examples settles.
 
     >>> examples_to_settle(0.059, 0.0132, 0.05, 500)
-    26508
+    26457
     """
     margin = abs(value - limit)
     if margin <= ROUNDING:

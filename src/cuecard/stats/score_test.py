@@ -6,6 +6,7 @@ much the probabilities vary with the label. The log score counts them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -112,18 +113,8 @@ def score_test(
         own[part.rows], spread[part.rows] = part.own, part.spread
     variance = float(sum(part.variance for part in parts))
     third = float(sum(part.third for part in parts))
-    if variance <= 1e-18 * max(n, 1):
-        return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
-    if units is not None:
-        grouped = _by_units(score, expected, own, spread, variance, _codes(units, n), n)
-        if grouped is not None:
-            return grouped
-    skewness = third / variance**1.5
-    if _effective(spread) < FEW:
-        above, below = _drawn_tails(parts, score - expected, seed)
-        return ScoreTest(score, expected, variance**0.5, skewness, above, below, "monte carlo")
-    above, below = _gamma_tails((score - expected) / variance**0.5, skewness)
-    return ScoreTest(score, expected, variance**0.5, skewness, above, below, "moments")
+    null = _Null(expected, own, spread, variance, third)
+    return null.test(score, units, lambda: _drawn_tails(parts, score - expected, seed))
 
 
 def choice_score_test(
@@ -166,22 +157,45 @@ def choice_score_test(
     third = float((weight**3 * np.add.reduceat(centred**3, starts) / count).sum())
     expected = float((weight * np.add.reduceat(logs, starts) / count).sum())
     score, variance = expected + float(own.sum()), float(spread.sum())
-    if variance <= 1e-18 * n:
-        return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
-    if units is not None:
-        grouped = _by_units(score, expected, own, spread, variance, _codes(units, n), n)
-        if grouped is not None:
-            return grouped
-    skewness = third / variance**1.5
-    if _effective(spread) < FEW:
+
+    def drawn_tails() -> tuple[float, float]:
         generator = np.random.default_rng(seed)
         drawn = np.zeros(DRAWS)
         for i in range(n):
             drawn += weight[i] * centred[starts[i] + generator.integers(count[i], size=DRAWS)]
-        above, below = _shares(drawn, float(own.sum()))
-        return ScoreTest(score, expected, variance**0.5, skewness, above, below, "monte carlo")
-    above, below = _gamma_tails(float(own.sum()) / variance**0.5, skewness)
-    return ScoreTest(score, expected, variance**0.5, skewness, above, below, "moments")
+        return _shares(drawn, float(own.sum()))
+
+    return _Null(expected, own, spread, variance, third).test(score, units, drawn_tails)
+
+
+@dataclass(frozen=True, eq=False)
+class _Null:
+    """Moments of the score under the null, and what every example adds to the score and to its variance."""
+
+    expected: float
+    own: Floats
+    spread: Floats
+    variance: float
+    third: float
+
+    def test(
+        self, score: float, units: npt.ArrayLike | None, drawn_tails: Callable[[], tuple[float, float]]
+    ) -> ScoreTest:
+        """Return the test of a score: by units where they differ from examples, drawn where examples are few."""
+        expected, variance, n = self.expected, self.variance, len(self.own)
+        if variance <= 1e-18 * max(n, 1):
+            return ScoreTest(score, expected, 0.0, 0.0, 0.0, 0.0, "constant")
+        if units is not None:
+            grouped = _by_units(score, expected, self.own, self.spread, variance, _codes(units, n), n)
+            if grouped is not None:
+                return grouped
+        skewness = self.third / variance**1.5
+        if few := _effective(self.spread) < FEW:
+            above, below = drawn_tails()
+        else:
+            above, below = _gamma_tails((score - expected) / variance**0.5, skewness)
+        method: ScoreTestMethod = "monte carlo" if few else "moments"
+        return ScoreTest(score, expected, variance**0.5, skewness, above, below, method)
 
 
 @dataclass(frozen=True, eq=False)

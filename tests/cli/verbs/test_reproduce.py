@@ -7,29 +7,14 @@ import polars as pl
 import pytest
 
 from cuecard.card import load_card
-from first_word_model import FirstWord, registered
+from first_word_model import FirstWord, rain_or_sun
 
-
-@pytest.fixture(autouse=True)
-def _model(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
-    with registered():
-        yield
+pytestmark = pytest.mark.usefixtures("first_word")
 
 
 def pairs(n: int, seed: int) -> pl.DataFrame:
-    """Pairs whose hypothesis begins with "rain" four times in five if the label is no; sentences recur."""
-    rng = np.random.default_rng(seed)
-    label = rng.choice(["entailment", "no"], n)
-    cue = rng.random(n) < np.where(label == "no", 0.8, 0.2)
-    return pl.DataFrame(
-        {
-            "premise": [f"they said p{a}" for a in rng.integers(0, 60, n)],
-            "hypothesis": [
-                f"{'rain' if c else 'sun'} h{a}" for a, c in zip(rng.integers(0, 20, n), cue, strict=True)
-            ],
-            "label": label,
-        }
+    return rain_or_sun(
+        n, seed, labels=("entailment", "no"), premise="they said p{}", premises=60, hypotheses=20
     )
 
 

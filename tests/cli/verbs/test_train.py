@@ -9,36 +9,16 @@ import pytest
 
 import cuecard as cc
 from cuecard.run.training.model_scores import calibration_error
-from first_word_model import FirstWord, registered
+from first_word_model import FirstWord, rain_or_sun
 from small_sets import choice_instances
 
-
-@pytest.fixture(autouse=True)
-def _model():
-    with registered():
-        yield
-
-
-def pairs(n: int, seed: int) -> pl.DataFrame:
-    """Pairs whose hypothesis begins with "rain" four times in five if the label is no."""
-    rng = np.random.default_rng(seed)
-    label = rng.choice(["no", "yes"], n)
-    cue = rng.random(n) < np.where(label == "no", 0.8, 0.2)
-    return pl.DataFrame(
-        {
-            "premise": [f"p{a} said" for a in rng.integers(0, 4, n)],
-            "hypothesis": [
-                f"{'rain' if c else 'sun'} h{a}" for a, c in zip(rng.integers(0, 50, n), cue, strict=True)
-            ],
-            "label": label,
-        }
-    )
+pytestmark = pytest.mark.usefixtures("first_word")
 
 
 @pytest.fixture
 def files(tmp_path):
-    pairs(400, 0).write_parquet(tmp_path / "train.parquet")
-    pairs(200, 1).write_parquet(tmp_path / "test.parquet")
+    rain_or_sun(400, 0).write_parquet(tmp_path / "train.parquet")
+    rain_or_sun(200, 1).write_parquet(tmp_path / "test.parquet")
     return tmp_path
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
 from cuecard.cli.options.groups import option
@@ -24,6 +24,11 @@ def path(text: str) -> Path:
     from cuecard.data.files.paths import typed_path
 
     return typed_path(text)
+
+
+def required_out(kind: str, help: str) -> Any:
+    """Return the option --out of a verb that always writes: a folder or a file, as `kind` says."""
+    return option("--out", "-o", kind, help, default=False, parser=path)
 
 
 OutOption = Annotated[

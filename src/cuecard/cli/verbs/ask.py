@@ -11,7 +11,7 @@ from cuecard.cli.help import REQUESTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, path
+from cuecard.cli.options.shared import Output, SeedOption, path, required_out
 
 EXAMPLES = """
 Examples:
@@ -36,13 +36,9 @@ def ask(
     model: Annotated[str, option("--model", "NAME", "Name of the model at that endpoint.", default=False)],
     out: Annotated[
         Path,
-        option(
-            "--out",
-            "-o",
+        required_out(
             "FILE",
             "Write the answers here (.jsonl, .csv, .tsv or .parquet), for `cuecard probe --predictions`.",
-            default=False,
-            parser=path,
         ),
     ],
     prompt: Annotated[

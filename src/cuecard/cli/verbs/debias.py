@@ -18,6 +18,7 @@ from cuecard.cli.options.shared import (
     SettingsOption,
     names_of,
     path,
+    required_out,
     typed_command,
 )
 from cuecard.errors import UsageError
@@ -48,14 +49,7 @@ def debias(
     output: Output,
     out: Annotated[
         Path,
-        option(
-            "--out",
-            "-o",
-            "FILE",
-            "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl).",
-            default=False,
-            parser=path,
-        ),
+        required_out("FILE", "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl)."),
     ],
     method: Annotated[
         str,

@@ -9,7 +9,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import MatchOption, Output, SeedOption, path
+from cuecard.cli.options.shared import MatchOption, Output, SeedOption, required_out
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -31,13 +31,8 @@ def stress(
     output: Output,
     out: Annotated[
         Path,
-        option(
-            "--out",
-            "-o",
-            "DIR|FILE",
-            "The folder to write hard, easy and balance to, or the file of identical pairs.",
-            default=False,
-            parser=path,
+        required_out(
+            "DIR|FILE", "The folder to write hard, easy and balance to, or the file of identical pairs."
         ),
     ],
     kind: Annotated[

@@ -10,7 +10,15 @@ import typer
 from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, SettingsOption, SubsetOption, WeightsOption, path
+from cuecard.cli.options.shared import (
+    Output,
+    SeedOption,
+    SettingsOption,
+    SubsetOption,
+    WeightsOption,
+    path,
+    required_out,
+)
 
 EXAMPLES = """
 Examples:
@@ -32,13 +40,9 @@ def train(
     output: Output,
     out: Annotated[
         Path,
-        option(
-            "--out",
-            "-o",
+        required_out(
             "DIR",
             "Write the model, predictions, metrics and training dynamics here; an interrupted run resumes.",
-            default=False,
-            parser=path,
         ),
     ],
     model: Annotated[

@@ -19,13 +19,13 @@ from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.neural.batches import Batch, ExamplePart, Rows, held_out_examples, length_order
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
-from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
+from cuecard.models.text_model import Condition, FitJob, Learner, Weighting, check_condition
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.writing import write_json, write_whole
 
 
 @dataclass
-class NeuralModel:
+class NeuralModel(Learner):
     """A torch model of labelled texts. A kind of model says how texts are read and which module reads them.
 
     A subclass has a `name`, adds its own parameters as fields and implements `learn_reading`, `rows` and `build`;
@@ -124,18 +124,9 @@ class NeuralModel:
 
     # What the contract of text models asks for.
 
-    def fit(
-        self,
-        data: Instances,
-        *,
-        weights: npt.ArrayLike | None = None,
-        condition: Condition = "full",
-        validation: Instances | None = None,
-        dynamics: bool = False,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ) -> Self:
-        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
+    def learn(self, job: FitJob) -> None:
+        """Learn from every row of the job's data."""
+        data, condition, validation, checkpoint = job.data, job.condition, job.validation, job.checkpoint
         _require_torch(self.name)
         import torch
 
@@ -144,12 +135,12 @@ class NeuralModel:
         from cuecard.models.neural.training import Training, TrainingSettings
 
         check_condition(data, condition)
-        examples = training_examples(data, weights)
+        examples = training_examples(data, job.weights)
         self.labels_, self.task_, self.condition_ = examples.labels, data.task, condition
         place = device_for(self.device)
         state = None
         if checkpoint is not None:
-            state = Checkpoint(Path(checkpoint), self._identity(data, examples, validation, dynamics))
+            state = Checkpoint(Path(checkpoint), self._identity(data, examples, validation, job.dynamics))
         begun = state is not None and state.begun()
         self.learn_reading(data)
         rows = self.rows(data)
@@ -168,14 +159,13 @@ class NeuralModel:
                 part,
                 TrainingSettings(**own),
                 validation=judged,
-                recorded=whole if dynamics else None,
+                recorded=whole if job.dynamics else None,
                 held_out=held,
                 checkpoint=state,
-                watch=watch,
+                watch=job.watch,
             )
             run.run()
         self.module_, self.history_, self.dynamics_ = module.eval(), run.history, run.dynamics
-        return self
 
     def predict_proba(self, data: Instances) -> Floats:
         """Return rows × labels; for choice and preference data one number per row, which sum to 1 per example."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Self, get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from cuecard.models.ngram_models.descent import Bags, Descent
 from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import Condition, Watch, Weighting
+from cuecard.models.text_model import FitJob, Weighting
 from cuecard.stats.arrays import Floats
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
@@ -72,26 +72,18 @@ class FastText(NGramModel):
         if self.weighting not in get_args(Weighting):
             raise UsageError(f"weighting must be 'loss' or 'sampler', not {self.weighting!r}.")
 
-    def fit(
-        self,
-        data: Instances,
-        *,
-        weights: npt.ArrayLike | None = None,
-        condition: Condition = "full",
-        validation: Instances | None = None,
-        dynamics: bool = False,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ) -> Self:
-        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
-        examples = training_examples(data, weights)
-        whole = Bags(self.features(self.learn_reading(data, condition)), examples)
-        judged, held = self._validation(validation, whole, examples)
+    def learn(self, job: FitJob) -> None:
+        """Learn from every row of the job's data."""
+        examples = training_examples(job.data, job.weights)
+        whole = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
+        judged, held = self._validation(job.validation, whole, examples)
         learned = np.flatnonzero(~held)
         epochs = self.epochs or min(max(math.ceil(VISITS / len(learned)), FEWEST_EPOCHS), MOST_EPOCHS)
         state = None
-        if checkpoint is not None:
-            state = RunState.of(Path(checkpoint), self, data, examples, validation, dynamics=dynamics)
+        if job.checkpoint is not None:
+            state = RunState.of(
+                Path(job.checkpoint), self, job.data, examples, job.validation, dynamics=job.dynamics
+            )
         run = Descent(
             whole,
             learned,
@@ -103,11 +95,10 @@ class FastText(NGramModel):
             sampled=self.weighting == "sampler",
             seed=self.seed,
         )
-        run.run(judged, record=dynamics, state=state, watch=watch)
+        run.run(judged, record=job.dynamics, state=state, watch=job.watch)
         self.vectors_, self.output_, self.bias_ = run.best
-        self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if dynamics else None
+        self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if job.dynamics else None
         self.labels_ = examples.labels
-        return self
 
     def embed(self, data: Instances) -> Floats:
         """Return one vector per row: the average, which enters the softmax."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from cuecard.models.linear.input_features import State
 from cuecard.models.linear.learner import LinearModel
 from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import Condition, Step, Watch
+from cuecard.models.text_model import FitJob, Step
 from cuecard.stats.arrays import Floats
 
 
@@ -40,44 +39,33 @@ class LinearText(NGramModel):
     tolerance: float = 1e-4
     epochs: int = 60
 
-    def fit(
-        self,
-        data: Instances,
-        *,
-        weights: npt.ArrayLike | None = None,
-        condition: Condition = "full",
-        validation: Instances | None = None,
-        dynamics: bool = False,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ) -> Self:
-        """Learn from every row of `data`; `validation` and `checkpoint` are not needed and not looked at."""
-        examples = training_examples(data, weights)
-        rows = self.learn_reading(data, condition)
+    def learn(self, job: FitJob) -> None:
+        """Learn from every row of the job's data; `validation` and `checkpoint` are not needed and not looked at."""
+        examples = training_examples(job.data, job.weights)
+        rows = self.learn_reading(job.data, job.condition)
         features = self.features(rows)
         self.linear_ = LinearModel(self.strength, self.tolerance, self.epochs, self.seed)
         gold: list[npt.NDArray[np.float32]] = []
         correct: list[npt.NDArray[np.bool_]] = []
 
         def each_epoch() -> None:
-            if dynamics:
+            if job.dynamics:
                 chances = self.probabilities(features, rows.first_row)
                 gold.append(gold_probabilities(chances, examples).astype(np.float32))
                 correct.append(answers(chances, examples) == examples.gold)
-            if watch is not None:
+            if job.watch is not None:
                 done = self.linear_.epochs_
-                watch(Step(done, self.epochs, done, self.epochs, self.linear_.gap_))
+                job.watch(Step(done, self.epochs, done, self.epochs, self.linear_.gap_))
 
         y, groups = examples.gold, None
         if examples.grouped:
-            y, groups = np.zeros(len(data), np.int64), data.example_codes
+            y, groups = np.zeros(len(job.data), np.int64), job.data.example_codes
             y[examples.right_rows] = 1
         row_weights = np.repeat(examples.example_weights, examples.sizes)
         self.linear_.fit(features, y, sample_weight=row_weights, groups=groups, each_epoch=each_epoch)
         nothing = np.zeros(len(examples), np.bool_)
-        self.dynamics_ = Dynamics(np.array(gold), np.array(correct), nothing) if dynamics else None
+        self.dynamics_ = Dynamics(np.array(gold), np.array(correct), nothing) if job.dynamics else None
         self.labels_ = examples.labels
-        return self
 
     def embed(self, data: Instances) -> Floats:
         """Return what every kind of features adds to every label's margin: kinds × labels columns.

@@ -18,14 +18,14 @@ from cuecard.models.linear.learner import softmax_within
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saved import DESCRIPTION, WEIGHTS, read_description, safe_weights
 from cuecard.models.tensor_file import read_arrays, write_arrays
-from cuecard.models.text_model import CONDITIONS, Condition, check_condition, visible
+from cuecard.models.text_model import CONDITIONS, Condition, Learner, check_condition, visible
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.text import Encoded, encode
 from cuecard.writing import write_json
 
 
 @dataclass
-class NGramModel:
+class NGramModel(Learner):
     """A model whose margins are sums over features: a subclass learns what each feature adds to them.
 
     Words are known by hashes of their letters, so that texts unseen in training have the same features; those

@@ -87,38 +87,23 @@ def accuracy_row(
     """
     plain = weighted_share(right, np.ones(len(right)), level)
     weighted = weighted_share(right if weighted_right is None else weighted_right, weights, level)
-    if robust is not None:
-        return {
-            "model": model,
-            "n": plain.n,
-            "accuracy": plain.share,
-            "low": plain.low,
-            "high": plain.high,
-            "weighted_accuracy": robust.accuracy,
-            "weighted_low": robust.low,
-            "weighted_high": robust.high,
-            "effective_n": robust.effective_n,
-            "change": robust.change,
-            "change_low": robust.change_low,
-            "change_high": robust.change_high,
-            "weights_alone": weighted.share,
-        }
     change: tuple[float | None, ...] = (weighted.share - plain.share, None, None)
-    if weighted_right is None:
-        change = weighted_change(right, weights, level)
+    if robust is not None:
+        estimate = (robust.accuracy, robust.low, robust.high, robust.effective_n)
+        change = (robust.change, robust.change_low, robust.change_high)
+    else:
+        estimate = (weighted.share, weighted.low, weighted.high, weighted.effective_n)
+        if weighted_right is None:
+            change = weighted_change(right, weights, level)
+    names = ("weighted_accuracy", "weighted_low", "weighted_high", "effective_n")
     return {
         "model": model,
         "n": plain.n,
         "accuracy": plain.share,
         "low": plain.low,
         "high": plain.high,
-        "weighted_accuracy": weighted.share,
-        "weighted_low": weighted.low,
-        "weighted_high": weighted.high,
-        "effective_n": weighted.effective_n,
-        "change": change[0],
-        "change_low": change[1],
-        "change_high": change[2],
+        **dict(zip(names, estimate, strict=True)),
+        **dict(zip(("change", "change_low", "change_high"), change, strict=True)),
         "weights_alone": weighted.share,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from cuecard.models.neural.pretrained.piece_rows import PieceRows
 from cuecard.models.neural.words.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency.maps import TokenTexts
 from cuecard.models.saved import read_json
-from cuecard.models.text_model import Condition, Step, Watch, visible
+from cuecard.models.text_model import FitJob, Step, Watch, visible
 from cuecard.writing import write_json
 
 #: Learning rates that are tried where none is given (PECO, appendix).
@@ -79,36 +79,16 @@ class Transformer(NeuralModel):
             if getattr(self, parameter) < least:
                 raise UsageError(f"{parameter} must be at least {least}, not {getattr(self, parameter)}.")
 
-    def fit(
-        self,
-        data: Instances,
-        *,
-        weights: npt.ArrayLike | None = None,
-        condition: Condition = "full",
-        validation: Instances | None = None,
-        dynamics: bool = False,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ) -> Self:
-        """Learn from every row of `data`; return the model itself. See `TextModel.fit`."""
+    def learn(self, job: FitJob) -> None:
+        """Learn from every row of the job's data."""
         require_transformers()
         self.learning_rate_ = self.learning_rate
         if not self.learning_rate_:
-            place = None if checkpoint is None else Path(checkpoint) / _SEARCH_FILE
-            self.searched_ = self._search(data, weights, condition, validation, place, watch)
+            self.searched_ = self._search(job)
             # By loss: after a short run on few examples, accuracies are all but equal and mostly noise.
             best = min(self.searched_, key=lambda tried: (tried["loss"], -tried["accuracy"]))
             self.learning_rate_ = best["learning_rate"]
-        super().fit(
-            data,
-            weights=weights,
-            condition=condition,
-            validation=validation,
-            dynamics=dynamics,
-            checkpoint=checkpoint,
-            watch=watch,
-        )
-        return self
+        super().learn(job)
 
     def outside(self) -> dict[str, str]:
         """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""
@@ -195,30 +175,24 @@ class Transformer(NeuralModel):
         search = read_json(folder / _SEARCH_FILE)
         self.learning_rate_, self.searched_ = search["learning_rate"], tuple(search["searched"])
 
-    def _search(
-        self,
-        data: Instances,
-        weights: npt.ArrayLike | None,
-        condition: Condition,
-        validation: Instances | None,
-        file: Path | None,
-        watch: Watch | None,
-    ) -> tuple[dict[str, float], ...]:
+    def _search(self, job: FitJob) -> tuple[dict[str, float], ...]:
         """Return accuracy and loss on held-out examples after a short run with every learning rate.
 
         Results of an interrupted run are read from the file and not repeated.
         """
+        data, validation = job.data, job.validation
+        file = None if job.checkpoint is None else Path(job.checkpoint) / _SEARCH_FILE
         sample = _drawn(data.example_codes, data.n_examples, self.search_examples, self.seed)
         part = data.rows(sample)
-        own_weights = None if weights is None else np.asarray(weights, np.float64)[sample]
+        own_weights = None if job.weights is None else np.asarray(job.weights, np.float64)[sample]
         tried: list[dict[str, float]] = []
         if validation is None and not held_out_examples(part.n_examples, JUDGED, self.seed).any():
             raise UsageError(
                 f"The search for a learning rate needs a validation split, and {part.n_examples} training examples are "
                 "too few to hold one out: set it, such as learning_rate=1e-5."
             )
-        self.condition_ = condition
-        key = self._identity(data, training_examples(data, weights), validation, dynamics=False)
+        self.condition_ = job.condition
+        key = self._identity(data, training_examples(data, job.weights), validation, dynamics=False)
         if file is not None and file.is_file():
             earlier = read_json(file)
             tried = earlier["tried"] if earlier.get("key") == key else []
@@ -227,9 +201,9 @@ class Transformer(NeuralModel):
             model.fit(
                 part,
                 weights=own_weights,
-                condition=condition,
+                condition=job.condition,
                 validation=validation,
-                watch=_in_search(watch, number),
+                watch=_in_search(job.watch, number),
             )
             best = min(model.history_, key=lambda epoch: epoch.validation_loss)
             tried.append(

@@ -18,7 +18,7 @@ from cuecard.report.sections.audits.cluster_sentences import (
     sweep_caption,
     texts_looked_at,
 )
-from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
 
 MOST_BARS = 14
 MOST_ROWS = 100
@@ -74,13 +74,8 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     text = texts_looked_at(card, section.summary)
 
     def chart(name: str, *arguments: Any) -> Callable[[], Any]:
-        def draw() -> Any:
-            from cuecard.report.charts.audits import cluster_map, clusters
-
-            charts = cluster_map if name == "cluster_map" else clusters
-            return getattr(charts, name)(tables, *arguments)
-
-        return draw
+        module = "audits.cluster_map" if name == "cluster_map" else "audits.clusters"
+        return drawn(module, name, tables, *arguments)
 
     shown: list[ChartView] = []
     if "cluster_map" in section.tables:
@@ -178,13 +173,7 @@ def _settings(card: Card) -> TableView:
         .then(pl.lit("all"))
         .otherwise(pl.col("components").cast(pl.String))
     )
-    return TableView(
-        title="Other settings",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).rows(),
-        total=frame.height,
-        source="tables/cluster_sweep.parquet",
-    )
+    return TableView.of("Other settings", "cluster_sweep", frame, columns)
 
 
 def _table(card: Card) -> TableView:
@@ -209,14 +198,7 @@ def _table(card: Card) -> TableView:
         "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
         "example": Column("Closest to the centre", brief=False),  # cut short it says nothing
     }
-    return TableView(
-        title="All clusters",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).head(MOST_ROWS).rows(),
-        total=frame.height,
-        source="tables/clusters.parquet",
-        searchable=True,
-    )
+    return TableView.of("All clusters", "clusters", frame, columns, most=MOST_ROWS, searchable=True)
 
 
 def _examples(card: Card) -> TableView:
@@ -232,11 +214,11 @@ def _examples(card: Card) -> TableView:
         "kind": Column("Chosen", hint="closest to the centre of its cluster, or random"),
         "example_id": Column("Example"),
     }
-    return TableView(
-        title="Examples from the most predictive clusters",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).rows(),
+    return TableView.of(
+        "Examples from the most predictive clusters",
+        "cluster_examples",
+        frame,
+        columns,
         total=card.tables["cluster_examples"].height,
-        source="tables/cluster_examples.parquet",
         searchable=True,
     )

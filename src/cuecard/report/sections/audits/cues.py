@@ -191,12 +191,8 @@ def _redundant(card: Card) -> list[TableView]:
         "z_given": Column("Added z", "decimal", "what it adds to the stronger cue, in standard errors"),
     }
     return [
-        TableView(
-            title="Cues that co-occur with a stronger cue",
-            columns=list(columns.values()),
-            rows=told.select(list(columns)).head(REDUNDANT_ROWS).rows(),
-            total=told.height,
-            source="tables/redundancy.parquet",
+        TableView.of(
+            "Cues that co-occur with a stronger cue", "redundancy", told, columns, most=REDUNDANT_ROWS
         )
     ]
 
@@ -231,11 +227,11 @@ def _table(card: Card) -> TableView:
         "z": Column("z", "decimal", "standard errors above the prior", brief=False),
         "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
     }
-    return TableView(
-        title="All cues" if frame.height <= MOST_ROWS else "Strongest cues",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).head(MOST_ROWS).rows(),
-        total=frame.height,
-        source="tables/cues.parquet",
+    return TableView.of(
+        "All cues" if frame.height <= MOST_ROWS else "Strongest cues",
+        "cues",
+        frame,
+        columns,
+        most=MOST_ROWS,
         searchable=True,
     )

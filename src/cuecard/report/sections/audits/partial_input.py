@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.html.saliency import token_maps
 from cuecard.report.texts import display_text
-from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
 
+CHARTS = "audits.partial_input"
 MOST_EXAMPLES = 25
 _EVALUATED = {"train": "training"}
 _SCHEMES = {"train to test": "scored on the test set"}
@@ -117,7 +117,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
     charts = [
         ChartView(
             "Baselines",
-            _drawn("baselines", lines),
+            drawn(CHARTS, "baselines", lines),
             alt="Accuracy of every baseline with 95 % CI and chance: "
             + ", ".join(
                 f"{line['name'].replace('_', ' ')} {numbers.percent(line['accuracy'])}" for line in lines
@@ -129,7 +129,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         charts.append(
             ChartView(
                 "Leak scores",
-                _drawn("leak_histogram", tables, card.dataset.labels, summary["evaluated"]),
+                drawn(CHARTS, "leak_histogram", tables, card.dataset.labels, summary["evaluated"]),
                 alt="Histogram of the probability of the correct answer under a partial-input model.",
                 caption="Probability of the correct answer of each example under a model that sees part of the input.",
                 wide=False,
@@ -139,7 +139,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         charts.append(
             ChartView(
                 "Learning curve",
-                _drawn("learning_curve", tables["learning_curve"]),
+                drawn(CHARTS, "learning_curve", tables["learning_curve"]),
                 alt="Partial-input accuracy by number of training examples.",
                 caption="Each point is a random training sample; the band shows 95 % CIs. ┆ chance",
                 wide=False,
@@ -150,22 +150,13 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
         charts.append(
             ChartView(
                 "Accuracy by slice",
-                _drawn("slices", tables["partial_input_slices"]),
+                drawn(CHARTS, "slices", tables["partial_input_slices"]),
                 alt="Partial-input accuracy by label, length and extra columns.",
                 caption="● accuracy with 95 % CI · │ chance within the slice",
                 name="slices",
             )
         )
     return charts
-
-
-def _drawn(name: str, *arguments: Any) -> Callable[[], Any]:
-    def draw() -> Any:
-        from cuecard.report.charts.audits import partial_input as charts
-
-        return getattr(charts, name)(*arguments)
-
-    return draw
 
 
 def _learners(summary: dict[str, Any]) -> list[TableView]:
@@ -245,10 +236,4 @@ def _leaking(card: Card) -> TableView:
         "example_id": Column("Example", brief=False),
         "split": Column("Split", brief=False),
     }
-    return TableView(
-        title="Examples that leak most",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).head(MOST_EXAMPLES).rows(),
-        total=frame.height,
-        source="tables/leaking_examples.parquet",
-    )
+    return TableView.of("Examples that leak most", "leaking_examples", frame, columns, most=MOST_EXAMPLES)

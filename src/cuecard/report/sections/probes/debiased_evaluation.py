@@ -80,11 +80,10 @@ def _table(card: Card) -> TableView:
         "weights_alone": Column("Weights only", "percent", "weighted mean, no outcome model", brief=False),
         "effective_n": Column("Effective n", "count", "effective sample size of the estimate", brief=False),
     }
-    return TableView(
-        title="Unweighted and reweighted accuracy",
-        columns=list(columns.values()),
-        rows=frame.select(list(columns)).rows(),
-        total=frame.height,
-        source="tables/debiased_evaluation.parquet",
+    return TableView.of(
+        "Unweighted and reweighted accuracy",
+        "debiased_evaluation",
+        frame,
+        columns,
         caption="The CI of the change is paired: both accuracies are on the same examples.",
     )

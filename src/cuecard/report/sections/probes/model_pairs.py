@@ -34,13 +34,7 @@ def agreement(card: Card, section: Section) -> SectionView:
         "n": Column("Examples", "count"),
     }
     table = card.tables["agreement"]
-    view = TableView(
-        "Agreement of models",
-        list(columns.values()),
-        table.select(list(columns)).rows(),
-        table.height,
-        "tables/agreement.parquet",
-    )
+    view = TableView.of("Agreement of models", "agreement", table, columns)
     return SectionView(lead, tables=[view])
 
 
@@ -71,14 +65,7 @@ def paired_comparison(card: Card, section: Section) -> SectionView:
         "n": Column("With cue", "count", "test examples with the cue"),
     }
     shown = by_cue.sort("log10_p", nulls_last=True, maintain_order=True)
-    view = TableView(
-        "Per cue",
-        list(columns.values()),
-        shown.select(list(columns)).rows(),
-        by_cue.height,
-        "tables/paired_by_cue.parquet",
-        searchable=True,
-    )
+    view = TableView.of("Per cue", "paired_by_cue", shown, columns, total=by_cue.height, searchable=True)
     return SectionView(lead, charts=charts, tables=[view])
 
 

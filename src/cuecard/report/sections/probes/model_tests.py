@@ -105,13 +105,13 @@ def _gaps(table: pl.DataFrame) -> TableView:
         "label": Column("Usual label", "label"),
     }
     shown = table.sort(~pl.col("significant"), -pl.col("gap").abs(), nulls_last=True, maintain_order=True)
-    rows = shown.select(list(columns)).head(MOST_ROWS).rows()
-    return TableView(
+    return TableView.of(
         "Accuracy with and without each cue",
-        list(columns.values()),
-        rows,
-        table.height,
-        "tables/accuracy_test.parquet",
+        "accuracy_test",
+        shown,
+        columns,
+        most=MOST_ROWS,
+        total=table.height,
         searchable=True,
     )
 
@@ -213,13 +213,12 @@ def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
         nulls_last=True,
         maintain_order=True,
     )
-    rows = tests.select(list(columns)).head(MOST_ROWS).rows()
-    return TableView(
+    return TableView.of(
         "Predictions on balanced examples",
-        list(columns.values()),
-        rows,
-        tests.height,
-        "tables/distribution_test.parquet",
+        "distribution_test",
+        tests,
+        columns,
+        most=MOST_ROWS,
         searchable=True,
     )
 
@@ -289,12 +288,12 @@ def _words(table: pl.DataFrame) -> TableView:
         "z": Column("z", "decimal", "in the training set", brief=False),
     }
     ordered = table.sort("log10_p", nulls_last=True, maintain_order=True)
-    rows = ordered.select(list(columns)).head(MOST_ROWS).rows()
-    return TableView(
+    return TableView.of(
         "Word by word",
-        list(columns.values()),
-        rows,
-        table.height,
-        "tables/permutation_words.parquet",
+        "permutation_words",
+        ordered,
+        columns,
+        most=MOST_ROWS,
+        total=table.height,
         searchable=True,
     )

@@ -27,11 +27,5 @@ def option_order(card: Card, section: Section) -> SectionView:
         "high": Column("CI high", "percent", "upper end of the 95 % CI"),
     }
     table = card.tables["option_order"]
-    view = TableView(
-        "Answers by position",
-        list(columns.values()),
-        table.select(list(columns)).rows(),
-        table.height,
-        "tables/option_order.parquet",
-    )
+    view = TableView.of("Answers by position", "option_order", table, columns)
     return SectionView(lead, tables=[view])

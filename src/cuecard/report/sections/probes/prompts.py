@@ -31,13 +31,7 @@ def prompts(card: Card, section: Section) -> SectionView:
         "q_value": Column("q", "probability"),
     }
     table = card.tables["prompts"]
-    view = TableView(
-        "Comparison of prompts",
-        list(columns.values()),
-        table.select(list(columns)).rows(),
-        table.height,
-        "tables/prompts.parquet",
-    )
+    view = TableView.of("Comparison of prompts", "prompts", table, columns)
     figures = [
         KeyFigure(f"{display_text(name, 40)} accuracy", numbers.percent(scores["accuracy"]))
         for name, scores in summary["prompts"].items()

@@ -9,7 +9,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
-from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView, drawn
 
 #: Weights that leave less than this share of the sample make weighted figures uncertain.
 FEW_EFFECTIVE = 0.05
@@ -32,7 +32,9 @@ def stubborn(card: Card, section: Section) -> SectionView:
     ]
     chart = ChartView(
         "Reliance on words by weights",
-        _drawn("p_values", card.tables["stubborn_runs"], parameters.get("alpha", 0.05)),
+        drawn(
+            "remedies.experiments", "p_values", card.tables["stubborn_runs"], parameters.get("alpha", 0.05)
+        ),
         alt="−log10 of the p-value of every run, by training weights.",
         caption="One point per seed. Differences to the left of the dashed line are not significant.",
     )
@@ -57,7 +59,7 @@ def _groups(card: Card) -> TableView:
         ),
         "seeds": Column("Seeds", "count", brief=False),
     }
-    return _view("Effect of the weights", card.tables["stubborn"], columns, "stubborn")
+    return TableView.of("Effect of the weights", "stubborn", card.tables["stubborn"], columns)
 
 
 def _weighing(card: Card) -> TableView:
@@ -69,7 +71,9 @@ def _weighing(card: Card) -> TableView:
         ),
         "max_weight": Column("Largest", "number", "largest weight; the mean is 1"),
     }
-    return _view("The weights", card.tables["stubborn_weights"], columns, "stubborn_weights", everywhere=True)
+    return TableView.of(
+        "The weights", "stubborn_weights", card.tables["stubborn_weights"], columns, everywhere=True
+    )
 
 
 def _runs(card: Card) -> TableView:
@@ -83,7 +87,7 @@ def _runs(card: Card) -> TableView:
         "log10_p": Column("log₁₀ p", "decimal"),
         "log10_p_within_label": Column("within label", "decimal"),
     }
-    return _view("All runs", card.tables["stubborn_runs"], columns, "stubborn_runs")
+    return TableView.of("All runs", "stubborn_runs", card.tables["stubborn_runs"], columns)
 
 
 @SECTION_VIEWS.register("selection")
@@ -108,12 +112,12 @@ def selection(card: Card, section: Section) -> SectionView:
     charts = [
         ChartView(
             "Evaluation",
-            _drawn("evaluations", card.tables["selection"]),
+            drawn("remedies.experiments", "evaluations", card.tables["selection"]),
             alt="Accuracy of biased and debiased training, unweighted and reweighted.",
         ),
         ChartView(
             "Other datasets",
-            _drawn("across_sets", card.tables["selection_across"]),
+            drawn("remedies.experiments", "across_sets", card.tables["selection_across"]),
             alt="Accuracy of biased and debiased training on every dataset.",
         ),
         ChartView(
@@ -139,7 +143,7 @@ def _evaluation(card: Card) -> TableView:
         "effective_n": Column("Effective n", "count"),
         "n": Column("Examples", "count", brief=False),
     }
-    return _view("Biased and debiased evaluation", card.tables["selection"], columns, "selection")
+    return TableView.of("Biased and debiased evaluation", "selection", card.tables["selection"], columns)
 
 
 def _across(card: Card) -> TableView:
@@ -160,24 +164,7 @@ def _across(card: Card) -> TableView:
         points_high=100 * pl.col("difference_high"),
         p=pl.lit(10.0).pow(pl.col("log10_p")),
     )
-    return _view("On every dataset", shown, columns, "selection_across", everywhere=True)
-
-
-def _view(
-    title: str, frame: pl.DataFrame, columns: dict[str, Column], table: str, *, everywhere: bool = False
-) -> TableView:
-    rows = frame.select(list(columns)).rows()
-    source = f"tables/{table}.parquet"
-    return TableView(title, list(columns.values()), rows, len(rows), source, everywhere=everywhere)
-
-
-def _drawn(name: str, *arguments: Any) -> Callable[[], Any]:
-    def draw() -> Any:
-        from cuecard.report.charts.remedies import experiments
-
-        return getattr(experiments, name)(*arguments)
-
-    return draw
+    return TableView.of("On every dataset", "selection_across", shown, columns, everywhere=True)
 
 
 def _identical(boxes: pl.DataFrame) -> Callable[[], Any]:

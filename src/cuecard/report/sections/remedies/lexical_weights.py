@@ -206,13 +206,8 @@ def _cue_tables(card: Card) -> list[TableView]:
         "q_after": Column("q, these weights", "probability", "computed with the effective sample size"),
     }
     return [
-        TableView(
-            "Cues before and after",
-            list(columns.values()),
-            frame.select(list(columns)).head(MOST_ROWS).rows(),
-            frame.height,
-            "tables/reweighted_cues.parquet",
-            searchable=True,
+        TableView.of(
+            "Cues before and after", "reweighted_cues", frame, columns, most=MOST_ROWS, searchable=True
         )
     ]
 
@@ -231,16 +226,7 @@ def _balance_tables(card: Card) -> list[TableView]:
             "Distance, these weights", "percent", "mean distance of the label shares from the target"
         ),
     }
-    views = [
-        TableView(
-            "Balanced features",
-            list(columns.values()),
-            balance.select(list(columns)).head(MOST_ROWS).rows(),
-            balance.height,
-            "tables/balance.parquet",
-            searchable=True,
-        )
-    ]
+    views = [TableView.of("Balanced features", "balance", balance, columns, most=MOST_ROWS, searchable=True)]
     if left.height:
         reasons = [
             Column("Feature"),
