@@ -272,8 +272,9 @@ class Analysis(Protocol):
 
     Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are. A class
     may also declare `needs` (see `Need`), `extras` (names of optional dependencies; a property where it depends on the
-    parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default) and a function
-    `measured(summary)` that returns its measures, by which cards of an older schema are read.
+    parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default), `parallel` (whether it may
+    run at the same time as others, because it neither prints nor changes anything that they read; false by default) and
+    a function `measured(summary)` that returns its measures, by which cards of an older schema are read.
     """
 
     name: ClassVar[str]

@@ -68,6 +68,7 @@ class Overview:
     title: ClassVar[str] = "Overview"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    parallel: ClassVar[bool] = True
     measured = staticmethod(overview_measures)
 
     shown_duplicates: int = 50

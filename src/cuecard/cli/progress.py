@@ -4,30 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from cuecard.run import Progress
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress as Bars
 
     from cuecard.models import Step
     from cuecard.models.text_model import Watch
 
 
-#: The bars of the stages that are running, the outermost first.
+#: The display of the stages that are running, a bar each; none while nothing runs.
 _stages: list[Bars] = []
+_changing = Lock()
 
 
 @contextmanager
 def stage(title: str, *, silent: bool) -> Iterator[None]:
-    """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal."""
+    """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
+
+    Stages that run at the same time, or one within another, have their bars below each other.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
     if silent or not console.is_terminal:
         yield
         return
+    with _changing:
+        if not _stages:
+            _stages.append(_started(console))
+        bars = _stages[0]
+        task = bars.add_task(title, total=None)
+    try:
+        yield
+    finally:
+        with _changing:
+            bars.remove_task(task)
+            if not bars.tasks:
+                bars.stop()
+                _stages.clear()
+
+
+def _started(console: Console) -> Bars:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
@@ -37,13 +59,9 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
     )
-    with Bars(*columns, console=console, transient=True) as bars:
-        bars.add_task(title, total=None)
-        _stages.append(bars)
-        try:
-            yield
-        finally:
-            _stages.pop()
+    bars = Bars(*columns, console=console, transient=True)
+    bars.start()
+    return bars
 
 
 def progress(*, silent: bool) -> Progress:

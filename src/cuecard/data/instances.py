@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from threading import RLock
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -35,6 +36,9 @@ COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
 
 #: So many derived things are kept: those of a run, with the texts in two or three tokenisations.
 MOST_DERIVED = 24
+
+#: Held while a part of instances is taken, so that two threads take the same one and share what is derived from it.
+_TAKING = RLock()
 
 #: Tasks whose examples have several instances, of which the model picks one.
 GROUPED_TASKS: frozenset[Task] = frozenset({"choice", "preference"})
@@ -122,9 +126,10 @@ class Instances:
                 self  # not kept: instances that hold themselves are not freed before the garbage is collected
             )
         taken: dict[tuple[str, ...], Instances] = self.__dict__.setdefault("_taken", {})
-        if names not in taken:
-            taken[names] = self.rows(self.table["split"].cast(pl.String).is_in(names).to_numpy())
-        return taken[names]
+        with _TAKING:
+            if names not in taken:
+                taken[names] = self.rows(self.table["split"].cast(pl.String).is_in(names).to_numpy())
+            return taken[names]
 
     @property
     def train(self) -> Instances:
@@ -193,14 +198,19 @@ class Instances:
         """Return whether the value of a key is there already."""
         return key in self._memo
 
-    @cached_property
+    @property
     def _memo(self) -> Memo:
-        return Memo(most=MOST_DERIVED)
+        memo: Memo = self.__dict__.setdefault("_derived", Memo(most=MOST_DERIVED))
+        return memo
 
-    @cached_property
+    @property
     def _twin(self) -> Instances:
         """The same instances for parts to refer to: a part that held these, which hold the part, could not be freed."""
-        return self._sharing(replace(self))
+        with _TAKING:
+            if "_same" not in self.__dict__:
+                self.__dict__["_same"] = self._sharing(replace(self))
+            twin: Instances = self.__dict__["_same"]
+            return twin
 
     @property
     def _origin(self) -> tuple[Instances, npt.NDArray[np.int64] | None] | None:
@@ -212,7 +222,7 @@ class Instances:
 
     def _sharing(self, other: Instances) -> Instances:
         """Return other instances of the same rows, which share what is derived from these."""
-        other.__dict__["_memo"] = self._memo
+        other.__dict__["_derived"] = self._memo
         return other if self._origin is None else other._from(*self._origin)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from cuecard.run.finishing.card_wide import judged_over_card
 from cuecard.run.finishing.describing import describe, examples_table, versions
 from cuecard.run.finishing.merging import merged_findings
 from cuecard.run.finishing.repeating import repeating
+from cuecard.run.side_by_side import side_by_side
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
@@ -54,7 +55,7 @@ def run_analyses(
     notes: Sequence[str] = (),
 ) -> Card:
     """Return the card of what some analyses say about a dataset, a section for each."""
-    answers = [answer(analysis, data, inputs, progress=progress) for analysis in analyses]
+    answers = side_by_side(list(analyses), lambda one: answer(one, data, inputs, progress=progress))
     return card_of(data, answers, command=command, notes=notes)
 
 

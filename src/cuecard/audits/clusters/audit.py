@@ -117,6 +117,11 @@ class Clusters:
         """Optional dependencies of the embedding and of the map."""
         return frozenset({self.embed, self.map} & {"minilm", "umap", "opentsne"})
 
+    @property
+    def parallel(self) -> bool:
+        """Whether it may run beside other audits: sentence encoders use all cores."""
+        return self.embed == "tfidf"
+
     def __post_init__(self) -> None:
         """Check names and numbers at once, so that a typo costs no time."""
         check_embedding(self.embed)

@@ -64,6 +64,7 @@ class Cues:
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    parallel: ClassVar[bool] = True
     measured = staticmethod(cue_measures)
 
     features: tuple[str | Family, ...] | None = None

@@ -59,6 +59,7 @@ class PairGraphAudit:
     title: ClassVar[str] = "Pair graph"
     tasks: ClassVar[frozenset[Task]] = frozenset({"pair", "choice", "preference"})
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    parallel: ClassVar[bool] = True
     measured = staticmethod(pair_graph_measures)
 
     forest: ForestName = "fast"

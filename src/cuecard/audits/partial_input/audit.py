@@ -92,6 +92,11 @@ class PartialInput:
     weights: str | None = None
     tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
 
+    @property
+    def parallel(self) -> bool:
+        """Whether it may run beside other audits: trained models use all cores and show a bar of their own."""
+        return not self.learner
+
     def __post_init__(self) -> None:
         """Check the names of learners and their parameters at once, so that a typo costs no time."""
         self._recipes()
