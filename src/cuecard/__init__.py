@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cuecard._lazy import lazy_names
@@ -100,7 +101,7 @@ def __getattr__(name: str) -> Any:
 
 def _connect_cards_with_views() -> None:
     """Let cards show themselves in notebooks and draw their charts: drawing lives above the card."""
-    from cuecard.card.card import DRAWING, NOTEBOOK_VIEW
+    from cuecard.card.card import DRAWING, NOTEBOOK_VIEW, REPORTING, SAVING
 
     def view(card: Card) -> str:
         from cuecard.report import notebook_html
@@ -112,7 +113,20 @@ def _connect_cards_with_views() -> None:
 
         return draw_chart(card, section, chart)
 
+    def save(card: Card, folder: str | Path) -> Path:
+        from cuecard.card import staged_card
+        from cuecard.report import render_html
+
+        with staged_card(card, Path(folder), render_html(card)):
+            return Path(folder) / "report.html"
+
+    def report(card: Card, file: str | Path) -> Path:
+        from cuecard.report import write_report
+
+        return write_report(card, file)
+
     NOTEBOOK_VIEW[:] = [view]
+    SAVING[:], REPORTING[:] = [save], [report]
     DRAWING[:] = [draw]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
+from cuecard.cli import timings
 from cuecard.cli.progress import stage, training_bar
 from cuecard.models import Step
 
@@ -42,3 +43,35 @@ def test_nothing_is_written_where_nobody_looks(capsys):
     with stage("Partial input", silent=True), training_bar("bilstm", silent=True) as watch:
         watch(Step(1, 3, 5, 30, 0.9))
     assert capsys.readouterr().err == ""
+
+
+def test_a_step_that_took_long_says_how_much_time_is_left(terminal, monkeypatch, tmp_path):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    monkeypatch.setattr(timings, "examples", 1000)
+    (tmp_path / "timings.json").write_text('{"Clusters": 0.06, "Cues": 0.001}')
+    with stage("Step 2 of 5: Clusters", silent=False):
+        pass
+    written = terminal()
+    assert "Step 2 of 5: Clusters" in written
+    assert "about 60 s left" in written
+    with stage("Step 3 of 5: Cues", silent=False):
+        pass
+    assert "left" not in terminal()
+
+
+def test_the_time_of_a_step_is_kept_per_example_unless_it_failed(terminal, monkeypatch, tmp_path):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    monkeypatch.setattr(timings, "examples", 10)
+    with pytest.raises(ValueError, match="no"), timings.timed("Step 1 of 2: Cues"):
+        raise ValueError("no")
+    assert timings.expected_seconds("Cues") is None
+    with timings.timed("Step 1 of 2: Cues"):
+        pass
+    assert 0 <= timings.expected_seconds("Step 2 of 9: Cues") < 5
+
+
+def test_a_damaged_file_of_times_counts_as_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    monkeypatch.setattr(timings, "examples", 10)
+    (tmp_path / "timings.json").write_text('["no"]')
+    assert timings.expected_seconds("Cues") is None

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cuecard.data import COLUMNS, load
+from cuecard.data.loading import dataset_name
 from cuecard.errors import InputError, UsageError
 
 PAIRS = pl.DataFrame(
@@ -295,6 +296,20 @@ def test_a_dataset_is_named_after_its_file_or_folder(tmp_path):
         PAIRS.write_csv(path)
         assert load(path).name == ("weather" if "train" in name else "storms")
     assert load(PAIRS).name == "data"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("a/mynli_train.csv", "mynli"),
+        ("a/snli_1.0_train.jsonl", "snli_1.0"),
+        ("anli/r1_dev.csv", "anli"),
+        ("mnli/dev_matched.csv", "mnli"),
+        ("a/train-00000-of-00001.parquet", "a"),
+    ],
+)
+def test_the_split_in_a_file_name_is_no_part_of_the_name_of_the_dataset(file, name):
+    assert dataset_name(file, None) == name
 
 
 def test_the_fingerprint_depends_on_content_not_on_the_format(tmp_path):

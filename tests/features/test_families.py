@@ -172,3 +172,17 @@ def test_a_function_of_the_wrong_shape_is_refused_in_one_sentence():
 def test_length_bins_have_names_in_plain_english(edges, names):
     presence = Lengths(edges=edges).presence(encode(PAIRS, language="en"))
     assert presence.names.to_list() == names
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("a(b", r"an opening parenthesis has no closing one \(character 2\)"),
+        ("[", r"an opening bracket has no closing one \(character 1\)"),
+        ("+", "nothing stands before a sign of repetition"),
+        ("(?=a)", "look-around and back-references are not supported"),
+    ],
+)
+def test_a_bad_regular_expression_is_answered_with_what_is_wrong_and_where(pattern, reason):
+    with pytest.raises(UsageError, match=reason):
+        Regexes((("mine", pattern),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -172,8 +173,34 @@ MEASURE_SCHEMA: dict[str, Any] = {
 
 #: How a notebook shows a card. The package puts the function here, because drawing lives above this layer.
 NOTEBOOK_VIEW: list[Callable[[Card], str]] = []
+#: How a card is written and its report drawn, by the card and the place; put here for the same reason.
+Writer = Callable[["Card", str | Path], Path]
+SAVING: list[Writer] = []
+REPORTING: list[Writer] = []
 #: How a chart of a section is drawn, by the section's and the chart's name; put here for the same reason.
 DRAWING: list[Callable[[Card, str, str], Any]] = []
+
+
+#: What `dir(card)` lists.
+_OWN_NAMES = (
+    "dataset",
+    "findings",
+    "measure",
+    "measures",
+    "provenance",
+    "report",
+    "save",
+    "sections",
+    "tables",
+)
+
+
+def _connected(functions: list[Writer]) -> Writer:
+    if not functions:
+        raise KeyError(
+            "The card was not made or read by `import cuecard`: write it with cuecard.write_report."
+        )
+    return functions[0]
 
 
 class Card(BaseModel):
@@ -217,6 +244,18 @@ class Card(BaseModel):
             raise unknown_name("measure", name, list(measures))
         return measures[name]
 
+    def save(self, folder: str | Path) -> Path:
+        """Write card.json, tables/ and report.html into a folder, all of them or none, and return its report."""
+        return _connected(SAVING)(self, folder)
+
+    def report(self, file: str | Path) -> Path:
+        """Write the report as one HTML file that opens offline, and return its path."""
+        return _connected(REPORTING)(self, file)
+
+    def __dir__(self) -> list[str]:
+        """Return what a user calls, without the machinery of the model."""
+        return [*_OWN_NAMES]
+
     def attach(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Give the card its tables; sections see them too."""
         self._tables = dict(tables)
@@ -226,7 +265,9 @@ class Card(BaseModel):
 
     def __repr__(self) -> str:
         states = ", ".join(f"{name} {section.status}" for name, section in self.sections.items())
-        return f"Card({self.dataset.name!r}, {len(self.findings)} findings; {states})"
+        remarks = sum(finding.severity == "info" for finding in self.findings)
+        counted = f"{len(self.findings) - remarks} findings, {remarks} remarks"
+        return f"Card({self.dataset.name!r}, {counted}; {states})"
 
     __str__ = __repr__
 

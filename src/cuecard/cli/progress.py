@@ -27,6 +27,7 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
 
     Stages that run at the same time, or one within another, have their bars below each other.
+    A step that took long the last time also shows the time left.
     """
     from rich.console import Console
 
@@ -34,13 +35,16 @@ def stage(title: str, *, silent: bool) -> Iterator[None]:
     if silent or not console.is_terminal:
         yield
         return
+    from cuecard.cli.timings import timed
+
     with _changing:
         if not _stages:
             _stages.append(_started(console))
         bars = _stages[0]
         task = bars.add_task(title, total=None)
     try:
-        yield
+        with timed(title):
+            yield
     finally:
         with _changing:
             bars.remove_task(task)
@@ -53,11 +57,14 @@ def _started(console: Console) -> Bars:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
+    from cuecard.cli.timings import time_left
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
+        time_left(),
     )
     bars = Bars(*columns, console=console, transient=True)
     bars.start()

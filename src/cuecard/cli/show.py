@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,25 +10,42 @@ from typing import TYPE_CHECKING
 import typer
 
 from cuecard.card import Card, staged_card
-from cuecard.card.files import REPORT_FILE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_card(card: Card, *, out: Path | None, json: bool, quiet: bool) -> None:
-    """Print a card as text, as JSON or not at all, and where its report is."""
-    if json:
-        typer.echo(card.model_dump_json(indent=2))
-    elif not quiet:
-        from rich.console import Console
+def print_card(card: Card, report: Path | None, *, verbose: bool, sections: Sequence[str] = ()) -> None:
+    """Print a card, where its report is if it was written, and what to type next; `sections` are printed whole."""
+    from rich.console import Console
 
-        from cuecard.report import render_terminal
+    from cuecard.report import render_brief, render_terminal
 
-        console = Console()
+    console = Console()
+    if verbose:
         render_terminal(card, console)
-        if out is not None:
-            print_place(out / REPORT_FILE, console)
+    else:
+        render_brief(card, console, sections=sections)
+    if report is not None:
+        print_place(report, console)
+    print_next(card, console, written=report is not None, verbose=verbose)
+
+
+def print_next(card: Card, console: Console, *, written: bool, verbose: bool) -> None:
+    """Print what to type next, each command in one line that can be copied."""
+    from rich.text import Text
+
+    from cuecard.run.finishing.repeating import next_commands
+
+    steps = next_commands(card, written)
+    if not written:
+        console.print()
+    if not verbose and card.provenance.command:
+        steps.append(("--verbose", "print the tables of every section, too"))
+    for i, (command, purpose) in enumerate(steps):
+        start = ("Next:   " if i == 0 else "        ") if command.startswith("cuecard") else "Option: "
+        line = Text.assemble(start, (display(command), "bold"), (f"  ({purpose})", "dim"))
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 def exit_if_failed(card: Card, kind: str) -> None:
@@ -43,9 +61,15 @@ def print_place(report: Path, console: Console) -> None:
     """Print where the report is, in one line that can be copied."""
     from rich.text import Text
 
-    # Text and no markup: a path may have brackets; and bytes that are no UTF-8 cannot be printed.
-    shown = str(report).encode("utf-8", "replace").decode("utf-8")
-    console.print(Text.assemble("\nReport: ", (shown, "bold")), soft_wrap=True, highlight=False)
+    # Text and no markup: a path may have brackets.
+    console.print(
+        Text.assemble("\nReport: ", (display(str(report)), "bold")), soft_wrap=True, highlight=False
+    )
+
+
+def display(path: str) -> str:
+    """Return a path as it can be printed: bytes that are no UTF-8 cannot."""
+    return path.encode("utf-8", "replace").decode("utf-8")
 
 
 def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:

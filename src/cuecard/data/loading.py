@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.files.formats import stem
 from cuecard.data.files.label_files import with_labels
 from cuecard.data.files.paths import shown, typed_path
 from cuecard.data.files.raw import RawTable, alike
@@ -18,6 +19,7 @@ from cuecard.data.files.sources import (
     SPLITS,
     STDIN,
     Source,
+    name_before_split,
     read_as_is,
     read_source,
     split_in_name,
@@ -96,6 +98,15 @@ def load(
     return hold_out(data, holdout, seed=seed)
 
 
+def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances:
+    """Return a dataset as it is, or load it where it is a path or a table that `load` takes."""
+    if not isinstance(data, Instances):
+        return load(data, test=test)
+    if test is not None:
+        raise UsageError("The dataset is loaded already: give its test split to cuecard.load.")
+    return data
+
+
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
     """A dataset with the training rows of its source; `numbers` has the row of every training instance."""
@@ -115,6 +126,7 @@ def load_rows(
     header: str | None = None,
     on_error: OnError = "stop",
     max_skipped: float = MAX_SKIPPED,
+    name: str | None = None,
     cluster: str | None = None,
 ) -> LoadedRows:
     """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
@@ -122,7 +134,8 @@ def load_rows(
     wishes = Wishes(task, columns, labels, False, on_error, preset)
     tables = _with_label_files(read_as_is(source, on_error=on_error, header=header), label_file)
     raws = _checked({split: wishes.cut(table.flat()) for split, table in tables.items()})
-    data = _instances(raws, wishes, dataset_name(train, preset), row_column=_ROW, max_skipped=max_skipped)
+    called = name or dataset_name(train, preset)
+    data = _instances(raws, wishes, called, row_column=_ROW, max_skipped=max_skipped)
     numbers = data.train.table[_ROW].to_numpy()
     data = replace(data, table=data.table.drop(_ROW))
     data = data.clustered_by(cluster) if cluster is not None else data
@@ -251,7 +264,7 @@ def load_report(raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Sha
 
 
 def dataset_name(train: Source, preset: Preset | None) -> str:
-    """Return what a dataset is called: preset, file, or the folder of a file that only names a split."""
+    """Return what a dataset is called: preset, file without its split, or the folder where nothing else is left."""
     if preset is not None:
         return preset.name
     if not isinstance(train, str | Path):
@@ -262,5 +275,5 @@ def dataset_name(train: Source, preset: Preset | None) -> str:
         return "stdin"
     path = Path(shown(typed_path(train).resolve()))
     if split_in_name(path.name) and path.parent.name:
-        return path.parent.name
-    return path.name.split(".")[0].strip("*?[]-_") or path.parent.name or "data"
+        return name_before_split(path.name) or path.parent.name
+    return stem(path.name).strip("*?[]-_") or path.parent.name or "data"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,6 +15,15 @@ from cuecard.features.family import Presence
 from cuecard.features.format import matching
 from cuecard.text import Encoded
 
+#: What is wrong with a pattern, by what the library of regular expressions calls it.
+_REASONS = {
+    "unclosed group": "an opening parenthesis has no closing one",
+    "unopened group": "a closing parenthesis has no opening one",
+    "unclosed character class": "an opening bracket has no closing one",
+    "repetition operator missing": "nothing stands before a sign of repetition (*, + or ?)",
+    "invalid repetition": "the numbers of a repetition {a,b} are not in order",
+    "escape sequence": "a backslash has no letter after it, or one that means nothing",
+}
 #: A user's function: the table of instances in, one boolean column per feature out.
 FeatureFunction = Callable[[pl.DataFrame], Mapping[str, pl.Series]]
 
@@ -35,15 +45,25 @@ class Regexes:
             try:
                 pl.Series([""]).str.contains(pattern)
             except pl.exceptions.ComputeError as error:
-                reason = str(error).strip().splitlines()[-1].removeprefix("error: ")
-                raise UsageError(
-                    f"The regular expression {name}={pattern} is not valid ({reason}); look-around and "
-                    "back-references are not supported."
-                ) from None
+                raise UsageError(_invalid(name, pattern, str(error))) from None
 
     def presence(self, data: Encoded) -> Presence:
         """Return which instances match which pattern."""
         return matching(data, dict(self.patterns))
+
+
+def _invalid(name: str, pattern: str, error: str) -> str:
+    """Return what is wrong with a pattern, where, and what to type instead."""
+    if re.search(r"\(\?<?[=!]|\\[1-9]", pattern):
+        reason = "look-around and back-references are not supported: write the pattern without them"
+    else:
+        reason = next((ours for theirs, ours in _REASONS.items() if theirs in error), "it cannot be read")
+        place = re.search(
+            r"^ {4}( *)\^", error, re.MULTILINE
+        )  # the library quotes the pattern, indented by four
+        reason += f" (character {len(place.group(1)) + 1})" if place else ""
+        reason += r". Put a backslash before a sign that stands for itself, such as \( or \["
+    return f"The regular expression {name}={pattern} is not valid: {reason}."
 
 
 @dataclass(frozen=True)

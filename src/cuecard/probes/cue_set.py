@@ -12,7 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.audits import Cues
-from cuecard.audits.cues.explain import named_feature
+from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import POINTS_TO, cue_tables
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
@@ -158,7 +158,7 @@ def _named(
 ) -> pl.DataFrame:
     rows = []
     for name in names:
-        family, feature = named_feature(name, encoded.tokeniser, families)
+        family, feature, _ = named_feature(name, encoded, families)
         row = cue_table.filter((pl.col("family") == family.name) & (pl.col("feature") == feature))
         if row.is_empty():
             same = cue_table.filter(pl.col("feature").str.to_lowercase() == name.strip().lower())

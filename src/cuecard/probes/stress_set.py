@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cuecard.audits import Cues
-from cuecard.audits.cues.explain import named_feature
+from cuecard.audits.cues.naming import named_feature
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test, only_test
@@ -46,7 +46,7 @@ def cue_stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed
     examples = check_test(data)
     audit = audit or Cues()
     encoded = audit.encode(data)
-    family, feature = named_feature(cue, encoded.tokeniser, audit.families())
+    family, feature, _ = named_feature(cue, encoded, audit.families())
     presence = family.presence(encoded)
     columns = feature_columns(presence, [feature])
     if columns[0] < 0:

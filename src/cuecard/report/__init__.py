@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cuecard.report.html.data_map import write_data_map
     from cuecard.report.html.notebook import notebook_html
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
+    from cuecard.report.terminal.brief import render_brief
     from cuecard.report.terminal.card import render_terminal
     from cuecard.report.terminal.explanation import explanation_json, render_explanation
     from cuecard.report.terminal.presets import preset_detail, preset_list
@@ -29,6 +30,7 @@ __all__ = [
     "notebook_html",
     "preset_detail",
     "preset_list",
+    "render_brief",
     "render_comparison",
     "render_explanation",
     "render_html",

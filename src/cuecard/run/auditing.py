@@ -8,6 +8,7 @@ from typing import Any
 from cuecard.analysis import Analysis
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card
+from cuecard.data import Source
 from cuecard.data.weights import weights_note
 from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, chosen, configured
@@ -19,6 +20,7 @@ from cuecard.run.runner import Data, Progress, loaded, run_analyses
 def audit(
     data: Data,
     *,
+    test: Source | None = None,
     audits: Sequence[Analysis] | None = None,
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
@@ -30,7 +32,9 @@ def audit(
     """Return the card of a dataset: every audit's numbers, tables and findings.
 
     Args:
-        data: what `cuecard.load` returned, or a function that returns it, called once the options are checked.
+        data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
+            dataset, called once the options are checked.
+        test: the test split, where `data` is a file or a table.
         audits: the audits to run, such as ``[cc.Cues(min_count=10), cc.Clusters(k=30)]``.
         only: names of the audits to run; all by default.
         skip: names of audits to leave out.
@@ -41,7 +45,7 @@ def audit(
             parameter of that name.
     """
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
-    data = loaded(data)
+    data = loaded(data, test)
     check_labels(data)
     column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
     note = weights_note(data, column)

@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.analysis import Analysis, Need
 from cuecard.audits import Cues
 from cuecard.card.card import Card
-from cuecard.data import Instances
+from cuecard.data import Instances, Source
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features import count_cues
@@ -35,7 +35,7 @@ from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, th
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Answer, Data, Progress, answer, card_of, loaded
+from cuecard.run.runner import Answer, Data, Progress, answer, card_of, in_steps, loaded
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any
@@ -48,6 +48,7 @@ def probe(
     data: Data,
     predictions: ManyPredictions = (),
     *,
+    test: Source | None = None,
     models: Sequence[str] = (),
     model_settings: Sequence[str] = (),
     identical_pairs: Sequence[str] = (),
@@ -69,8 +70,9 @@ def probe(
     """Return the card of one or several models: do they use the cues of the data they were trained for?
 
     Args:
-        data: what `cuecard.load` returned, with a test split; or a function that returns it, called once the options
-            are checked.
+        data: what `cuecard.load` returned, with a test split; or what it takes, such as ``"train.csv"``; or a function
+            that returns the dataset, called once the options are checked.
+        test: the test split, where `data` is a file or a table.
         predictions: `Predictions`, a file, a frame or a function (see `read_predictions`); a list of them, or of
             (name, source); or a mapping from the names of models to them. Answers that `cuecard ask` wrote may be about
             a part of the test split: then models are probed on that part.
@@ -109,7 +111,7 @@ def probe(
     recipes = dict(zip(to_train, asked_recipes(to_train, model_settings), strict=True))
     for source in identical_pairs:
         check_source(source)
-    data = loaded(data)
+    data = loaded(data, test)
     check_labels(data)
     tested = data
     inputs: dict[Need, Any] = {}
@@ -144,7 +146,8 @@ def probe(
         cue_result, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
         answers = [cue_result]
     chosen = selection.probes if selection.named else that_can_run(selection.probes, inputs)
-    answers = [*(answer(one, tested, inputs, progress=progress) for one in chosen), *answers]
+    shown = in_steps(progress, len(chosen))
+    answers = [*(answer(one, tested, inputs, progress=shown) for one in chosen), *answers]
     return card_of(data, answers, examples=examples, command=command, notes=notes)
 
 

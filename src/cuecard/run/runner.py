@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 
 import polars as pl
 
 from cuecard.analysis import About, Analysis, Result, Skip, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
-from cuecard.data import Instances
+from cuecard.data import Instances, Source
+from cuecard.data import loaded as load_if_needed
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
 from cuecard.run.choosing.needs import Inputs, inputs_of, reason_to_skip
 from cuecard.run.finishing.card_wide import judged_over_card
@@ -26,13 +28,13 @@ from cuecard.run.side_by_side import side_by_side
 Progress = Callable[[str], AbstractContextManager[object]]
 
 
-#: A dataset, or a function that loads it: then options are checked before anything is read.
-Data = Instances | Callable[[], Instances]
+#: A dataset, what `cuecard.load` takes, or a function that loads it; options are checked before anything is read.
+Data = Instances | Callable[[], Instances] | Source
 
 
-def loaded(data: Data) -> Instances:
-    """Return the dataset, loaded now if it was not."""
-    return data() if callable(data) else data
+def loaded(data: Data, test: Source | None = None) -> Instances:
+    """Return the dataset, loaded now if it was not; `test` is the test split of one that is read here."""
+    return data() if callable(data) else load_if_needed(data, test=test)
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,18 @@ def run_analyses(
     notes: Sequence[str] = (),
 ) -> Card:
     """Return the card of what some analyses say about a dataset, a section for each."""
-    answers = side_by_side(list(analyses), lambda one: answer(one, data, inputs, progress=progress))
+    analyses = list(analyses)
+    shown = in_steps(progress, len(analyses))
+    answers = side_by_side(analyses, lambda one: answer(one, data, inputs, progress=shown))
     return card_of(data, answers, command=command, notes=notes)
+
+
+def in_steps(progress: Progress | None, total: int, *, done: int = 0) -> Progress | None:
+    """Return a progress display that numbers its titles: "Step 2 of 5: Cues"."""
+    if progress is None or total < 2:
+        return progress
+    step = count(done + 1)
+    return lambda title: progress(f"Step {next(step)} of {total}: {title}")
 
 
 def answer(

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 from cuecard.audits import Cues, explain
+from cuecard.data import load
 from cuecard.errors import UsageError
+from cuecard.report import render_explanation
 from small_sets import pair_instances
 
 ROWS = [
@@ -41,3 +46,57 @@ def test_a_misspelt_bigram_is_answered_with_a_frequent_one_of_its_length():
     rows = [("train", "p", f"word{i} other{i}", "yes" if i % 2 else "no") for i in range(60)]
     with pytest.raises(UsageError, match="'nobody sleeps'"):
         explain(pair_instances(ROWS + rows), "nobdy sleeps")
+
+
+PAIRS = [
+    {
+        "premise": f"A man {i} walks.",
+        "hypothesis": f"He is not {'happy' if i % 2 else 'positive and glad to walk for hours'} {i}.",
+        "label": "neutral" if i % 4 else "contradiction",
+    }
+    for i in range(60)
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "feature"),
+    [
+        ("negation", "negation", "negation"),
+        ("length:up to 5 tokens", "length", "up to 5 tokens"),
+        ("up to 5 tokens", "length", "up to 5 tokens"),
+        ("positive words", "sentiment", "positive"),
+        ("Cue for neutral: positive words", "sentiment", "positive"),
+        ("Cue against neutral: “happy”", "word", "happy"),
+        ("“not happy”", "bigram", "not happy"),
+        ("positive", "word", "positive"),
+    ],
+)
+def test_every_name_that_the_report_prints_is_understood(name, family, feature):
+    explanation = explain(load(PAIRS), name)
+    assert (explanation.family, explanation.feature) == (family, feature)
+
+
+def test_a_word_that_is_also_the_name_of_another_feature_says_so():
+    assert explain(load(PAIRS), "positive").also == ("sentiment:positive",)
+
+
+def test_a_family_without_its_feature_is_answered_with_its_features():
+    with pytest.raises(
+        UsageError, match=r"'length' is a family of features; type one of them as length:FEATURE: 'up"
+    ):
+        explain(load(PAIRS), "length")
+
+
+def test_examples_of_the_other_label_are_called_counter_examples():
+    explained = explain(load(PAIRS), "positive")
+    out = io.StringIO()
+    render_explanation(explained, Console(file=out, width=200))
+    usual = explained.association["label"]
+    other = "neutral" if usual == "contradiction" else "contradiction"
+    assert out.getvalue().index(f"Examples, labelled {usual}") < out.getvalue().index(
+        f"Counter-examples, labelled {other}"
+    )
+
+
+def test_a_table_can_be_explained_without_loading_it_first():
+    assert explain(PAIRS, "happy").family == "word"

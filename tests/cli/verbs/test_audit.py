@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -57,6 +58,23 @@ def test_json_is_the_card_and_nothing_else(cuecard, pairs):
     assert card["cuecard"] == "2"
     assert card["sections"]["cues"]["status"] == "done"
     assert ran.err == ""
+
+
+def test_a_name_and_the_next_command_are_printed_and_sections_only_if_verbose(cuecard, pairs, tmp_path):
+    ran = cuecard("audit", pairs, "--name", "mine", "--only", "overview,cues", "--out", tmp_path / "out")
+    assert "mine " in ran.out.splitlines()[1]
+    brief = cuecard("report", tmp_path / "out").out
+    assert "Overview ─" not in brief
+    assert f"Next:   cuecard probe {pairs}" in brief or "Next:   cuecard explain" in brief
+    assert "Overview ─" in cuecard("report", tmp_path / "out", "--verbose").out
+
+
+def test_open_launches_the_report_even_without_a_folder(cuecard, pairs, monkeypatch):
+    opened = []
+    monkeypatch.setattr("typer.launch", opened.append)
+    ran = cuecard("audit", pairs, "--only", "overview", "--open")
+    assert ran.code == 0
+    assert Path(opened[0]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_quiet_prints_nothing(cuecard, pairs, tmp_path):

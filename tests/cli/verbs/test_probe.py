@@ -117,7 +117,7 @@ def test_a_probe_that_fails_ends_with_exit_code_1_and_the_other_sections_stay(cu
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(PermutationTest, "run", fail)
-    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet")
+    ran = probe(cuecard, files, "-p", files["folder"] / "even.parquet", "--verbose")
     assert ran.code == 1
     assert "the probe permutation_test failed" in ran.err
     assert "Accuracy test" in ran.out

@@ -19,7 +19,10 @@ def test_the_overview_says_sizes_majority_and_overlap(card: Card) -> None:
     words = said(card, "overview")
     assert "3,000 train and 300 test pairs with 3 labels" in words
     assert "is 33.3 % in the train split" in words
-    assert "30 of 300 test examples (10.0 %)" in words
+    assert (
+        "33 of 300 test examples (11.0 %) share a text with the training set: 30 of them the hypothesis"
+        in words
+    )
 
 
 def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker) -> None:
@@ -39,8 +42,8 @@ def test_texts_are_called_what_they_are_in_the_task(make_card: CardMaker) -> Non
 
 def test_no_overlap_is_said_plainly(make_card: CardMaker) -> None:
     card = make_card()
-    card.sections["overview"].summary["overlap"]["hypothesis"] = 0
-    assert "No hypothesis of the 300 test examples occurs in the training set." in said(card, "overview")
+    card.sections["overview"].summary["overlap"]["sentence"] = 0
+    assert "None of the 300 test examples shares a text with the training set." in said(card, "overview")
 
 
 def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card: CardMaker) -> None:

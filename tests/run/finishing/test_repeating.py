@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cuecard.analysis import Finding
-from cuecard.run.finishing.repeating import repeating
+from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance
+from cuecard.run.finishing.repeating import next_commands, repeating
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,45 @@ from cuecard.run.finishing.repeating import repeating
 def test_the_command_of_a_cue_explains_it_with_the_same_data_and_tokens(typed, again):
     finding = Finding("cues", "high", "t", "x", cue="nobody")
     assert repeating(typed, finding) == again
+
+
+def card_of(command: str, *findings: FindingModel) -> Card:
+    return Card(
+        dataset=DatasetInfo(name="d", task="pair", labels=["a", "b"], splits={}, fingerprint="x"),
+        findings=list(findings),
+        provenance=Provenance(command=command),
+    )
+
+
+def test_an_audit_leads_to_its_report_then_to_a_cue_and_a_probe():
+    typed = "cuecard audit a.csv --test b.csv --columns label=gold --min-count 9 -v"
+    assert next_commands(card_of(typed), written=False)[0][0] == f"{typed} --out report"
+    cue = FindingModel(
+        section="cues", severity="low", title="t", text="x", cue="no", command="cuecard explain no"
+    )
+    steps = [command for command, _ in next_commands(card_of(typed, cue))]
+    assert steps == [
+        "cuecard explain no",
+        "cuecard probe a.csv --test b.csv --columns label=gold --predictions FILE",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "following"),
+    [
+        (
+            "cuecard probe a.csv --test b.csv --predictions p.csv --header none",
+            "cuecard debias a.csv --header none --out weighted.parquet",
+        ),
+        (
+            "cuecard debias a.csv --columns label=gold --out w/b.parquet --weight-column u",
+            "cuecard audit w/b.parquet --columns label=gold --weights u --out w/b",
+        ),
+    ],
+)
+def test_a_probe_leads_to_weights_and_these_to_an_audit(typed, following):
+    assert [command for command, _ in next_commands(card_of(typed))] == [following]
+
+
+def test_no_command_follows_a_card_made_in_python():
+    assert next_commands(card_of("")) == []

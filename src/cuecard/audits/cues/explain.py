@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -12,16 +11,16 @@ import polars as pl
 
 from cuecard.analysis import Evidence
 from cuecard.audits.cues.audit import Cues
+from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import cue_tables
-from cuecard.data import Instances
+from cuecard.data import Instances, Source, loaded
 from cuecard.errors import UsageError
-from cuecard.features import FAMILIES, CueCounts, Family, Presence, Regexes, count_cues
+from cuecard.features import CueCounts, Family, Presence, count_cues
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
-from cuecard.text import Encoded, presence_counts, tokenise
+from cuecard.text import Encoded, presence_counts
 from cuecard.wording import listed
 
-FAMILY_OF_LENGTH = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
 COMPANIONS = 10
 MIN_TOGETHER = 5
 FEW = 50
@@ -37,7 +36,9 @@ class Explanation:
     `shares` has a row per split and label: how many instances with the feature have the label, their share with
     a Wilson interval, and the label's prior. `association` is the feature's row of the table of cues, without
     q-value: it was asked for by name, so there is one test; it is None for a feature that no train instance
-    has. `companions` are words that occur with the feature more often than elsewhere.
+    has. `companions` are words that occur with the feature more often than elsewhere. `examples` has instances with
+    the feature by label: those of another label than the associated one are counter-examples. `also` are further
+    features that the name can mean, as `family:feature`.
     """
 
     family: str
@@ -47,20 +48,23 @@ class Explanation:
     touched: dict[str, float]
     companions: pl.DataFrame
     examples: dict[str, tuple[Evidence, ...]]
+    also: tuple[str, ...] = ()
 
 
-def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None = None) -> Explanation:
+def explain(
+    data: Instances | Source, cue: str, *, examples: int = 3, audit: Cues | None = None
+) -> Explanation:
     """Return all there is to know of a cue, named as in the tables: "sleeping", "is sleeping", "length:longest".
 
     Args:
-        data: what `cuecard.load` returned.
-        cue: a word, several words, or `family:feature`.
+        data: what `cuecard.load` returned, or what it takes, such as the path of a file.
+        cue: a word, several words, `family:feature`, or a name as the report prints it ("10 or more tokens").
         examples: how many examples to show per label.
         audit: the cue audit whose tokens, scope and own features to use.
     """
     audit = audit or Cues()
-    encoded = audit.encode(data)
-    family, feature = named_feature(cue, encoded.tokeniser, audit.families())
+    encoded = audit.encode(loaded(data))
+    family, feature, also = named_feature(cue, encoded, audit.families())
     counts = count_cues(encoded, [family])
     if family.name in counts.skipped:
         raise UsageError(f"{cue!r} cannot be searched: {counts.skipped[family.name]}.")
@@ -79,24 +83,8 @@ def explain(data: Instances, cue: str, *, examples: int = 3, audit: Cues | None 
         touched=_touched(encoded.instances, has),
         companions=_companions(encoded, has, feature),
         examples=_examples(encoded.instances, has, feature, examples),
+        also=also,
     )
-
-
-def named_feature(cue: str, tokeniser: str, families: Sequence[Family]) -> tuple[Family, str]:
-    """Return the family, one of these if possible, and the feature that a user's name for a cue means."""
-    prefix, colon, rest = cue.partition(":")
-    if colon:
-        for family in families:
-            if family.name == prefix:
-                return family, rest.strip()
-        if prefix in FAMILIES.names() or prefix in FAMILIES.broken:
-            return FAMILIES.get(prefix)(), rest.strip()
-        if prefix == Regexes.name:
-            raise UsageError(f"{cue!r} needs its pattern: --regex {rest.strip() or 'NAME'}=PATTERN.")
-    tokens = tokenise(pl.Series([cue]), tokeniser).words(0)
-    if len(tokens) not in FAMILY_OF_LENGTH:
-        raise UsageError(f"{cue!r} is not a cue: type one to four words, or family:feature.")
-    return FAMILIES.get(FAMILY_OF_LENGTH[len(tokens)])(), " ".join(tokens)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:

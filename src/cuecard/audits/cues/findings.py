@@ -79,9 +79,10 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float) -> list[Fin
                 finding, "The content of the text is part of this task, so this is not a shortcut."
             )
         findings.append(finding)
+    tested = evidence.cues.filter(~pl.col("family").is_in(content))
     overall = all_features(
-        evidence.cues.filter(shortcuts), confirmed.filter(shortcuts), evidence.matrix, evidence.sample, phrases,
-        total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content),
+        tested, confirmed.filter(shortcuts), evidence.matrix, evidence.sample, phrases,
+        total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content), relational=relational,
     )  # fmt: skip
     told = [SEVERITIES.index(finding.severity) for finding in findings]
     if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):
@@ -205,7 +206,9 @@ def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     if row["again_n"]:
         again = f"{percent(row['again_share'])} of {round(row['again_n']):,}"
         text += f" In the test set: {again}"
-        text += "." if row["outcome"] == HOLDS else ", too few to confirm it."
+        text += "" if row["outcome"] == HOLDS else ", too few to confirm it"
+        pooled = f"95 % CI {percent(row['held_low'])} to {percent(row['held_high'])}"
+        text += f"; training and test set together {percent(row['held_share'])} ({pooled})."
     elif "test" in sample.splits:
         text += " It does not occur in the test set."
     return text + _repeated(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -33,15 +33,20 @@ def all_features(
     alpha: float,
     least_gain: float,
     besides_words: bool = False,
+    relational: Sequence[str] = (),
 ) -> Finding:
     """Return how many features are associated with a label, and what the notable ones give away together.
 
     The severity is that of the whole: how many examples have a notable cue, and how far the strongest one in each
-    surely raises its label above chance. The number of words says nothing.
+    surely raises its label above chance. The number of words says nothing. Features of the `relational` families
+    compare two texts; they are counted, but are no cue by themselves.
     """
+    of_one_text = cues.filter(~pl.col("family").is_in(list(relational)))
     significant = int(cues["significant"].sum())
     tested = plural(cues.height, "feature") + (" other than words" if besides_words else "")
-    if significant == 0:
+    if not of_one_text["significant"].any():
+        if significant:
+            tested = plural(of_one_text.height, "feature") + " of a single text"
         text = (
             f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
         )

@@ -23,6 +23,7 @@ from cuecard.audits.pair_graph.scores import (
 )
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
+from cuecard.data.splits.overlap import train_overlap
 from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (
@@ -160,10 +161,7 @@ def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: Floats)
     graph = graph_of(data, counted=train)
     from_train = outcome(leak_trial, leakage_features(graph))
     inductive = from_train.credits
-    seen = graph.frequency > 0
-    shared_rows = (seen[graph.first] | seen[graph.second])[leak_trial.scored]
-    examples = np.unique(data.example_codes[leak_trial.scored], return_inverse=True)[1]
-    shared = np.bincount(examples, weights=shared_rows) > 0
+    shared = train_overlap(data).sentence
     gain, kept = (
         leak_trial.mean(transductive) - leak_trial.chance,
         leak_trial.mean(inductive) - leak_trial.chance,

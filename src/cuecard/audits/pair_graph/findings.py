@@ -111,7 +111,7 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
     remains = train_only["p_value"] <= ALPHA and train_only["direction"] == "above"
     if not remains:
         text += f" (95 % CI {percent(train_only['low'])} to {percent(train_only['high'])}; not significant)"
-    text += f". {shared['n']:,} of {leak.n:,} test examples share a sentence with the training set."
+    text += f". {shared['n']:,} of {leak.n:,} test examples share a text with the training set."
     return Finding(
         "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
         "Source of the pair-graph leak", text,

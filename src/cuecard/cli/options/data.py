@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cuecard.cli import timings
 from cuecard.cli.help import DATA
 from cuecard.cli.options.groups import option, typed
 
@@ -108,6 +109,11 @@ class Rows:
         ),
     ] = None
 
+    name: Annotated[
+        str | None,
+        option("--name", "NAME", "What the dataset is called. Default: the name of its file.", panel=DATA),
+    ] = None
+
     @property
     def reading(self) -> dict[str, Any]:
         """How to read the rows, as `load` takes it."""
@@ -123,7 +129,12 @@ class Rows:
     @property
     def files(self) -> dict[str, Any]:
         """What to know about the files themselves, as `load` takes it."""
-        return {"label_file": self.label_file or None, "header": self.header, "cluster": self.cluster}
+        return {
+            "label_file": self.label_file or None,
+            "header": self.header,
+            "cluster": self.cluster,
+            "name": self.name,
+        }
 
     @property
     def inputs(self) -> list[str]:
@@ -166,7 +177,7 @@ class Dataset(Rows):
         from cuecard.data import load
 
         with progress("Reading"):
-            return load(
+            data = load(
                 self.train,
                 test=self.test,
                 dev=dev,
@@ -176,3 +187,5 @@ class Dataset(Rows):
                 **self.files,
                 **self.reading,
             )
+        timings.examples = data.n_examples
+        return data

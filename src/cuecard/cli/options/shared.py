@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
 from cuecard.cli.options.groups import option
@@ -111,17 +114,37 @@ class Output:
 
         return lambda card: staged_with_report(card, out) if out is not None else nullcontext()
 
-    def show(self, card: Card, out: Path | None) -> None:
-        """Write the card to `out` if there is one, and print it."""
+
+@dataclass(frozen=True)
+class CardOutput(Output):
+    """What is printed and written of a card."""
+
+    verbose: Annotated[
+        bool,
+        option("--verbose", "-v", "Print the sections of the card with their tables, too.", panel=OUTPUT),
+    ] = False
+    open: Annotated[bool, option("--open", "Open the report in the browser.", panel=OUTPUT)] = False
+
+    def show(self, card: Card, out: Path | None, *, sections: Sequence[str] = ()) -> None:
+        """Write the card to `out`, or to a temporary folder to open it, and print it; `sections` are printed whole."""
+        if self.open and out is None:
+            out = Path(mkdtemp(prefix="cuecard-"))
         with self.staged(out)(card):
             pass
-        self.print(card, out)
+        self.print(card, out, sections=sections)
 
-    def print(self, card: Card, out: Path | None) -> None:
-        """Print the card, and where it is."""
+    def print(self, card: Card, out: Path | None, *, sections: Sequence[str] = ()) -> None:
+        """Print the card and where it is, and open its report if the user wants that."""
+        from cuecard.card.files import REPORT_FILE
         from cuecard.cli.show import print_card
 
-        print_card(card, out=out, json=self.json, quiet=self.quiet)
+        report = out / REPORT_FILE if out is not None else None
+        if self.json:
+            typer.echo(card.model_dump_json(indent=2))
+        elif not self.quiet:
+            print_card(card, report, verbose=self.verbose, sections=sections)
+        if self.open and report is not None:
+            typer.launch(str(report))
 
 
 def typed_command() -> str:

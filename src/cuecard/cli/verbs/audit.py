@@ -9,10 +9,10 @@ from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import ClusterOptions, Features
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
+    CardOutput,
     NoCacheOption,
     OnlyOption,
     OutOption,
-    Output,
     SeedOption,
     SettingsOption,
     SkipOption,
@@ -46,7 +46,7 @@ def audit(
     dataset: Dataset,
     features: Features,
     clusters: ClusterOptions,
-    output: Output,
+    output: CardOutput,
     out: OutOption = None,
     only: OnlyOption = None,
     skip: SkipOption = None,
@@ -93,5 +93,5 @@ def audit(
             tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
         ),
     )
-    output.show(card, out)
+    output.show(card, out, sections=comma_list(only))
     exit_if_failed(card, "audit")

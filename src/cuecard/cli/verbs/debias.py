@@ -12,8 +12,8 @@ from cuecard.cli.options.data import Rows
 from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
+    CardOutput,
     MaxWeightOption,
-    Output,
     SeedOption,
     SettingsOption,
     names_of,
@@ -46,7 +46,7 @@ Examples:
 def debias(
     rows: Rows,
     texts: Texts,
-    output: Output,
+    output: CardOutput,
     out: Annotated[
         Path,
         required_out("FILE", "Write the rows with their weights here (.parquet, .csv, .tsv or .jsonl)."),

@@ -10,11 +10,11 @@ from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Features
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
+    CardOutput,
     MatchOption,
     NoCacheOption,
     OnlyOption,
     OutOption,
-    Output,
     SeedOption,
     SettingsOption,
     SkipOption,
@@ -41,7 +41,7 @@ Examples:
 def probe(
     dataset: Dataset,
     features: Features,
-    output: Output,
+    output: CardOutput,
     predictions: Annotated[
         list[str] | None,
         option(
@@ -153,7 +153,7 @@ def probe(
         **features.of_features,
         **typed(top=top, stratify=stratify, reading=reading, test_weights=test_weights, match=match),
     )
-    output.show(card, out)
+    output.show(card, out, sections=comma_list(only))
     exit_if_failed(card, "probe")
 
 

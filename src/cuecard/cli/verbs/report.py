@@ -26,13 +26,14 @@ def report(
         option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),
     ] = None,
     quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
+    verbose: Annotated[
+        bool, option("--verbose", "-v", "Print the sections of the card with their tables, too.")
+    ] = False,
+    launch: Annotated[bool, option("--open", "Open the report in the browser.")] = False,
 ) -> None:
     """Print a saved card and write its HTML report."""
-    from rich.console import Console
-
     from cuecard.card import load_card, save_report
-    from cuecard.cli.show import print_place, rendered
-    from cuecard.report import render_terminal
+    from cuecard.cli.show import print_card, rendered
     from cuecard.writing import check_file, check_folder, write_text
 
     folder = card if card.is_dir() else card.parent
@@ -48,6 +49,6 @@ def report(
         written = out
         write_text(out, page, errors="replace")
     if not quiet:
-        console = Console()
-        render_terminal(loaded, console)
-        print_place(written, console)
+        print_card(loaded, written, verbose=verbose)
+    if launch:
+        typer.launch(str(written))

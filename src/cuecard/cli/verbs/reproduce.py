@@ -12,11 +12,11 @@ from cuecard.cli.help import Verb
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
+    CardOutput,
     MatchOption,
     MaxWeightOption,
     NoCacheOption,
     OutOption,
-    Output,
     SeedOption,
     SettingsOption,
     SubsetOption,
@@ -68,11 +68,11 @@ class Experiment(Dataset):
             settings=tuple(self.settings or ()), seeds=self.seeds, seed=self.seed, cache=not self.no_cache
         )
 
-    def check(self, output: Output, also: Iterable[str] = ()) -> None:
+    def check(self, output: CardOutput, also: Iterable[str] = ()) -> None:
         """Raise if the card cannot be written, before any data is read."""
         output.check(self.out, [*self.inputs, *also])
 
-    def conduct(self, experiment: Any, output: Output) -> None:
+    def conduct(self, experiment: Any, output: CardOutput) -> None:
         """Run an experiment and show its card."""
         from cuecard.cli.progress import training_bar
         from cuecard.run import experiment as run_experiment
@@ -93,7 +93,7 @@ class Experiment(Dataset):
 @grouped
 def stubborn(
     options: Experiment,
-    output: Output,
+    output: CardOutput,
     model: Annotated[
         str, option("--model", "-m", "A,B", "Models to train, such as fasttext,bilstm.")
     ] = "fasttext",
@@ -138,7 +138,7 @@ def stubborn(
 @grouped
 def selection(
     options: Experiment,
-    output: Output,
+    output: CardOutput,
     also: Annotated[
         list[str] | None,
         option(

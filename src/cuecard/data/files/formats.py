@@ -51,6 +51,14 @@ def format_of(path: Path) -> tuple[Format, Compression] | None:
     return None
 
 
+def stem(name: str) -> str:
+    """Return a file's name without the suffixes of its format and compression: "snli_1.0_train" of .jsonl.gz."""
+    for suffixes in (_COMPRESSIONS, _FORMATS):
+        if Path(name).suffix.lower() in suffixes:
+            name = Path(name).stem
+    return name
+
+
 def checked_format(path: Path) -> tuple[Format, Compression]:
     """Return the format and compression of a file, or raise an error if name and first bytes disagree."""
     named = format_of(path)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cuecard.data.files.class_folders import class_folders, read_class_folder
-from cuecard.data.files.formats import EXTENSIONS, format_of, magic, text_format
+from cuecard.data.files.formats import EXTENSIONS, format_of, magic, stem, text_format
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.hub import (
     from_dataset,
@@ -43,6 +43,8 @@ _DESCRIPTIONS = frozenset(
 _SPLIT_WORD = re.compile(
     r"(?:^|[-_.])(train|training|dev|valid|validation|val|test)(?=$|[-_.])", re.IGNORECASE
 )
+#: A shorter part of a file's name, such as r1 or v2, tells datasets apart only within its folder.
+SHORTEST_NAME = 3
 _SPLIT_NAMES = {"train": "train", "training": "train", "test": "test"}
 
 
@@ -165,8 +167,15 @@ def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, 
 
 def split_in_name(name: str) -> str | None:
     """Return the split that a file's name indicates: train, dev (also valid, validation, val) or test."""
-    match = _SPLIT_WORD.search(name.split(".")[0])
+    match = _SPLIT_WORD.search(stem(name))
     return _SPLIT_NAMES.get(match.group(1).lower(), "dev") if match else None
+
+
+def name_before_split(name: str) -> str:
+    """Return what stands before the split in a file's name ("mynli" of "mynli_train.csv"), or nothing."""
+    match = _SPLIT_WORD.search(stem(name))
+    before = stem(name)[: match.start()].strip("*?[]-_.") if match else ""
+    return before if len(before) >= SHORTEST_NAME else ""
 
 
 @cache

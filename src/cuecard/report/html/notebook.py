@@ -6,7 +6,7 @@ from jinja2 import Environment, StrictUndefined
 
 from cuecard.card.card import Card
 from cuecard.card.damage import of_readable_card
-from cuecard.report.findings import facts, ordered_findings
+from cuecard.report.findings import facts, how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.inlined import resource
 from cuecard.report.palette import LIGHT
@@ -25,7 +25,7 @@ def notebook_html(card: Card) -> str:
         verdict=verdict(card),
         figures=key_figures(card),
         findings=findings[:MOST_FINDINGS],
-        more=max(0, len(findings) - MOST_FINDINGS),
+        more=how_many_more(findings[MOST_FINDINGS:]),
         tones=LIGHT.severity,
         facts=facts,
         show=display_text,

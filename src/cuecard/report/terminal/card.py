@@ -1,4 +1,4 @@
-"""The card in the terminal: the headline, the findings, and the first rows of every section."""
+"""The whole card in the terminal: the headline, the findings, and the first rows of every section."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from cuecard.report.texts import display_text, highlight
 from cuecard.report.view import KeyFigure, TableView
 
 #: Colour and sign of a severity; the sign says it where there is no colour.
-_TONES: dict[Severity, tuple[str, str]] = {
+TONES: dict[Severity, tuple[str, str]] = {
     "high": ("bold red", "▲"),
     "medium": ("yellow", "◆"),
     "low": ("blue", "●"),
     "info": ("dim", "○"),
 }
-_INDENT = (0, 0, 0, 2)
+INDENT = (0, 0, 0, 2)
 #: Holds two words together until lines are broken.
 _GLUE = "\N{NO-BREAK SPACE}"
 #: Texts are cut to these many characters, one after the other, before a column is left out.
@@ -45,12 +45,12 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
     """Print the card; at most `top` findings and `top` rows per table."""
     judged = verdict(card)
     console.print()
-    console.print(_prose(display_text(judged.headline), console.width, "bold"))
-    console.print(_prose(display_text(judged.detail), console.width, "dim"))
-    for line in _what_was_read(card):
+    console.print(prose(display_text(judged.headline), console.width, "bold"))
+    console.print(prose(display_text(judged.detail), console.width, "dim"))
+    for line in what_was_read(card):
         console.print(Text(display_text(line, 1000), style="dim"))
     console.print()
-    console.print(_figures(key_figures(card)))
+    console.print(figures_line(key_figures(card)))
     findings = ordered_findings(card)
     for finding in findings[:top]:
         console.print()
@@ -59,12 +59,12 @@ def render_terminal(card: Card, console: Console, *, top: int = 10) -> None:
         console.print(Text(f"\n… and {how_many_more(findings[top:])} in the report.", style="dim"))
     for name in card.sections:
         console.print()
-        _section(card, name, console, top)
+        print_section(card, name, console, top)
     console.print()
     console.print(Text(f"Data fingerprint {card.dataset.fingerprint}", style="dim"))
 
 
-def _prose(text: str, width: int, style: str = "") -> Text:
+def prose(text: str, width: int, style: str = "") -> Text:
     """Return a text broken into lines, a number and its percent sign on the same one."""
     glued = re.sub(r"(?<=\d) (?=%)", _GLUE, text)
     if cell_len(glued) != len(glued):  # characters two columns wide are counted by the console itself
@@ -72,7 +72,7 @@ def _prose(text: str, width: int, style: str = "") -> Text:
     return Text("\n".join(wrap(glued, width, break_on_hyphens=False)).replace(_GLUE, " "), style=style)
 
 
-def _what_was_read(card: Card) -> list[str]:
+def what_was_read(card: Card) -> list[str]:
     """Return how the data was understood, and every row that was left out."""
     data = card.dataset
     columns = ", ".join(f"{role} = {column}" for role, column in data.columns.items())
@@ -81,7 +81,8 @@ def _what_was_read(card: Card) -> list[str]:
     return [*lines, *data.notes]
 
 
-def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
+def figures_line(figures: Sequence[KeyFigure]) -> RenderableType:
+    """Return key figures beside each other, as many as fit on a line."""
     cells = []
     for figure in figures:
         label = f"{figure.label}, {figure.detail}" if figure.detail else figure.label
@@ -90,13 +91,13 @@ def _figures(figures: Sequence[KeyFigure]) -> RenderableType:
 
 
 def _finding(card: Card, finding: FindingModel, width: int) -> RenderableType:
-    tone, sign = _TONES[finding.severity]
+    tone, sign = TONES[finding.severity]
     title = Text.assemble((f"{sign} {finding.severity}  ", tone), (display_text(finding.title), "bold"))
-    lines: list[RenderableType] = [_prose(display_text(finding.text, 2000), width - _INDENT[3])]
+    lines: list[RenderableType] = [prose(display_text(finding.text, 2000), width - INDENT[3])]
     if parts := other_ways(finding):
-        lines.append(_prose(parts, width - _INDENT[3]))
+        lines.append(prose(parts, width - INDENT[3]))
     lines += [_example(card, finding, example) for example in finding.evidence[:1]]
-    return Group(title, Padding(Group(*lines), _INDENT))
+    return Group(title, Padding(Group(*lines), INDENT))
 
 
 def _example(card: Card, finding: FindingModel, example: EvidenceModel) -> Text:
@@ -108,7 +109,8 @@ def _example(card: Card, finding: FindingModel, example: EvidenceModel) -> Text:
     return text.append(f"({display_text(example.label, 40)})", style="dim not italic")
 
 
-def _section(card: Card, name: str, console: Console, top: int) -> None:
+def print_section(card: Card, name: str, console: Console, top: int) -> None:
+    """Print a section: its sentences, the first rows of its tables and its notes, or why it did not run."""
     section = card[name]
     console.rule(Text(display_text(section.title), style="bold"), align="left", style="dim")
     if section.status != "done":
@@ -117,16 +119,17 @@ def _section(card: Card, name: str, console: Console, top: int) -> None:
         return
     view = section_view(card, name)
     for sentence in view.lead:
-        console.print(_prose(display_text(sentence, 1000), console.width))
+        console.print(prose(display_text(sentence, 1000), console.width))
     if view.figures and not view.lead:
-        console.print(_figures(view.figures))
+        console.print(figures_line(view.figures))
     for table in [*view.tables[:1], *(table for table in view.tables[1:] if table.everywhere)]:
-        console.print(_table(table, top, console.width))
+        console.print(table_of(table, top, console.width))
     for note in view.notes:
-        console.print(_prose(display_text(note, 1000), console.width, "dim"))
+        console.print(prose(display_text(note, 1000), console.width, "dim"))
 
 
-def _table(view: TableView, top: int, width: int) -> RenderableType:
+def table_of(view: TableView, top: int, width: int) -> RenderableType:
+    """Return the first rows of a table, as wide as the terminal, and how many rows it has."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     rows = [
         [column.write(value) for column, value in zip(view.columns, row, strict=True)]

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from cuecard.audits.cues.explain import Explanation
 from cuecard.report import numbers
-from cuecard.report.texts import display_text
+from cuecard.report.texts import display_text, highlight
 from cuecard.stats import format_p
 
 
@@ -28,6 +28,7 @@ def explanation_json(explanation: Explanation) -> str:
         "touched": explanation.touched,
         "shares": explanation.shares.to_dicts(),
         "companions": explanation.companions.to_dicts(),
+        "also": list(explanation.also),
         "examples": {label: [asdict(e) for e in shown] for label, shown in explanation.examples.items()},
     }
     return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
@@ -49,15 +50,22 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
     console.print(_shares(explanation.shares))
     if not explanation.companions.is_empty():
         console.print(_companions(explanation.companions))
-    for label, shown in explanation.examples.items():
+    usual = str((explanation.association or {}).get("label", ""))
+    for label in sorted(explanation.examples, key=lambda label: label != usual):
+        shown = explanation.examples[label]
         if shown:
-            console.print(Text(display_text(label, 80), style="bold"))
+            kind = "Examples" if label == usual or not usual else "Counter-examples"
+            console.print(Text.assemble((kind, "bold"), f", labelled {display_text(label, 80)}:"))
         for evidence in shown:
             line = Text("  ")
             if evidence.premise:
                 line.append(display_text(evidence.premise, 160) + "  →  ", style="dim")
-            line.append(display_text(evidence.hypothesis, 200))
+            for piece in highlight(evidence.hypothesis, evidence.highlight, limit=200):
+                line.append(piece.text, style="bold" if piece.marked else "")
             console.print(line)
+    if explanation.also:
+        others = ", ".join(repr(display_text(name, 60)) for name in explanation.also)
+        console.print(Text(f"The name can also mean {others}.", style="dim"))
 
 
 def _lead(explanation: Explanation) -> Text:

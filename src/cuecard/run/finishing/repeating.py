@@ -1,18 +1,35 @@
-"""What to type to see a finding again."""
+"""What to type next: the command that shows a finding again, and those that lead on from a card."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
+from pathlib import Path
 
 from cuecard.analysis import Finding
+from cuecard.card.card import Card
 
-#: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
-OPTIONS_OF_EXPLAIN = frozenset(
-    {"--test", "--task", "--columns", "--labels", "--tokens", "--scope", "--language", "--regex"}
-    | {"--holdout", "--seed", "--on-error", "--cluster"}
+#: Options that say which rows are read and how; every verb that reads a dataset has them.
+OPTIONS_OF_ROWS = frozenset(
+    {
+        "--task",
+        "--columns",
+        "--labels",
+        "--label-file",
+        "--header",
+        "--on-error",
+        "--max-skipped",
+        "--cluster",
+    }
+    | {"--name"}
 )
-FLAGS_OF_EXPLAIN = frozenset({"--keep-unlabelled", "--stop-words", "--no-stop-words"})
-FLAGS_OF_AUDIT = frozenset({"--json", "--quiet", "-q"})
+OPTIONS_OF_DATA = OPTIONS_OF_ROWS | {"--test", "--holdout", "--seed"}
+FLAGS_OF_DATA = frozenset({"--keep-unlabelled"})
+#: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
+OPTIONS_OF_EXPLAIN = OPTIONS_OF_DATA | {"--tokens", "--scope", "--language", "--regex"}
+FLAGS_OF_EXPLAIN = FLAGS_OF_DATA | {"--stop-words", "--no-stop-words"}
+#: Flags of the verbs that make a card; every other option is followed by its value.
+FLAGS = FLAGS_OF_EXPLAIN | {"--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache"}
 
 
 def repeating(command: str, finding: Finding) -> str:
@@ -20,14 +37,58 @@ def repeating(command: str, finding: Finding) -> str:
     words = shlex.split(command)
     if not finding.cue or words[:2] != ["cuecard", "audit"]:
         return command
+    kept = _kept(words[2:], OPTIONS_OF_EXPLAIN, FLAGS_OF_EXPLAIN)
+    return shlex.join(["cuecard", "explain", finding.cue, *kept])
+
+
+def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
+    """Return what to type after an audit, a probe or debiasing, each with what it does; empty after other verbs.
+
+    Args:
+        card: a card whose provenance has the command that made it.
+        written: whether the card and its report are on disk.
+    """
+    words = shlex.split(card.provenance.command)
+    verb = words[1] if words[:1] == ["cuecard"] and len(words) > 1 else ""
+    data = _kept(words[2:], OPTIONS_OF_DATA, FLAGS_OF_DATA)
+    if verb == "audit":
+        if not written:
+            return [(shlex.join([*words, "--out", "report"]), "write the report")]
+        cue = next((f.command for f in card.findings if f.cue and f.severity != "info"), "")
+        steps = [(cue, "look at one cue in depth")] if cue else []
+        predicted = [*data, "--predictions", "FILE"]
+        return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
+    if verb == "probe":
+        rows = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())
+        weighted = ["cuecard", "debias", *rows, "--out", "weighted.parquet"]
+        return [(shlex.join(weighted), "balance the cues before training")]
+    if verb == "debias" and (out := _value(words, ("--out", "-o"))):
+        column = _value(words, ("--weight-column",)) or "weight"
+        rest = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())[1:]
+        again = ["cuecard", "audit", out, *rest, "--weights", column, "--out", str(Path(out).with_suffix(""))]
+        return [(shlex.join(again), "audit the weighted set")]
+    return []
+
+
+def _kept(words: list[str], options: Collection[str], flags: Collection[str]) -> list[str]:
+    """Return the arguments of a command, and of its options only these."""
     kept = []
-    rest = iter(words[2:])
+    rest = iter(words)
     for word in rest:
         name, equals, _ = word.partition("=")
-        if not word.startswith("-") or name in FLAGS_OF_EXPLAIN:
+        if not word.startswith("-") or word == "-" or name in flags:
             kept.append(word)
             continue
-        value = [] if equals or name in FLAGS_OF_AUDIT else [next(rest, "")]
-        if name in OPTIONS_OF_EXPLAIN:
+        value = [] if equals or name in FLAGS else [next(rest, "")]
+        if name in options:
             kept += [word, *value]
-    return shlex.join(["cuecard", "explain", finding.cue, *kept])
+    return kept
+
+
+def _value(words: list[str], names: Collection[str]) -> str:
+    """Return the value of an option as it was typed, or nothing."""
+    for i, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in names:
+            return value if equals else "".join(words[i + 1 : i + 2])
+    return ""

@@ -41,7 +41,7 @@ def cues(card: Card, section: Section) -> SectionView:
             KeyFigure("families", numbers.count(looked_at), f"of {len(families)} requested"),
         ],
         charts=_charts(card, section),
-        tables=[_table(card), *_redundant(card)],
+        tables=[cue_table(card, card.tables["cues"]), *_redundant(card)],
         notes=[f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
     )
 
@@ -197,8 +197,9 @@ def _redundant(card: Card) -> list[TableView]:
     ]
 
 
-def _table(card: Card) -> TableView:
-    frame = with_test_share(card.tables["cues"], card.dataset.labels).with_columns(
+def cue_table(card: Card, cues: pl.DataFrame) -> TableView:
+    """Return rows of the table of cues to look at, with the test share beside the training share."""
+    frame = with_test_share(cues, card.dataset.labels).with_columns(
         pl.col("direction").replace({"points to": "for", "rules out": "against"})
     )
     columns = {
@@ -227,6 +228,8 @@ def _table(card: Card) -> TableView:
         "z": Column("z", "decimal", "standard errors above the prior", brief=False),
         "q_value": Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
     }
+    if "test" not in card.dataset.splits:
+        columns = {name: column for name, column in columns.items() if not name.startswith("test_")}
     return TableView.of(
         "All cues" if frame.height <= MOST_ROWS else "Strongest cues",
         "cues",

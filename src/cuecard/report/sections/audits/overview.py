@@ -51,19 +51,20 @@ def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:
     tests = overlap.get("test_examples")
     if not tests:
         return []
-    seen = overlap["hypothesis"]
-    text = _text_name(card)
-    if not seen:
-        return [f"No {text} of the {numbers.count(tests)} test examples occurs in the training set."]
-    pairs = overlap["pair"] if card.dataset.task != "text" else 0
-    whole = (
-        f"; {numbers.count(pairs)} {'occurs' if pairs == 1 else 'occur'} there as a whole" if pairs else ""
+    shared, second = overlap["sentence"], overlap["hypothesis"]
+    if not shared:
+        return [f"None of the {numbers.count(tests)} test examples shares a text with the training set."]
+    sentence = (
+        f"{numbers.count(shared)} of {numbers.count(tests)} test examples ({numbers.percent(shared / tests)}) "
+        f"{'shares' if shared == 1 else 'share'} a text with the training set"
     )
-    return [
-        f"{'A' if card.dataset.task in ('choice', 'preference') else 'The'} {text} of {numbers.count(seen)} of "
-        f"{numbers.count(tests)} test examples ({numbers.percent(seen / tests)}) also occurs in the training "
-        f"set{whole}."
-    ]
+    if card.dataset.task != "text":
+        article = "a" if card.dataset.task in ("choice", "preference") else "the"
+        sentence += (
+            f": {numbers.count(second)} of them {article} {_text_name(card)}, "
+            f"{numbers.count(overlap['pair'])} the whole input"
+        )
+    return [f"{sentence}."]
 
 
 def _repeats(summary: dict[str, Any]) -> list[str]:

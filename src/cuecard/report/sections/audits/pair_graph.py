@@ -58,7 +58,7 @@ def _lead(card: Card, summary: dict[str, Any]) -> list[str]:
         lead.append(
             f"With a graph of the training set only, the accuracy is "
             f"{numbers.percent(parts['train_only']['accuracy'])}; {numbers.count(parts['shared']['n'])} of "
-            f"{numbers.plural(interval['n'], 'test example')} share a sentence with the training set."
+            f"{numbers.plural(interval['n'], 'test example')} share a text with the training set."
         )
     return [*lead, _graph(summary["graph"])]
 

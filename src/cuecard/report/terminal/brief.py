@@ -1,0 +1,114 @@
+"""The card in the terminal in about a screen: verdict, findings, what the user named, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from cuecard.card.card import Card, FindingModel
+from cuecard.report import numbers
+from cuecard.report.findings import how_many_more, is_rate, ordered_findings
+from cuecard.report.headline.verdict import key_figures, verdict
+from cuecard.report.sections.audits.cues import cue_table
+from cuecard.report.terminal.card import (
+    INDENT,
+    TONES,
+    figures_line,
+    print_section,
+    prose,
+    table_of,
+    what_was_read,
+)
+from cuecard.report.texts import display_text
+
+#: Findings that are printed with their text; those after them have one line each.
+WITH_TEXT = 3
+ONE_LINE = 7
+#: Rows of features of a family that the user named.
+NAMED_ROWS = 5
+#: What a card of weights or of an experiment says is in its sections, so they are always printed.
+_SECTIONS_ARE_THE_RESULT = ("weights", "experiment")
+
+
+def render_brief(card: Card, console: Console, *, sections: Sequence[str] = ()) -> None:
+    """Print the verdict, the first findings and what the user named; `sections` are printed whole."""
+    judged = verdict(card)
+    console.print()
+    console.print(prose(display_text(judged.headline), console.width, "bold"))
+    console.print(prose(display_text(judged.detail), console.width, "dim"))
+    for line in what_was_read(card):
+        console.print(prose(display_text(line, 1000), console.width, "dim"))
+    first = next(iter(card.sections.values()), None)
+    if first is not None and first.about != "data" and (figures := key_figures(card)):
+        console.print()
+        console.print(figures_line(figures))
+    _findings(ordered_findings(card), console)
+    _named(card, console)
+    for name, section in card.sections.items():
+        if name in sections or section.about in _SECTIONS_ARE_THE_RESULT:
+            console.print()
+            print_section(card, name, console, 10)
+
+
+def _findings(findings: Sequence[FindingModel], console: Console) -> None:
+    serious = sum(finding.severity in ("high", "medium") for finding in findings)
+    with_text = min(WITH_TEXT, max(serious, 1))
+    shown = findings[: with_text + ONE_LINE]
+    for i, finding in enumerate(shown):
+        if i <= with_text:
+            console.print()
+        console.print(_title(finding, numbers_too=i >= with_text, width=console.width))
+        if i < with_text:
+            text = prose(display_text(finding.text, 2000), console.width - INDENT[3])
+            console.print(Padding(text, INDENT))
+    if len(findings) > len(shown):
+        console.print(Text(f"… and {how_many_more(findings[len(shown) :])}.", style="dim"))
+
+
+def _title(finding: FindingModel, *, numbers_too: bool, width: int) -> Text:
+    tone, sign = TONES[finding.severity]
+    head = f"{sign} {finding.severity}".ljust(8) + "  "
+    tail = _numbers(finding) if numbers_too else ""
+    room = max(20, width - len(head) - len(tail))
+    style = "" if numbers_too else "bold"
+    return Text.assemble((head, tone), (display_text(finding.title, room), style), (tail, "dim"))
+
+
+def _numbers(finding: FindingModel) -> str:
+    """Return the measured share beside its chance level, where a finding has both."""
+    if not is_rate(finding) or finding.chance is None:
+        return ""
+    return f"  {numbers.percent(finding.value)}, chance {numbers.percent(finding.chance)}"
+
+
+def _named(card: Card, console: Console) -> None:
+    """Print the features of the families and regular expressions that the user typed."""
+    section = card.sections.get("cues")
+    if section is None or section.status != "done" or "cues" not in card.tables:
+        return
+    patterns = [name for name, _ in section.parameters.get("regex") or ()]
+    families = [f for f in section.parameters.get("features") or () if f != "regex"]
+    frame = card.tables["cues"]
+    rows = [frame.filter((pl.col("family") == "regex") & pl.col("feature").is_in(patterns))]
+    rows += [frame.filter(pl.col("family") == family).head(NAMED_ROWS) for family in families]
+    table = pl.concat(rows)
+    if table.height:
+        console.print()
+        console.print(table_of(cue_table(card, table), table.height, console.width))
+    present = {*table["feature"].to_list(), *table["family"].to_list()}
+    missing = [name for name in (*patterns, *families) if name not in present]
+    if missing:
+        console.print()
+        fewest = section.summary.get("min_count", 1)
+        words = ", ".join(display_text(name, 40) for name in missing)
+        console.print(
+            prose(
+                f"Not tested: {words} ({'occurs' if len(missing) == 1 else 'occur'} in fewer than "
+                f"{numbers.plural(fewest, 'training instance')}; --min-count 1 tests every feature).",
+                console.width,
+            )
+        )
