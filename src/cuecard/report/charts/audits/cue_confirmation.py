@@ -57,5 +57,5 @@ def train_against_test(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]
 
 def confirmed_cues(cues: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Return the significant cues that test has, strongest first."""
-    kept = with_test_share(cues, labels).filter(pl.col("significant") & (pl.col("test_count") > 0))
+    kept = with_test_share(cues, labels).filter(pl.col("significant") & pl.col("test_share").is_not_null())
     return kept.head(MOST_CUES)
