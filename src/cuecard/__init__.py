@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from cuecard.remedies import LexicalWeights, NeutralWeights
     from cuecard.report import render_html, write_report
-    from cuecard.run import Debiased, ask, audit, check, debias, probe, train
+    from cuecard.run import Debiased, ask, audit, check, debias, plan, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
@@ -78,6 +78,7 @@ __all__ = [
     "load_card",
     "peco",
     "permutation_test",
+    "plan",
     "probe",
     "read_predictions",
     "render_html",

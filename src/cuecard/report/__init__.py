@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cuecard.report.terminal.brief import render_brief
     from cuecard.report.terminal.card import render_terminal
     from cuecard.report.terminal.explanation import explanation_json, render_explanation
+    from cuecard.report.terminal.plan import render_plan
     from cuecard.report.terminal.presets import preset_detail, preset_list
     from cuecard.report.terminal.training import render_training
 
@@ -34,6 +35,7 @@ __all__ = [
     "render_comparison",
     "render_explanation",
     "render_html",
+    "render_plan",
     "render_terminal",
     "render_training",
     "show_check",

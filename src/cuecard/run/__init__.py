@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cuecard.run.applying import Applied, apply_worksheet, plan_file
     from cuecard.run.asking import ask, ask_file
     from cuecard.run.auditing import audit, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
@@ -12,18 +13,22 @@ if TYPE_CHECKING:
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
+    from cuecard.run.planning import Plan, plan
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.runner import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file
     from cuecard.run.training.training import Trained, WeightFile, train, train_recipe, training_recipe
 
 __all__ = [
+    "Applied",
     "Debiased",
+    "Plan",
     "Progress",
     "Settings",
     "Trained",
     "WeightFile",
     "WrittenStressSet",
+    "apply_worksheet",
     "ask",
     "ask_file",
     "audit",
@@ -36,6 +41,8 @@ __all__ = [
     "identical_pairs_file",
     "is_card",
     "parse_settings",
+    "plan",
+    "plan_file",
     "probe",
     "run_analyses",
     "selected_audits",

@@ -1,0 +1,57 @@
+"""Plans side by side: examples changed, predicted and verified effect of every method at the same budget.
+
+``python -m benchmarks.gate.plans DATA [NAME…]`` prints a Markdown table for each of the datasets in the folder DATA.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cuecard as cc
+from cuecard.remedies.plan import METHODS
+from cuecard.report import numbers
+from cuecard.run import Plan
+
+#: Dataset, training file, goal.
+CASES = (
+    ("arct", "train", "cues.cues == 0"),
+    ("openbookqa", "train", "partial_input.choices_only.excess <= 0.05"),
+    ("snli", "train_partial", "partial_input.hypothesis_only.accuracy <= 0.45"),
+)
+
+
+def rows(folder: Path, name: str, train: str, goal: str) -> None:
+    """Print what every method does with as many examples as the default method needs."""
+    data = cc.load(folder / name / f"{train}.parquet", test=folder / name / "test.parquet")
+    first = cc.plan(data, goal)
+    print(f"\n{name}, `{goal}`\n\n| method | examples changed | before | predicted | verified | reached |")
+    print("|---|---|---|---|---|---|", flush=True)
+    print(_row(first), flush=True)
+    for method in METHODS:
+        if method != first.method:
+            print(_row(cc.plan(data, goal, method=method, exact=first.changed)), flush=True)
+    if data.task == "choice" and "partial_input" in goal:
+        print(_row(cc.plan(data, goal, change="re-pair", method="random")), flush=True)
+
+
+def _row(plan: Plan) -> str:
+    [goal] = plan.goals
+    unit = goal.before.unit
+    verified = numbers.in_unit(goal.verified.value, unit)
+    if goal.verified.low is not None and unit != "count":
+        low, high = (numbers.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
+        verified += f" ({low} to {high})"
+    name = plan.method if plan.kind == "drop" else f"{plan.method}, {plan.kind}"
+    share = numbers.percent(plan.changed / plan.examples)
+    values = (numbers.in_unit(goal.before.value, unit), numbers.in_unit(goal.predicted, unit), verified)
+    reached = "yes" if plan.reached else "no"
+    size = f"{numbers.count(plan.changed)} of {numbers.count(plan.examples)} ({share})"
+    return f"| {' | '.join((name, size, *values, reached))} |"
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[2:] or [name for name, _, _ in CASES]
+    for case in CASES:
+        if case[0] in chosen:
+            rows(Path(sys.argv[1]), *case)

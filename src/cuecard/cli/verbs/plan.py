@@ -1,0 +1,118 @@
+"""`cuecard plan`: which examples to change so that a shortcut stops working."""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import Output, SeedOption, typed_command
+
+EXAMPLES = """
+Examples:
+
+`cuecard plan train.parquet --goal 'cues.cues == 0' --out worksheet.csv`
+
+`cuecard plan train.parquet --test test.parquet --policy cuecard.toml --budget 500 --out worksheet.csv`
+
+`cuecard plan qa.jsonl --goal 'partial_input.position.excess <= 0' --change permute --out worksheet.csv`
+
+`cuecard plan train.parquet --test test.parquet --apply worksheet.csv --out v2`
+"""
+
+
+@grouped
+def plan(
+    dataset: Dataset,
+    output: Output,
+    out: Annotated[
+        Path,
+        option(
+            "--out",
+            "-o",
+            "FILE|DIR",
+            "The worksheet to write (.csv or .jsonl); with --apply, the folder of the new version.",
+            default=False,
+        ),
+    ],
+    goal: Annotated[
+        list[str] | None,
+        option("--goal", "LIMIT", "A measure and its limit, such as 'cues.cues == 0'. Repeatable."),
+    ] = None,
+    policy: Annotated[
+        Path | None, option("--policy", "FILE", "The goals are the violated rules of this policy.")
+    ] = None,
+    budget: Annotated[
+        int | None, option("--budget", "N", "The largest number of examples to change.", min=1)
+    ] = None,
+    method: Annotated[
+        Literal["weights", "z-filter", "aflite", "random"] | None,
+        option(
+            "--method",
+            "NAME",
+            "How examples are chosen: weights, z-filter, aflite or random.",
+            default="z-filter for cues, aflite otherwise",
+        ),
+    ] = None,
+    change: Annotated[
+        Literal["drop", "rewrite", "re-pair", "permute"],
+        option(
+            "--change",
+            "KIND",
+            "drop, rewrite, or for multiple choice re-pair (new wrong choices) or permute (new positions).",
+        ),
+    ] = "drop",
+    apply: Annotated[
+        Path | None,
+        option(
+            "--apply",
+            "FILE",
+            "Apply a worksheet that people have filled: write the new version and audit it.",
+        ),
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Plan which examples to change so that measures meet their limits, and write a worksheet for annotators."""
+    from cuecard.cli.options.groups import typed
+    from cuecard.errors import UsageError
+    from cuecard.run import apply_worksheet, plan_file
+
+    if (apply is not None) + (policy is not None) + bool(goal) != 1:
+        raise UsageError("Give one of --goal, --policy and --apply.")
+    if apply is not None:
+        changed = apply_worksheet(
+            lambda: dataset.load(seed, output.progress),
+            apply,
+            out,
+            seed=seed,
+            progress=output.progress,
+            command=typed_command(),
+        )
+        if not output.silent:
+            typer.echo(f"{changed.summary} Files: {', '.join(str(file) for file in changed.files)}")
+        output.show(changed.card, out / "audit")
+        return
+    result = plan_file(
+        lambda: dataset.load(seed, output.progress),
+        out,
+        policy if policy is not None else goal or [],
+        change=change,
+        seed=seed,
+        progress=output.progress,
+        **typed(budget=budget, method=method),
+    )
+    if output.json:
+        typer.echo(dumps(result.as_dict(), indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        from rich.console import Console
+
+        from cuecard.report import render_plan
+
+        render_plan(result, Console())
+        if result.goals:
+            typer.echo(f"Worksheet: {out}")
+            typer.echo(f"Fill it, then: cuecard plan {dataset.train} --apply {out} --out NEW")

@@ -1,0 +1,218 @@
+"""The worksheet of a plan: one row per example to change, filled by people, read back with its line numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.data.examples import Examples
+from cuecard.errors import InputError, UsageError
+from cuecard.wording import listed
+from cuecard.writing import write_whole
+
+Action = Literal["drop", "rewrite", "relabel", "permute", "re-pair", "keep"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+_ORIGINAL = ("premise", "text", "others", "label")
+_NEW = ("new_premise", "new_text", "new_others", "new_label")
+COLUMNS = ("id", "split", "action", "why", "advice", *_ORIGINAL, *_NEW)
+#: What each action needs, and what it may have besides.
+_NEEDS: dict[Action, tuple[str, ...]] = {
+    "relabel": ("new_label",),
+    "permute": ("new_label",),
+    "re-pair": ("new_others",),
+}
+_MAY: dict[Action, tuple[str, ...]] = {
+    "rewrite": _NEW,
+    "relabel": ("new_label",),
+    "permute": ("new_label",),
+    "re-pair": ("new_others",),
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row of a worksheet, checked: the number of the example, and what changes."""
+
+    example: int
+    action: Action
+    new_premise: str = ""
+    new_text: str = ""
+    new_others: tuple[str, ...] = ()
+    new_label: int | None = None
+
+
+def worksheet_rows(examples: Examples, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return a worksheet: for each row's `example` its id and texts, with `action`, `why`, `advice` and new values.
+
+    The text of multiple choice and preferences is the right answer; the others are a JSON list.
+    """
+    originals = [_original(examples, int(row["example"])) for row in rows]
+    written = [
+        original | {name: str(row.get(name, "")) for name in COLUMNS if name in row or name in _NEW}
+        for original, row in zip(originals, rows, strict=True)
+    ]
+    return pl.DataFrame(written, schema=dict.fromkeys(COLUMNS, pl.String))
+
+
+def write_worksheet(rows: pl.DataFrame, path: Path) -> None:
+    """Write a worksheet as .csv or .jsonl, whole or not at all."""
+    _kind(path)
+    write_whole(path, rows.write_csv if path.suffix == ".csv" else rows.write_ndjson)
+
+
+def read_worksheet(path: Path, data: Instances) -> list[Change]:
+    """Return the changes of a worksheet, or raise with the line of the first row that cannot be applied."""
+    examples = Examples(data)
+    numbers = {
+        (split, name): i for i, (split, name) in enumerate(zip(examples.splits, examples.ids, strict=True))
+    }
+    changes: list[Change] = []
+    lines: dict[int, int] = {}
+    for line, row in _rows(path):
+        where = f"{path}, line {line}"
+        change = _change(where, row, examples, numbers)
+        if change.example in lines:
+            raise InputError(
+                f"{where}: the example {row['id']!r} is on line {lines[change.example]}, too: keep one of the rows."
+            )
+        lines[change.example] = line
+        changes.append(change)
+    if not changes:
+        raise InputError(f"{path} has no rows: nothing would change.")
+    return changes
+
+
+def _original(examples: Examples, example: int) -> dict[str, str]:
+    data = examples.instances
+    first, end = examples.first_rows[example : example + 2]
+    right = int(examples.right_rows[example])
+    texts = data.table["hypothesis"]
+    others = [texts[row] for row in range(int(first), int(end)) if row != right]
+    label = data.labels[examples.gold[example]] if not data.grouped else str(right - int(first) + 1)
+    return {
+        "id": str(examples.ids[example]),
+        "split": str(examples.splits[example]),
+        "premise": data.table["premise"][int(first)] or "",
+        "text": texts[right] or "",
+        "others": json.dumps(others, ensure_ascii=False) if others else "",
+        "label": label,
+    }
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a worksheet with the line on which each begins."""
+    _kind(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the worksheet cannot be read ({error}).") from None
+    if path.suffix == ".csv":
+        reader = csv.DictReader(text.splitlines(keepends=True))
+        _check_columns(path, reader.fieldnames or ())
+        line = reader.line_num
+        for row in reader:
+            if None in row or None in row.values():
+                raise InputError(
+                    f"{path}, line {line + 1}: the row has another number of fields than the header."
+                )
+            yield line + 1, {name: value or "" for name, value in row.items()}
+            line = reader.line_num
+        return
+    for line, raw in enumerate(text.splitlines(), 1):
+        if not raw.strip():
+            continue
+        try:
+            row = json.loads(raw)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {line}: this is not JSON ({error}).") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {line}: this is not a row of a worksheet.")
+        _check_columns(path, list(row))
+        yield line, {name: "" if value is None else str(value) for name, value in row.items()}
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    if missing := [name for name in COLUMNS if name not in names and name not in ("why", "advice")]:
+        raise InputError(
+            f"{path} lacks the {'column' if len(missing) == 1 else 'columns'} {listed(missing)} of a worksheet: "
+            "write one with `cuecard plan DATA --out FILE`."
+        )
+
+
+def _change(
+    where: str, row: Mapping[str, str], examples: Examples, numbers: Mapping[tuple[str, str], int]
+) -> Change:
+    if not row["id"]:
+        raise InputError(f"{where}: the row has no id: copy it from the worksheet that was written.")
+    example = numbers.get((row["split"], row["id"]))
+    if example is None:
+        raise InputError(
+            f"{where}: the data has no example {row['id']!r} in the split {row['split']!r}: the id was edited, or the "
+            "worksheet is for other data."
+        )
+    original = _original(examples, example)
+    if changed := [name for name in _ORIGINAL if row[name].replace("\r\n", "\n") != original[name]]:
+        raise InputError(
+            f"{where}: the {changed[0]} is not that of the example {row['id']!r}: write new texts in the columns "
+            f"{_NEW[0]} to {_NEW[-1]}, and leave ids and the other columns as they are."
+        )
+    action = row["action"].strip().lower()
+    if action not in ACTIONS:
+        raise InputError(f"{where}: the action is {row['action']!r}: write {listed(list(ACTIONS), 'or')}.")
+    filled = [name for name in _NEW if row[name].strip()]
+    if extra := [name for name in filled if name not in _MAY.get(action, ())]:
+        raise InputError(
+            f"{where}: {extra[0]} is filled, but the action is {action}: write another action, or empty it."
+        )
+    needed = _NEEDS.get(action, ())
+    if missing := [name for name in needed if name not in filled]:
+        raise InputError(f"{where}: {action} needs {missing[0]}: fill it, or write the action keep.")
+    if action == "rewrite" and not filled:
+        raise InputError(
+            f"{where}: rewrite needs a new text: fill one of {listed(list(_NEW), 'or')}, or write the action keep."
+        )
+    return Change(
+        example,
+        action,
+        row["new_premise"].strip(),
+        row["new_text"].strip(),
+        _others(where, row["new_others"], len(json.loads(original["others"] or "[]"))),
+        _label(where, row["new_label"].strip(), examples, example),
+    )
+
+
+def _others(where: str, written: str, size: int) -> tuple[str, ...]:
+    if not written.strip():
+        return ()
+    try:
+        texts = json.loads(written)
+    except json.JSONDecodeError:
+        texts = None
+    if not isinstance(texts, list) or len(texts) != size or not all(isinstance(t, str) and t for t in texts):
+        raise InputError(
+            f"{where}: new_others must be a JSON list of {size} texts, in the order of the column others."
+        )
+    return tuple(texts)
+
+
+def _label(where: str, written: str, examples: Examples, example: int) -> int | None:
+    if not written:
+        return None
+    data = examples.instances
+    allowed = [str(i + 1) for i in range(int(examples.sizes[example]))] if data.grouped else list(data.labels)
+    if written not in allowed:
+        what = "a position from 1" if data.grouped else "a label"
+        raise InputError(f"{where}: new_label is {written!r}: write {what}: {listed(allowed, 'or')}.")
+    return allowed.index(written)
+
+
+def _kind(path: Path) -> None:
+    if path.suffix not in (".csv", ".jsonl"):
+        raise UsageError(f"{path} is no worksheet: use a .csv or .jsonl file.")

@@ -1,0 +1,67 @@
+"""A plan in the terminal: what changes, and its predicted and verified effect side by side."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.run.planning import Goal, Plan
+
+
+def render_plan(plan: Plan, console: Console) -> None:
+    """Print a plan."""
+    if not plan.goals:
+        console.print(Text("Nothing to change: the data meets every goal.", style="bold green"))
+        return
+    share = numbers.percent(plan.changed / plan.examples)
+    verb = "reaches" if plan.reached else "does not reach"
+    what = (
+        f"{plan.kind} {numbers.count(plan.changed)} of {numbers.plural(plan.examples, 'example')} ({share})"
+    )
+    console.print(Text(f"The plan {verb} its goal: {what}, chosen by {plan.method}.", style="bold"))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    for heading in ("", "Limit", "Before", "Predicted", "Verified"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for goal in plan.goals:
+        table.add_row(*_row(goal))
+    console.print(table)
+    kept = numbers.plural(plan.protected, "example")
+    console.print(
+        Text(f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.", style="dim")
+    )
+    console.print(
+        Text(
+            "Predicted: the same answers without these examples. Verified: an audit of the changed data.",
+            style="dim",
+        )
+    )
+    if plan.kind == "rewrite":
+        console.print(
+            Text("The texts to rewrite do not exist yet: verified without these examples.", style="dim")
+        )
+    if plan.suspects:
+        suspects = numbers.plural(plan.suspects, "example")
+        console.print(
+            Text(
+                f"{suspects} with identical input and different labels are listed to be decided.", style="dim"
+            )
+        )
+
+
+def _row(goal: Goal) -> list[str]:
+    unit = goal.before.unit
+    verified = numbers.in_unit(goal.verified.value, unit)
+    if goal.verified.low is not None and goal.verified.high is not None and unit != "count":
+        low, high = (numbers.in_unit(end, unit) for end in (goal.verified.low, goal.verified.high))
+        verified += f" ({low} to {high})"
+    return [
+        display_text(goal.before.label or goal.before.name, 60),
+        " and ".join(map(str, goal.rule.limits)),
+        numbers.in_unit(goal.before.value, unit),
+        numbers.in_unit(goal.predicted, unit),
+        verified,
+    ]

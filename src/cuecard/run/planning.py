@@ -1,0 +1,443 @@
+"""Plan which examples to change so that a measure meets its limit: predicted, and verified by an audit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Measure
+from cuecard.audits import Cues, PartialInput
+from cuecard.card.card import Card
+from cuecard.card.policy import Limit, Policy, Rule, Ruling, judge_card, read_policy
+from cuecard.data import Instances
+from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.errors import UsageError
+from cuecard.remedies.plan import (
+    Change,
+    CueEvidence,
+    Method,
+    applied,
+    balanced_positions,
+    cue_evidence,
+    removal_order,
+    without,
+    worksheet_rows,
+)
+from cuecard.remedies.plan.predicting import predicted_value
+from cuecard.remedies.plan.re_pairing import re_paired
+from cuecard.run.auditing import audit
+from cuecard.run.runner import Data, Progress, loaded
+from cuecard.stats.limits import judge
+
+Kind = Literal["drop", "rewrite", "re-pair", "permute"]
+#: A plan never proposes more than this share of the examples.
+MOST = 0.9
+#: The search for the fewest changes ends when it is known to this share of them.
+TOLERANCE = 0.02
+#: The search begins with this many equal steps.
+STEPS = 6
+_ADVICE = {
+    "drop": "drop, or rewrite so that the shortcut fails",
+    "rewrite": "rewrite so that the shortcut fails",
+    "re-pair": "check that no new choice is right",
+    "permute": "move the right answer to this position",
+}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A measure that a plan brings to its limit: before, predicted, and verified by an audit of the changed data."""
+
+    rule: Rule
+    before: Measure
+    predicted: float | None
+    verified: Measure
+
+    @property
+    def reached(self) -> bool:
+        """Whether the verified value satisfies the limits."""
+        return satisfied(self.rule, self.verified.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which examples to change, and what that does."""
+
+    worksheet: pl.DataFrame
+    goals: tuple[Goal, ...]
+    method: Method
+    kind: Kind
+    examples: int
+    changed: int
+    protected: int
+    """Examples that contradict a cue and are never proposed."""
+    suspects: int = 0
+    data: Instances | None = field(default=None, repr=False)
+
+    @property
+    def reached(self) -> bool:
+        """Whether every goal is reached."""
+        return all(goal.reached for goal in self.goals)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it, without the worksheet."""
+        return {
+            "reached": self.reached,
+            "method": self.method,
+            "change": self.kind,
+            "examples": self.examples,
+            "changed": self.changed,
+            "protected": self.protected,
+            "suspect_labels": self.suspects,
+            "goals": [
+                {
+                    "measure": goal.before.name,
+                    "limits": [str(limit) for limit in goal.rule.limits],
+                    "before": goal.before.value,
+                    "predicted": goal.predicted,
+                    "verified": goal.verified.value,
+                    "low": goal.verified.low,
+                    "high": goal.verified.high,
+                }
+                for goal in self.goals
+            ],
+        }
+
+
+def plan(
+    data: Data,
+    goal: str | Sequence[str] | Policy | Path,
+    *,
+    budget: int | None = None,
+    method: Method | None = None,
+    change: Kind = "drop",
+    exact: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Plan:
+    """Return the fewest examples to change so that measures meet their limits, as far as a search by audits finds them.
+
+    Examples that contradict a strong cue are never proposed: they are what breaks the shortcut. The effect is verified
+    by an audit of the changed data; for `rewrite`, whose texts do not exist yet, the examples are left out instead.
+
+    Args:
+        data: what `cuecard.load` returned, or a function that returns it. All its splits are changed.
+        goal: limits such as ``"partial_input.hypothesis_only.excess <= 0.05"``, or a policy or its file, whose violated
+            rules are the goals.
+        budget: the largest number of examples to change.
+        method: "weights" (convex weights, rounded), "z-filter", "aflite" or "random"; by default z-filter for
+            goals about cues, aflite otherwise.
+        change: "drop", "rewrite", "re-pair" (new wrong choices) or "permute" (new positions of right answers).
+        exact: change exactly so many examples instead of searching for the fewest, to compare methods.
+        seed: of what is drawn.
+        progress: called with what is done; returns a context manager it is done in.
+        options: parameters of the audits.
+    """
+    rules = _rules(goal)
+    data = loaded(data)
+    _check(data, budget, change)
+    only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, "cues"]))
+    card = audit(data, only=only, seed=seed, progress=progress, **options)
+    unmet = _unmet(card, rules)
+    audit_of_cues = _cue_audit(card)
+    evidence = cue_evidence(data, audit_of_cues, card.tables["cues"])
+    of_cues = all(_section(ruling) == "cues" for ruling in unmet)
+    by = method or ("z-filter" if of_cues else "aflite")
+    search = _Search(data, card, evidence, unmet, by, change, seed, progress, options)
+    chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
+    return search.plan(chosen)
+
+
+def _rules(goal: str | Sequence[str] | Policy | Path) -> Policy:
+    if isinstance(goal, Policy):
+        return goal
+    if isinstance(goal, Path):
+        return read_policy(goal)
+    rules: list[Rule] = []
+    for text in [goal] if isinstance(goal, str) else goal:
+        name, *words = text.split(maxsplit=1)
+        limit = Limit.parsed(words[0]) if words else None
+        if limit is None:
+            raise UsageError(
+                f"The goal {text!r} is no limit: write such as 'partial_input.hypothesis_only.excess <= 0.05'."
+            )
+        rules.append(Rule(name, (limit,), line=len(rules) + 1))
+    return Policy(tuple(rules), source="--goal")
+
+
+def _check(data: Instances, budget: int | None, change: Kind) -> None:
+    if budget is not None and budget < 1:
+        raise UsageError(f"The budget is {budget}: give at least 1 example.")
+    if change in ("re-pair", "permute") and data.task != "choice":
+        raise UsageError(f"The change {change} only applies to multiple choice: use drop or rewrite.")
+
+
+def _unmet(card: Card, rules: Policy) -> list[Ruling]:
+    """Return what the card violates by its values: the point, not the interval, is what a plan moves."""
+    rulings = judge_card(card, rules).rulings
+    return [r for r in rulings if r.measure.value is not None and not satisfied(r.rule, r.measure.value)]
+
+
+def satisfied(rule: Rule, value: float | None) -> bool:
+    """Return whether a value satisfies all limits of a rule."""
+    return value is not None and all(
+        judge(value, value, limit.operator, limit.bound) == "pass" for limit in rule.limits
+    )
+
+
+def _violation(rule: Rule, value: float | None) -> float:
+    """Return by how much a value is beyond its limits; a little more than 0 where it is at a limit that excludes it."""
+    if value is None:
+        return math.inf
+    beyond = [
+        abs(value - limit.bound) + 1e-9
+        for limit in rule.limits
+        if judge(value, value, limit.operator, limit.bound) == "fail"
+    ]
+    return max(beyond, default=0.0)
+
+
+def _cue_audit(card: Card) -> Cues:
+    section = card["cues"]
+    if section.status != "done":
+        raise UsageError(f"A plan needs the cue audit, which was {section.status}: {section.reason}.")
+    chosen = {**section.parameters, **section.settled}
+    kept = {name: chosen[name] for name in ("tokens", "scope", "language", "min_count") if chosen.get(name)}
+    return Cues(**kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The search for the fewest changes: an order of examples, and audits of what is left."""
+
+    data: Instances
+    card: Card
+    evidence: CueEvidence
+    unmet: Sequence[Ruling]
+    method: Method
+    change: Kind
+    seed: int
+    progress: Progress | None
+    options: dict[str, Any]
+    audited: dict[int, Card] = field(default_factory=dict)
+    orders: list[Ints] = field(default_factory=list)
+
+    def fewest(self, budget: int | None, exact: int | None) -> Ints:
+        """Return the first examples of the order that reach the limits, or those that come nearest to them.
+
+        Too many changes may turn a cue round, so that the search begins with few.
+        """
+        order = self._order(exact or budget)
+        most = min(len(order), budget or len(order), exact or len(order))
+        self.orders.append(order)
+        if exact is not None:
+            return order[:most]
+        low = 0
+        for high in sorted(
+            {max(1, round(most * step / STEPS)) for step in range(1, STEPS + 1)} if most else ()
+        ):
+            if self._distance(high) <= 0:
+                break
+            low = high
+        else:
+            return order[: min(self.audited, key=self._distance, default=0)]
+        while high - low > max(1, TOLERANCE * high):
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._distance(middle) <= 0 else (middle, high)
+        return order[:high]
+
+    def _order(self, limit: int | None) -> Ints:
+        if self.change == "permute":
+            return np.array(sorted(self._moves), dtype=np.int64)
+        allowed = ~self.evidence.contradicts
+        most = min(limit or len(allowed), int(MOST * len(allowed)))
+        order = removal_order(
+            self.method,
+            self.evidence,
+            allowed,
+            score=self._easiness,
+            most=most,
+            every_feature=any(_section(ruling) != "cues" for ruling in self.unmet),
+            seed=self.seed,
+        )
+        if self.change == "re-pair":
+            possible = re_paired(self.evidence.examples, order[:most], seed=self.seed)
+            order = order[np.isin(order, list(possible))]
+        return order[:most]
+
+    @property
+    def _moves(self) -> dict[int, int]:
+        return balanced_positions(self.evidence.examples, seed=self.seed)
+
+    def _easiness(self, examples: Ints) -> Floats:
+        """Return the probability of the right answers of some examples from partial input, cross-fitted."""
+        kept = np.zeros(self.data.n_examples, dtype=np.bool_)
+        kept[examples] = True
+        table = self.data.table.filter(pl.Series(kept[self.data.example_codes]))
+        codes = self.data.example_codes[kept[self.data.example_codes]]
+        together = replace(
+            self.data,
+            table=table.with_columns(split=pl.lit("train"), example_id=pl.Series(codes.astype(str))),
+        )
+        scores = PartialInput(seed=self.seed, learning_curve=False).run(together).examples
+        assert scores is not None
+        at = scores["example_id"].cast(pl.Int64).to_numpy()
+        likely = np.zeros(self.data.n_examples)
+        likely[at] = scores["leak_score"].fill_null(0.0).to_numpy()
+        return likely[examples]
+
+    def _changes(self, chosen: Ints) -> list[Change]:
+        if self.change == "permute":
+            moves = self._moves
+            return [Change(int(e), "permute", new_label=moves[int(e)]) for e in chosen]
+        if self.change == "re-pair":
+            new = re_paired(self.evidence.examples, chosen, seed=self.seed)
+            return [Change(int(e), "re-pair", new_others=tuple(new[int(e)])) for e in chosen]
+        return [Change(int(e), "drop") for e in chosen]
+
+    def _changed(self, chosen: Ints) -> Instances:
+        if self.change in ("drop", "rewrite"):
+            return without(self.data, chosen)
+        return applied(self.data, self._changes(chosen))
+
+    def _verified(self, count: int) -> Card:
+        if count not in self.audited:
+            sections = list(dict.fromkeys(_section(ruling) for ruling in self.unmet))
+            only = None if "findings" in sections else sections
+            changed = self._changed(self.orders[0][:count])
+            self.audited[count] = audit(
+                changed, only=only, seed=self.seed, progress=self.progress, **self.options
+            )
+        return self.audited[count]
+
+    def _distance(self, count: int) -> float:
+        """Return how far the measures are from their limits after so many changes; 0 where all are met."""
+        after = self._verified(count)
+        return sum(_violation(r.rule, _measured(after, r).value) for r in self.unmet)
+
+    def plan(self, chosen: Ints) -> Plan:
+        """Return the plan of the chosen examples."""
+        examples = self.evidence.examples
+        after = self._verified(len(chosen)) if self.unmet else self.card
+        goals = tuple(
+            Goal(
+                ruling.rule,
+                ruling.measure,
+                None
+                if self.change not in ("drop", "rewrite")
+                else predicted_value(self.card.tables["examples"], self.evidence, ruling.measure, chosen),
+                _measured(after, ruling),
+            )
+            for ruling in self.unmet
+        )
+        rows = self._rows(chosen)
+        suspects = _conflicting(examples)
+        rows += [
+            {
+                "example": example,
+                "action": "keep",
+                "why": "identical input with another label",
+                "advice": "decide which label is right: relabel, or drop",
+            }
+            for example in suspects
+            if example not in set(chosen.tolist())
+        ]
+        return Plan(
+            worksheet_rows(examples, rows),
+            goals,
+            self.method,
+            self.change,
+            len(examples),
+            len(chosen),
+            int(self.evidence.contradicts.sum()),
+            len(suspects),
+            self._changed(chosen),
+        )
+
+    def _rows(self, chosen: Ints) -> list[dict[str, Any]]:
+        clusters = _clusters(self.card)
+        copies = _copies(self.evidence.examples)
+        rows = []
+        for change in self._changes(chosen):
+            example = change.example
+            cluster = clusters.get(example)
+            reasons = [self.evidence.reasons(example), f"cluster {cluster}" if cluster is not None else ""]
+            reasons += [f"copy of {copies[example]}"] if example in copies else []
+            row: dict[str, Any] = {
+                "example": example,
+                "action": "rewrite" if self.change == "rewrite" else change.action,
+                "why": "; ".join(reason for reason in reasons if reason) or "easy from partial input",
+                "advice": _ADVICE[self.change],
+            }
+            if change.new_label is not None:
+                row["new_label"] = str(change.new_label + 1)
+            if change.new_others:
+                row["new_others"] = _json(change.new_others)
+            rows.append(row)
+        return rows
+
+
+def _json(texts: Sequence[str]) -> str:
+    from json import dumps
+
+    return dumps(list(texts), ensure_ascii=False)
+
+
+def _section(ruling: Ruling) -> str:
+    return ruling.measure.name.partition(".")[0]
+
+
+def _measured(card: Card, ruling: Ruling) -> Measure:
+    """Return the measure of a rule on another card."""
+    exact = replace(ruling.rule, pattern=ruling.measure.name)
+    [again] = judge_card(card, Policy((exact,), source="plan")).rulings
+    return again.measure
+
+
+def _clusters(card: Card) -> dict[int, int]:
+    table = card.tables["examples"]
+    if "cluster" not in table.columns:
+        return {}
+    numbered = table.with_row_index("at").drop_nulls("cluster")
+    return dict(zip(numbered["at"].to_list(), numbered["cluster"].to_list(), strict=True))
+
+
+def _texts(examples: Examples) -> pl.DataFrame:
+    data = examples.instances
+    hypotheses = examples.choices if data.grouped else data.table["hypothesis"]
+    return pl.DataFrame(
+        {
+            "premise": examples.premises,
+            "text": hypotheses.list.join("\0") if data.grouped else hypotheses,
+            "gold": examples.gold,
+            "id": examples.ids,
+        }
+    ).with_row_index("example")
+
+
+def _copies(examples: Examples) -> dict[int, str]:
+    """Return the examples that repeat an earlier one with the same label, with its id."""
+    keys = ["premise", "text", "gold"]
+    table = _texts(examples).with_columns(
+        first=pl.col("id").first().over(keys), place=pl.col("example").rank("ordinal").over(keys)
+    )
+    again = table.filter(pl.col("place") > 1)
+    return dict(zip(again["example"].to_list(), again["first"].to_list(), strict=True))
+
+
+def _conflicting(examples: Examples) -> list[int]:
+    """Return the examples whose input occurs with another label, too."""
+    if examples.grouped:
+        return []
+    table = _texts(examples).filter(pl.col("gold").n_unique().over("premise", "text") > 1)
+    return [int(example) for example in table["example"]]
+
+
+__all__ = ["Goal", "Kind", "Plan", "plan", "satisfied"]

@@ -1,0 +1,70 @@
+"""Orders in which examples are removed so that features stop predicting the label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.stats._arrays import FloatArray
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+def feature_z(deviations: Any, variances: Any) -> FloatArray:
+    """Return the z of every feature: how often it goes with its label beyond what chance gives, in standard errors.
+
+    Row i of `deviations` has, for every feature of example i, 1 minus the chance of the feature's label where the
+    example has that label, and minus the chance where it has not; `variances` has chance × (1 − chance) there.
+    """
+    total = np.asarray(deviations.sum(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(np.asarray(variances.sum(axis=0)).ravel(), 1e-12))
+    return np.asarray(total / spread)
+
+
+def z_order(deviations: Any, variances: Any, allowed: Bools, target: float, *, rounds: int = 100) -> Ints:
+    """Return the allowed examples in an order that brings every |z| below `target` with few removals.
+
+    Every step removes the examples whose removal lowers the z above the target most, with the z recounted after each
+    of them where the data is small and after each hundredth of them otherwise: the sum over features of
+    (|z| − target)₊ · sign z · deviation / standard error is the exact slope. The order ends where no z is beyond the
+    target, or no example brings one nearer: to remove more would turn cues round.
+    """
+    left = allowed.copy()
+    order: list[Ints] = []
+    step = max(1, int(allowed.sum()) // max(rounds, 1)) if allowed.sum() > 2_000 else 1
+    total = np.asarray(deviations.sum(axis=0)).ravel()
+    spread = np.asarray(variances.sum(axis=0)).ravel()
+    while left.any():
+        error = np.sqrt(np.maximum(spread, 1e-12))
+        z = total / error
+        slope = np.sign(z) * np.maximum(np.abs(z) - target, 0.0) / error
+        if not slope.any():
+            break
+        gain = np.where(left, deviations @ slope, -np.inf)
+        chosen = np.argsort(-gain, kind="stable")[:step]
+        chosen = chosen[gain[chosen] > 0]
+        if not len(chosen):
+            break
+        order.append(chosen)
+        left[chosen] = False
+        total = total - np.asarray(deviations[chosen].sum(axis=0)).ravel()
+        spread = spread - np.asarray(variances[chosen].sum(axis=0)).ravel()
+    return np.concatenate([*order, np.empty(0, dtype=np.int64)]).astype(np.int64)
+
+
+def weight_order(weights: npt.ArrayLike, allowed: Bools, *, seed: int = 0) -> Ints:
+    """Return the allowed examples in an order whose first ones leave a sample drawn in proportion to the weights.
+
+    Example i is kept while u_i < w_i / c, with its own number u_i between 0 and 1: the more are removed (the larger c
+    is), the closer the rest is to the weights, and every shorter list is the beginning of every longer one. The order
+    ends at the largest weight, where the rest has exactly its proportions.
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    lots = np.random.default_rng(seed).random(len(values))
+    threshold = values / np.maximum(lots, 1e-12)
+    order = np.argsort(threshold, kind="stable")
+    removed = allowed[order] & (threshold[order] < values.max(initial=0.0))
+    return np.asarray(order[removed], dtype=np.int64)

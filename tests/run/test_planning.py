@@ -1,0 +1,116 @@
+"""Plans on generated data: goals are reached and verified, and cue-breakers are never proposed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cuecard as cc
+from cuecard.data.demo import demo_nli
+from cuecard.data.examples import Examples
+from cuecard.errors import InputError, UsageError
+from cuecard.remedies.plan import METHODS, cue_evidence
+from cuecard.run import plan
+from small_sets import choice_instances
+
+WORDS = [f"{a}{b}" for a in ("stone", "river", "cloud", "apple") for b in ("", "y", "ish")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return demo_nli(400, seed=3).instances
+
+
+def planted_questions(n: int = 240, first: float = 1 / 3):
+    """Questions whose right answer has the word “surely” nine times of ten and is the first choice so often."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(n):
+        texts = [" ".join(rng.choice(WORDS, 3)) for _ in range(3)]
+        answer = int(rng.choice(3, p=[first, (1 - first) / 2, (1 - first) / 2]))
+        marked = answer if rng.random() < 0.9 else (answer + 1) % 3
+        texts[marked] = f"surely {texts[marked]}"
+        rows.append(("train" if i % 3 else "test", f"What is it, number {i}?", texts, answer))
+    return choice_instances(sorted(rows, key=lambda row: row[0] == "test"))
+
+
+def test_a_plan_takes_the_planted_cue_out_with_few_changes_and_says_the_verified_effect():
+    questions = planted_questions()
+    made = plan(questions, "cues.cues.word == 0")
+    assert made.reached
+    [goal] = made.goals
+    assert goal.before.value >= 1
+    assert goal.verified.value == 0
+    again = cc.audit(made.data, only=["cues"])
+    assert again.measure("cues.cues.word").value == 0
+    assert 0 < made.changed < 0.9 * made.examples
+    assert made.worksheet.filter(action="drop").height == made.changed
+    assert made.worksheet["why"].str.contains("surely → right").mean() > 0.9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_proposes_an_example_that_contradicts_a_strong_cue(method):
+    questions = planted_questions()
+    made = plan(questions, "partial_input.choices_only.excess <= 0.1", method=method)
+    card = cc.audit(questions, only=["cues"])
+    evidence = cue_evidence(questions, cc.Cues(), card.tables["cues"])
+    assert evidence.contradicts.any()
+    examples = Examples(questions)
+    breakers = {(examples.splits[i], examples.ids[i]) for i in np.flatnonzero(evidence.contradicts).tolist()}
+    # By hand: a question in which a wrong choice has the word, and the right one has not.
+    by_hand = {
+        (examples.splits[i], examples.ids[i])
+        for i, choices in enumerate(examples.choices)
+        if any("surely" in text for text in choices) and "surely" not in choices[int(examples.gold[i])]
+    }
+    assert by_hand <= breakers
+    proposed = set(made.worksheet.filter(action="drop").select("split", "id").rows())
+    assert not proposed & breakers
+    assert made.protected == len(breakers)
+
+
+def test_positions_are_balanced_by_the_fewest_moves():
+    questions = planted_questions(first=0.6)
+    made = plan(questions, "partial_input.position.accuracy <= 0.4", change="permute")
+    examples = Examples(questions)
+    counts = np.bincount(examples.gold[examples.in_split("test")], minlength=3)
+    assert made.reached
+    assert made.changed <= sum(np.maximum(np.bincount(examples.gold) - 80, 0)) + 3
+    after = Examples(made.data)
+    assert set(after.choices.list.sort().to_list()[0]) == set(examples.choices.list.sort().to_list()[0])
+    assert counts.max() > np.bincount(after.gold[after.in_split("test")], minlength=3).max()
+
+
+def test_new_wrong_choices_are_answers_of_other_questions():
+    questions = planted_questions()
+    made = plan(questions, "partial_input.choices_only.excess <= 0.2", change="re-pair")
+    assert made.worksheet["action"].unique().to_list() == ["re-pair"]
+    [goal] = made.goals
+    assert goal.verified.value < goal.before.value
+    assert goal.predicted is None
+
+
+def test_a_budget_is_kept_and_what_is_not_reached_is_said(data):
+    made = plan(data, "partial_input.hypothesis_only.excess <= -0.3", budget=6, seed=1)
+    assert made.changed <= 6
+    assert not made.reached
+    assert made.as_dict()["goals"][0]["verified"] is not None
+
+
+def test_a_goal_that_is_met_changes_nothing(data):
+    made = plan(data, "partial_input.hypothesis_only.excess <= 1")
+    assert (made.changed, made.goals, made.worksheet.height) == (0, (), made.suspects)
+
+
+@pytest.mark.parametrize(
+    ("goal", "options", "error", "message"),
+    [
+        ("cues.cues", {}, UsageError, "is no limit"),
+        ("cues.none == 0", {}, InputError, "has no measure cues.none"),
+        ("cues.cues == 0", {"budget": 0}, UsageError, "at least 1 example"),
+        ("cues.cues == 0", {"change": "permute"}, UsageError, "only applies to multiple choice"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(data, goal, options, error, message):
+    with pytest.raises(error, match=message):
+        plan(data, goal, **options)
