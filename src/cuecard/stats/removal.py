@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats._arrays import FloatArray
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from cuecard.stats.arrays import Bools, Floats, Ints
 
 
-def feature_z(deviations: Any, variances: Any) -> FloatArray:
+def feature_z(deviations: Any, variances: Any) -> Floats:
     """Return the z of every feature: how often it goes with its label beyond what chance gives, in standard errors.
 
     Row i of `deviations` has, for every feature of example i, 1 minus the chance of the feature's label where the
