@@ -33,6 +33,7 @@ from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.presets import Preset
 from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
+from cuecard.limits import check_seed
 
 #: Extra column in which instances carry the number of their row while they are made.
 _ROW = "cuecard_row"
@@ -83,6 +84,7 @@ def load(
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be at least 1 row, not {limit}.")
     preset, train_source = without_preset(train)
+    check_seed(seed)
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit, header)
     raws = {split: wishes.cut(raw) for split, raw in _with_label_files(raws, label_file).items()}

@@ -14,6 +14,7 @@ from cuecard.cache import cache_folder
 from cuecard.data import Instances
 from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
+from cuecard.limits import check_seed
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, check_endpoint
 from cuecard.probes import cue_stress_set, find_prompt, prompted_answers
@@ -58,6 +59,7 @@ def ask(
         seed: of the sample, and for the model.
         progress: called with what is done; returns a context manager it is done in.
     """
+    check_seed(seed)
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
     if stress and sample:

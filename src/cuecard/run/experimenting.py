@@ -5,6 +5,7 @@ from __future__ import annotations
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
 from cuecard.data.splits.subsets import train_subset
+from cuecard.limits import check_seed
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, loaded, require_done, run_analyses
 
@@ -21,6 +22,7 @@ def experiment(
         seed: seed of the subset.
         command: what the user typed, for the card's provenance.
     """
+    check_seed(seed)
     data = loaded(data)
     of_all = data.train.n_examples
     data, _ = train_subset(data, subset, seed)

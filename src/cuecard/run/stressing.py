@@ -11,6 +11,7 @@ import polars as pl
 
 from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
+from cuecard.limits import check_seed
 from cuecard.probes import identical_pairs, matching_label
 from cuecard.remedies import StressSet, stress_set, write_stress_set
 from cuecard.remedies.stress_sets import STRESS_FILES
@@ -40,6 +41,7 @@ def hard_examples(
         seed: seed of the audit and of what is dropped.
         progress: called with what is done; returns a context manager it is done in.
     """
+    check_seed(seed)
     check_folder(out, STRESS_FILES)
     data = loaded(data)
     check_folder(out, STRESS_FILES, inputs=data.report.files)

@@ -13,6 +13,7 @@ from cuecard.audits.clusters.scores import Labelled, over_starts, score_table
 from cuecard.audits.clusters.table import characteristic_words, cluster_table
 from cuecard.data import Instances
 from cuecard.errors import InputError
+from cuecard.limits import check_seed
 from cuecard.text import tokenise
 
 MAP_TEXT_LENGTH = 160
@@ -54,6 +55,7 @@ def given_clusters(
         alpha: a cluster is significant if its q-value is at most this.
         seed: seed of the shuffles.
     """
+    check_seed(seed)
     missing = [name for name in ("label", "cluster") if name not in table.columns]
     if missing:
         raise InputError(f"A clustering needs the columns label and cluster; missing: {', '.join(missing)}.")

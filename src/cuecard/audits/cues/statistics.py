@@ -78,7 +78,8 @@ def cue_tables(
     q = q_values(null.log_p.ravel(), correction, least_log_p=null.least_log_p.ravel(), alpha=alpha)
     q = q.reshape(null.log_p.shape)
 
-    best = _most_telling(null.log_p, null.z, q <= alpha)
+    # A label that only test has is nothing that a feature of the training set could point to.
+    best = _most_telling(null.log_p, np.where(label_totals > 0, null.z, -np.inf), q <= alpha)
     rows = np.arange(len(best))
     z, log_p, chance = null.z[rows, best], null.log_p[rows, best], null.chance[rows, best]
     share = divided(null.share_k[rows, best], null.share_n)

@@ -16,6 +16,7 @@ import typer
 from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
 from cuecard.cli.options.groups import option
 from cuecard.errors import UsageError
+from cuecard.limits import LARGEST_SEED
 
 if TYPE_CHECKING:
     from cuecard.card import Card
@@ -40,7 +41,7 @@ OutOption = Annotated[
 ]
 OnlyOption = Annotated[str | None, option("--only", "A,B", "Run only these sections of the card.")]
 SkipOption = Annotated[str | None, option("--skip", "A,B", "Run all sections except these.")]
-SeedOption = Annotated[int, option("--seed", "N", "Random seed.")]
+SeedOption = Annotated[int, option("--seed", "N", "Random seed.", min=0, max=LARGEST_SEED)]
 SubsetOption = Annotated[
     int | None,
     option("--subset", "N", "Train on N random training examples.", panel=MODELS),

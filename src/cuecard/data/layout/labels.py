@@ -51,7 +51,9 @@ def label_texts(values: pl.Series) -> pl.Series:
         )
     if values.dtype.is_float():
         whole = values.cast(pl.Int64, strict=False)
-        same = (whole.cast(pl.Float64) == values.cast(pl.Float64)) | values.is_null() | values.is_nan()
+        # Numbers too large for an integer are no whole numbers here, and not missing either.
+        equal = (whole.cast(pl.Float64) == values.cast(pl.Float64)).fill_null(False)
+        same = equal | values.is_null() | values.is_nan().fill_null(True)
         if same.all():
             return whole.cast(pl.String)
     return values.cast(pl.String)

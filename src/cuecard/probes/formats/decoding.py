@@ -94,7 +94,9 @@ def _positions(
     # answers do not tell from where they count.
     base = 0 if gold is None and _are_numbers(texts) else None
     positions = tables[0].positions(choose_rule(tables, base=base))
-    lost = pl.Series(positions < 0) & tables[0].answers.is_not_null()
+    # In data, -1 says that there is no answer; a model that gives none has a row without a prediction.
+    answered = tables[0].answers.is_not_null() | (texts.str.strip_chars() == "-1").fill_null(False)
+    lost = pl.Series(positions < 0) & answered
     if lost.any():
         read = _named(texts, lost, examples) if free else {}
         if not read and (not free or lost.sum() == texts.is_not_null().sum()):

@@ -8,6 +8,7 @@ from typing import Any
 
 from cuecard.analysis import A, Analysis
 from cuecard.errors import UsageError
+from cuecard.limits import check_numbers
 from cuecard.registry import Registry, unknown_name
 from cuecard.run.choosing.settings import Settings, with_settings
 
@@ -16,12 +17,20 @@ def chosen(
     registry: Registry[type[A]], only: Sequence[str] | None = None, skip: Sequence[str] = ()
 ) -> list[type[A]]:
     """Return the analyses to run, in the registry's order, after checking that every name exists."""
-    for name in (*(only or ()), *skip):
+    only, skip = names_in(only), names_in(skip)
+    for name in (*only, *skip):
         registry.get(name)
     names = [name for name in registry.names() if (not only or name in only) and name not in skip]
     if not names:
         raise UsageError(f"--skip leaves no {registry.kind} to run; remove a name from --skip.")
     return [registry.get(name) for name in names]
+
+
+def names_in(names: Sequence[str] | str | None) -> Sequence[str]:
+    """Return names as a sequence; a single one, or several with commas, is easily written as text."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",") if name.strip()]
+    return names or ()
 
 
 def configured(
@@ -44,7 +53,9 @@ def configured(
             if name not in parameters:
                 raise unknown_name("option", name, parameters)
     analyses = [kind(**_concerning(kind, options)) for kind in running]
-    return with_settings(analyses, settings, {kind.name: kind for kind in among} if settings else {})
+    settled = with_settings(analyses, settings, {kind.name: kind for kind in among} if settings else {})
+    check_numbers(settled)
+    return settled
 
 
 def check_objects(
@@ -66,6 +77,7 @@ def check_objects(
                 f"{what}=[…] takes objects such as cuecard.Cues(min_count=10), not {analysis!r}; "
                 "choose by name with only=[…]."
             )
+    check_numbers(analyses)
     names = [analysis.name for analysis in analyses]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{what}=[…] has {repeated[0]!r} twice; a card has one section of that name.")

@@ -28,6 +28,23 @@ def check_labels(data: Instances) -> None:
         )
 
 
+def _unseen_labels(data: Instances) -> list[str]:
+    """Return a sentence for every label that only examples outside of the training set have."""
+    if data.grouped:
+        return []
+    seen = set(data.train.table["label"].cast(pl.String).unique())
+    sentences = []
+    for split in (name for name in data.splits if name != "train"):
+        counts = data.split(split).table["label"].cast(pl.String).drop_nulls().value_counts(sort=True)
+        sentences += [
+            f"{n:,} {split} examples have the label {label!r}, which no training example has: there are no cues for "
+            "it, and no model can predict it."
+            for label, n in counts.iter_rows()
+            if label not in seen
+        ]
+    return sentences
+
+
 def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
     """Return what the card says about the dataset itself."""
     splits = {}
@@ -48,7 +65,7 @@ def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
         files=list(data.report.files),
         columns=dict(data.report.recognised),
         dropped=dict(data.report.dropped),
-        notes=[*data.report.notes, *notes],
+        notes=[*data.report.notes, *_unseen_labels(data), *notes],
     )
 
 

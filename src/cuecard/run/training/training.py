@@ -17,6 +17,7 @@ from cuecard.data.files.weight_files import weights_from_file
 from cuecard.data.splits.subsets import train_subset
 from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
+from cuecard.limits import check_seed
 from cuecard.models import TextModel
 from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
@@ -120,6 +121,7 @@ def train_recipe(
     watch: Watch | None = None,
 ) -> Trained:
     """Return the same as `train` for a model whose parameters are settled; `seed` is that of the subset."""
+    check_seed(seed)
     check_labels(data)
     check_condition(data.train, recipe.condition)
     row_weights = _row_weights(data, weights)
