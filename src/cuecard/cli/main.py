@@ -29,6 +29,7 @@ from cuecard.cli.verbs import (
     probe,
     report,
     reproduce,
+    serve,
     stress,
     train,
 )
@@ -92,6 +93,7 @@ for _verb, _module, _panel in (
     ("report", report, "Read cards"),
     ("compare", compare, "Read cards"),
     ("check", check, "Read cards"),
+    ("serve", serve, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")

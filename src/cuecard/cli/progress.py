@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -22,13 +25,22 @@ _stages: list[Bars] = []
 _changing = Lock()
 
 
+def _tell_program(title: str) -> None:
+    """Add the stage to the file that a program watches, if one does."""
+    if file := os.environ.get("CUECARD_PROGRESS"):
+        with suppress(OSError), open(file, "a", encoding="utf-8") as log:
+            log.write(json.dumps({"stage": title, "at": time.time()}) + "\n")
+
+
 @contextmanager
 def stage(title: str, *, silent: bool) -> Iterator[None]:
     """Show a moving bar with the elapsed time while the body runs; nothing if silent or not a terminal.
 
     Stages that run at the same time, or one within another, have their bars below each other.
-    A step that took long the last time also shows the time left.
+    A step that took long the last time also shows the time left. A program that runs the command reads the stages from
+    the file that CUECARD_PROGRESS names, a JSON line each.
     """
+    _tell_program(title)
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -1,0 +1,245 @@
+"""The HTTP API: everything the pages do, as JSON. Documented at /api/docs and as /api/openapi.json."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi.responses import FileResponse, Response, StreamingResponse
+
+from cuecard.web import tables
+from cuecard.web.library import Entry
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.service import Service
+from cuecard.web.uploads import receive
+
+router = APIRouter(prefix="/api")
+
+
+def service_of(request: Request) -> Service:
+    """Return the app's service."""
+    service: Service = request.app.state.service
+    return service
+
+
+Services = Annotated[Service, Depends(service_of)]
+
+
+def entry_of(card: str, service: Services) -> Entry:
+    """Return the card that a path names, or answer that there is none."""
+    try:
+        return service.library.get(card)
+    except KeyError:
+        raise HTTPException(404, "There is no such card.") from None
+
+
+Entries = Annotated[Entry, Depends(entry_of)]
+
+
+def table_query(
+    search: Annotated[str, Query(max_length=500)] = "",
+    sort: Annotated[str, Query(max_length=200)] = "",
+    descending: bool = True,
+    by_size: bool = False,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=tables.MOST_ROWS)] = 50,
+    where: Annotated[list[str] | None, Query(max_length=20)] = None,
+) -> tables.Query:
+    """Return which rows a request asks for; `where` is COLUMN:COMPARISON:VALUE, such as `z:>:3`."""
+    conditions = []
+    for one in where or []:
+        column, _, rest = one.partition(":")
+        comparison, _, value = rest.partition(":")
+        conditions.append((column, comparison, value))
+    return tables.Query(
+        search=search,
+        sort=sort,
+        descending=descending,
+        by_size=by_size,
+        offset=offset,
+        limit=limit,
+        where=tuple(conditions),
+    )
+
+
+Queries = Annotated[tables.Query, Depends(table_query)]
+
+
+@router.get("/cards")
+def list_cards(
+    service: Services, search: str = "", sort: str = "created", descending: bool = True, task: str = ""
+) -> dict[str, Any]:
+    """List the cards below the root."""
+    entries = service.library.search(search, sort=sort, descending=descending, task=task)
+    measured = [{**e.json(), "measure": e.measures.get(sort)} for e in entries]
+    return {"cards": measured, "deleted": service.state.deleted()}
+
+
+@router.get("/cards/{card}")
+def card_page(entry: Entries, service: Services) -> dict[str, Any]:
+    """Return what a card says; `prepared` is false while its pages are being made."""
+    if service.explorer.prepared(entry) is None:
+        return {"card": entry.json(), "prepared": False, "job": service.prepare(entry).id}
+    return {"card": entry.json(), "prepared": True, "page": service.explorer.page(entry)}
+
+
+@router.get("/cards/{card}/card.json")
+def card_json(entry: Entries) -> FileResponse:
+    """Return the card itself."""
+    return FileResponse(entry.folder / "card.json", media_type="application/json")
+
+
+@router.delete("/cards/{card}")
+def delete_card(entry: Entries, service: Services) -> dict[str, Any]:
+    """Move a card to the trash."""
+    return {"deleted": service.library.delete(entry.id).name}
+
+
+@router.post("/cards/{card}/undelete")
+def undelete_card(card: str, service: Services) -> dict[str, Any]:
+    """Take a card back from the trash."""
+    try:
+        return {"card": service.library.undelete(card).json()}
+    except KeyError:
+        raise HTTPException(404, "There is no such card in the trash.") from None
+    except FileExistsError as error:
+        raise HTTPException(409, f"There is another folder at {error} now.") from None
+
+
+@router.get("/cards/{card}/charts/{chart}")
+def chart(entry: Entries, chart: str, service: Services) -> Response:
+    """Return the Vega-Lite specification of a chart."""
+    try:
+        return Response(service.explorer.chart(entry, chart), media_type="application/json")
+    except KeyError:
+        raise HTTPException(404, "There is no such chart.") from None
+
+
+@router.get("/cards/{card}/tables")
+def table_names(entry: Entries, service: Services) -> dict[str, Any]:
+    """List the tables of a card."""
+    return {"tables": service.explorer.tables(entry)}
+
+
+@router.get("/cards/{card}/tables/{table}")
+def table_rows(entry: Entries, table: str, service: Services, query: Queries) -> dict[str, Any]:
+    """Return a page of a table."""
+    return service.explorer.table(entry, table, query).json()
+
+
+@router.get("/cards/{card}/cues/{family}/{feature:path}")
+def cue(entry: Entries, family: str, feature: str, service: Services) -> dict[str, Any]:
+    """Return everything about one cue."""
+    try:
+        return service.explorer.cue(entry, family, feature)
+    except KeyError:
+        raise HTTPException(404, "There is no such cue on this card.") from None
+
+
+@router.get("/cards/{card}/examples")
+def examples(
+    entry: Entries, service: Services, query: Queries, family: str = "", feature: str = ""
+) -> dict[str, Any]:
+    """Return a page of examples with their texts; `family` and `feature` keep those that have a cue."""
+    cue = (family, feature) if family and feature else None
+    return service.explorer.examples(entry, query, cue=cue).json()
+
+
+@router.get("/compare")
+def compare_cards(
+    card: Annotated[list[str], Query(min_length=2, max_length=6)], service: Services
+) -> dict[str, Any]:
+    """Return the measures of several cards side by side."""
+    entries = [entry_of(one, service) for one in card]
+    return {"cards": [entry.json() for entry in entries], "measures": service.side_by_side(entries)}
+
+
+@router.get("/files")
+def files(service: Services) -> dict[str, Any]:
+    """List the data files below the root."""
+    return {"files": service.data_files()}
+
+
+@router.post("/uploads")
+async def upload(
+    request: Request, service: Services, name: Annotated[str, Query(max_length=500)]
+) -> dict[str, Any]:
+    """Receive a file as the body of the request."""
+    done = await receive(request.stream(), name, service.settings, service.state)
+    return {"upload": f"upload:{done.id}", "name": done.name, "bytes": done.bytes}
+
+
+@router.post("/preview")
+async def preview(body: DataBody, service: Services) -> dict[str, Any]:
+    """Look at a dataset: columns, what they were recognised as, and some rows."""
+    return await service.preview(body)
+
+
+@router.get("/forms")
+def analyses(service: Services) -> dict[str, Any]:
+    """Return the parameters of all analyses."""
+    return service.forms()
+
+
+@router.post("/audits")
+def new_audit(body: AuditBody, service: Services) -> dict[str, Any]:
+    """Queue an audit."""
+    return service.jobs.seen(service.audit(body))
+
+
+@router.post("/cards/{card}/probes")
+def new_probe(entry: Entries, body: ProbeBody, service: Services) -> dict[str, Any]:
+    """Queue a probe of models."""
+    return service.jobs.seen(service.probe(entry, body))
+
+
+@router.post("/cards/{card}/questions")
+def new_questions(entry: Entries, body: AskBody, service: Services) -> dict[str, Any]:
+    """Queue questions to a language model."""
+    return service.jobs.seen(service.ask(entry, body))
+
+
+@router.post("/cards/{card}/remedies")
+def new_remedy(entry: Entries, body: DebiasBody, service: Services) -> dict[str, Any]:
+    """Queue a remedy."""
+    return service.jobs.seen(service.debias(entry, body))
+
+
+@router.get("/cards/{card}/weights")
+def weights(entry: Entries) -> FileResponse:
+    """Download the weighted rows that a remedy wrote beside its card."""
+    for kind in (".parquet", ".csv", ".tsv", ".jsonl"):
+        if (file := entry.folder / f"weighted{kind}").is_file():
+            return FileResponse(
+                file, filename=f"{entry.folder.name}{kind}", media_type="application/octet-stream"
+            )
+    raise HTTPException(404, "This card has no weighted rows.")
+
+
+@router.get("/jobs")
+def list_jobs(service: Services) -> dict[str, Any]:
+    """List the newest jobs."""
+    return {"jobs": [service.jobs.seen(job) for job in service.state.jobs(limit=30)]}
+
+
+@router.get("/jobs/{job}")
+def one_job(job: str, service: Services) -> dict[str, Any]:
+    """Return one job."""
+    try:
+        return service.jobs.seen(service.state.job(job))
+    except KeyError:
+        raise HTTPException(404, "There is no such job.") from None
+
+
+@router.get("/jobs/{job}/events")
+async def job_events(job: str, service: Services) -> StreamingResponse:
+    """Follow a job, as server-sent events."""
+    one_job(job, service)
+    return StreamingResponse(service.jobs.events(job), media_type="text/event-stream")
+
+
+@router.post("/jobs/{job}/cancel")
+async def cancel_job(job: str, service: Services) -> dict[str, Any]:
+    """Cancel a job that waits or runs."""
+    await service.jobs.cancel(job)
+    return one_job(job, service)

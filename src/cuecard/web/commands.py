@@ -1,0 +1,117 @@
+"""The command line behind every job: what the app runs is what a user would type."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Options that say how a dataset is read, with a value.
+READING_OPTIONS = (
+    "--test", "--task", "--columns", "--labels", "--label-file", "--header", "--on-error", "--max-skipped", "--cluster",
+    "--holdout",
+)  # fmt: skip
+#: Those of them that name files.
+_PATHS = frozenset({"--test", "--label-file"})
+#: Those without a value.
+READING_FLAGS = frozenset({"--keep-unlabelled"})
+#: Verbs whose first argument is a dataset.
+VERBS = frozenset({"audit", "probe", "debias", "ask", "train", "stress"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A dataset and how it is read: its file, and options as (name, value) in the order they are typed."""
+
+    train: str
+    options: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def arguments(self, *, without: Iterable[str] = ()) -> list[str]:
+        """Return the arguments that read this dataset."""
+        left_out = set(without)
+        pairs = [part for name, value in self.options if name not in left_out for part in (name, value)]
+        return [self.train, *pairs, *(flag for flag in self.flags if flag not in left_out)]
+
+    @property
+    def files(self) -> list[str]:
+        """The paths it reads."""
+        return [self.train, *(value for name, value in self.options if name in _PATHS)]
+
+    @property
+    def test(self) -> str | None:
+        """The path of the test split."""
+        return dict(self.options).get("--test")
+
+
+def reading_of(command: str) -> Reading | None:
+    """Return the dataset that a command reads, None where it cannot be told.
+
+    >>> reading_of("cuecard audit a.csv --test b.csv --only cues").arguments()
+    ['a.csv', '--test', 'b.csv']
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    if len(words) < 3 or Path(words[0]).name != "cuecard" or words[1] not in VERBS:
+        return None
+    train, options, flags = None, [], []
+    rest = iter(words[2:])
+    for word in rest:
+        name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        if name in READING_FLAGS:
+            flags.append(name)
+        elif name.startswith("-") and name != "-":
+            if name in _ALONE:
+                continue
+            value = value if equals else next(rest, "")
+            if name in READING_OPTIONS:
+                options.append((name, value))
+        elif train is None:
+            train = word
+    return None if train is None else Reading(train, tuple(options), tuple(flags))
+
+
+#: Options of any verb that stand alone: what follows them is not their value.
+_ALONE = frozenset(
+    {
+        "--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache", "--stop-words", "--no-stop-words",
+        "--balance-labels", "--trade-off", "--keep-unlabelled", "--no-report",
+    }
+)  # fmt: skip
+
+
+def inside(root: Path, path: str) -> Path | None:
+    """Return a path below the root, whole; None where it leads outside or into the app's own folder.
+
+    Only files may be read that the user put below the root: a card, or a page, that names another one gets nothing.
+    """
+    if not path or "\0" in path:
+        return None
+    try:
+        whole = (root / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return whole if whole.is_relative_to(root.resolve()) else None
+
+
+def shown_command(verb: str, arguments: Sequence[str], root: Path) -> str:
+    """Return what a user in the root folder would type."""
+    prefix = f"{root.resolve()}/"
+    return shlex.join(["cuecard", verb, *(argument.removeprefix(prefix) for argument in arguments)])
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a page asks to be run: a verb, the dataset, and further options."""
+
+    verb: str
+    reading: Reading
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def arguments(self) -> list[str]:
+        """Return the arguments after the verb."""
+        extra = [part for name, values in self.options.items() for value in values for part in (name, value)]
+        return [*self.reading.arguments(), *extra]

@@ -1,0 +1,160 @@
+"""What the explorer asks of a card: its cues, one cue in depth, its examples, a cluster, a sentence of the pair graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cuecard.card.files import TABLES_FOLDER
+from cuecard.errors import InputError
+from cuecard.registry import unknown_name
+from cuecard.report.texts import highlight
+from cuecard.web.indexing import CUE_ROWS, ROWS, TEXTS
+from cuecard.web.library import Entry, Library
+from cuecard.web.preparing import CHARTS, PAGE, prepared_folder
+from cuecard.web.tables import Page, Query, table_page, texts_of
+
+#: Families whose features are words of the text, which examples mark.
+WORDY = frozenset({"word", "bigram", "trigram", "4-gram"})
+
+
+class Explorer:
+    """Reads the files of the library's cards; holds none of them in memory."""
+
+    def __init__(self, root: Path, library: Library) -> None:
+        self.root, self.library = root, library
+
+    def prepared(self, entry: Entry) -> Path | None:
+        """Return where a card's pages are, None while they are not prepared."""
+        folder = prepared_folder(self.root, entry.key)
+        return folder if (folder / PAGE).is_file() else None
+
+    def page(self, entry: Entry) -> dict[str, Any]:
+        """Return what the page of a card says."""
+        folder = self._folder(entry)
+        document: dict[str, Any] = json.loads((folder / PAGE).read_text(encoding="utf-8"))
+        return document
+
+    def chart(self, entry: Entry, name: str) -> str:
+        """Return the specification of a chart as JSON; KeyError if there is none of that name."""
+        folder = self._folder(entry) / CHARTS
+        names = {file.stem for file in folder.glob("*.json")}
+        if name not in names:
+            raise KeyError(name)
+        return (folder / f"{name}.json").read_text(encoding="utf-8")
+
+    def tables(self, entry: Entry) -> list[str]:
+        """Return the names of a card's tables."""
+        return sorted(file.stem for file in (entry.folder / TABLES_FOLDER).glob("*.parquet"))
+
+    def table(self, entry: Entry, name: str, query: Query) -> Page:
+        """Return a page of one of the card's tables."""
+        if name not in self.tables(entry):
+            raise unknown_name("table", name, self.tables(entry))
+        return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query)
+
+    def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
+        """Return everything the card says about one cue."""
+        same = (("family", "=", family), ("feature", "=", feature))
+        found = self.table(entry, "cues", Query(where=same, limit=1))
+        if not found.rows:
+            raise KeyError(feature)
+        tables = self.tables(entry)
+        labels = (
+            self.table(entry, "associations", Query(where=same, sort="z", limit=100)).rows
+            if "associations" in tables
+            else []
+        )
+        row = found.rows[0]
+        group = (
+            self.table(
+                entry,
+                "redundancy",
+                Query(where=(("group", "=", str(row.get("group"))),), sort="jaccard", limit=20),
+            ).rows
+            if "redundancy" in tables and row.get("group")
+            else []
+        )
+        return {
+            "cue": row,
+            "labels": labels,
+            "together": [one for one in group if (one["family"], one["feature"]) != (family, feature)],
+            "models": self._models(entry, family, feature),
+        }
+
+    def examples(
+        self,
+        entry: Entry,
+        query: Query,
+        *,
+        cue: tuple[str, str] | None = None,
+    ) -> Page:
+        """Return a page of examples with their texts, filtered by columns of the card's table and by a cue."""
+        folder = self._folder(entry)
+        extra: dict[str, Any] = {}
+        words: Sequence[str] = ()
+        if cue is not None:
+            numbers, total = self._cue_rows(folder, *cue)
+            query = replace(query, numbers=numbers)
+            extra = {"with_cue": total, "listed": len(numbers)}
+            words = [cue[1]] if cue[0] in WORDY else ()
+        has_texts = (folder / TEXTS).is_file()
+        file = folder / ROWS if has_texts else entry.folder / TABLES_FOLDER / "examples.parquet"
+        page = table_page(file, query)
+        if has_texts:
+            texts = texts_of(folder / TEXTS)
+            rows = [{**row, **_marked(texts.at(row["row"]), words)} for row in page.rows]
+            page = replace(page, rows=rows)
+        return replace(page, extra=extra)
+
+    def _models(self, entry: Entry, family: str, feature: str) -> list[dict[str, Any]]:
+        """Return what models of this dataset do with a cue: rows of the probes' tables, by card."""
+        shown = []
+        for other in self.library.refresh().values():
+            if other.fingerprint != entry.fingerprint and other.name != entry.name:
+                continue
+            for table in ("accuracy_test", "distribution_test", "reliance"):
+                file = other.folder / TABLES_FOLDER / f"{table}.parquet"
+                if not file.is_file():
+                    continue
+                schema = pl.scan_parquet(file).collect_schema()
+                if not {"model", "family", "feature"} <= set(schema.names()):
+                    continue
+                same = (("family", "=", family), ("feature", "=", feature))
+                rows = table_page(file, Query(where=same, limit=100)).rows
+                shown += [{"card": other.id, "test": table, **row} for row in rows]
+        return shown
+
+    def _cue_rows(self, folder: Path, family: str, feature: str) -> tuple[list[int], int]:
+        file = folder / CUE_ROWS
+        if not file.is_file():
+            raise InputError(
+                "The examples of cues are not indexed: the data files of this card are not at hand."
+            )
+        hit = (
+            pl.scan_parquet(file)
+            .filter((pl.col("family") == family) & (pl.col("feature") == feature))
+            .collect()
+        )
+        if hit.is_empty():
+            raise InputError("This feature is not among the strongest cues, whose examples are indexed.")
+        return hit["rows"][0].to_list(), int(hit["total"][0])
+
+    def _folder(self, entry: Entry) -> Path:
+        folder = self.prepared(entry)
+        if folder is None:
+            raise InputError("The pages of this card are being prepared.")
+        return folder
+
+
+def _marked(example: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return the texts of an example in pieces, the words of a cue marked."""
+    return {
+        "premise": [asdict(piece) for piece in highlight(example["premise"] or "", ())],
+        "texts": [[asdict(piece) for piece in highlight(text or "", words)] for text in example["texts"]],
+    }

@@ -1,0 +1,194 @@
+"""Jobs: commands that run beside the server, a process each, with progress, cancel and a reason when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cuecard.web.library import Library
+from cuecard.web.settings import AppSettings
+from cuecard.web.state import ENDED, Job, State
+
+#: Kinds of jobs that write a card.
+WITH_CARD = frozenset({"audit", "probe", "debias"})
+#: A job that the end of the server interrupted is started again at most this often.
+MOST_ATTEMPTS = 3
+#: Characters of a message that are kept.
+MOST_REASON = 600
+_POLL = 0.3
+_GRACE = 5.0
+
+
+class Jobs:
+    """Runs what is in the queue, `workers` at a time."""
+
+    def __init__(self, settings: AppSettings, state: State, library: Library) -> None:
+        self.settings, self.state, self.library = settings, state, library
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up what an earlier server left, and begin to run the queue."""
+        self.settings.jobs.mkdir(parents=True, exist_ok=True)
+        for job in self.state.jobs("running"):
+            _end_leftover(job)
+            if job.attempts < MOST_ATTEMPTS:
+                self.state.requeue(job.id)
+            else:
+                self.state.end_job(job.id, "failed", "The server stopped several times while this ran.")
+        self._loop = asyncio.create_task(self._run_queue())
+
+    async def stop(self) -> None:
+        """End all processes; what was running is queued again at the next start."""
+        if self._loop is not None:
+            self._loop.cancel()
+        for task in list(self._running.values()):
+            task.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def cancel(self, job_id: str) -> None:
+        """End a job that waits or runs."""
+        if self.state.end_job(job_id, "cancelled", "Cancelled.") and job_id in self._running:
+            self._running[job_id].cancel()
+
+    def progress(self, job: Job) -> list[dict[str, Any]]:
+        """Return the steps that a job has begun: title and time of each."""
+        try:
+            lines = self._progress_file(job.id).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return []
+        steps = []
+        for line in lines[-200:]:
+            with contextlib.suppress(ValueError):
+                steps.append(json.loads(line))
+        return [step for step in steps if isinstance(step, dict)]
+
+    def seen(self, job: Job) -> dict[str, Any]:
+        """Return a job as the API shows it."""
+        steps = self.progress(job)
+        return {
+            "id": job.id,
+            "kind": job.kind,
+            "title": job.title,
+            "command": job.command,
+            "status": job.status,
+            "reason": job.reason,
+            "created": job.created,
+            "started": job.started,
+            "ended": job.ended,
+            "steps": [str(step.get("stage", ""))[:200] for step in steps],
+            "card": self.library.id_of(Path(job.out))
+            if job.status == "done" and job.kind in WITH_CARD
+            else None,
+        }
+
+    async def events(self, job_id: str) -> AsyncIterator[str]:
+        """Give what changes about a job, as server-sent events, until it has ended."""
+        last = ""
+        for _ in range(int(self.settings.limits.job_seconds / _POLL)):
+            job = await asyncio.to_thread(self.state.job, job_id)
+            now = json.dumps(self.seen(job))
+            if now != last:
+                yield f"data: {now}\n\n"
+                last = now
+            if job.status in ENDED:
+                return
+            await asyncio.sleep(_POLL)
+
+    async def _run_queue(self) -> None:
+        while True:
+            while len(self._running) < self.settings.workers:
+                job = await asyncio.to_thread(self.state.next_job)
+                if job is None:
+                    break
+                task = asyncio.create_task(self._run(job))
+                self._running[job.id] = task
+                task.add_done_callback(lambda _, job_id=job.id: self._running.pop(job_id, None))
+            await asyncio.sleep(_POLL)
+
+    async def _run(self, job: Job) -> None:
+        self._progress_file(job.id).unlink(missing_ok=True)
+        commands = [[sys.executable, "-m", "cuecard", job.kind, *job.arguments]]
+        if job.kind == "prepare":
+            commands = [[sys.executable, "-m", "cuecard.web.preparing", *job.arguments]]
+        elif job.kind in WITH_CARD:
+            commands.append([sys.executable, "-m", "cuecard.web.preparing", job.out, str(self.settings.root)])
+        try:
+            for command in commands:
+                code, message = await asyncio.wait_for(
+                    self._process(job, command), timeout=self.settings.limits.job_seconds
+                )
+                if code not in (0, 1):  # 1: the card is there, one of its analyses failed
+                    self.state.end_job(job.id, "failed", _reason(code, message))
+                    return
+            self.state.end_job(job.id, "done")
+            self.library.refresh()
+        except TimeoutError:
+            hours = self.settings.limits.job_seconds / 3600
+            self.state.end_job(job.id, "failed", f"The job took longer than the limit of {hours:g} hours.")
+        except OSError as error:
+            self.state.end_job(job.id, "failed", f"The job cannot be started ({error.strerror}).")
+
+    async def _process(self, job: Job, command: Sequence[str]) -> tuple[int, str]:
+        """Run one process to its end; cancelled, it and its children are ended too."""
+        log = self.settings.jobs / f"{job.id}.log"
+        environment = {**os.environ, "CUECARD_PROGRESS": str(self._progress_file(job.id)), "NO_COLOR": "1"}
+        with log.open("wb") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=errors,
+                cwd=self.settings.root,
+                env=environment,
+                start_new_session=True,
+            )
+            await asyncio.to_thread(self.state.set_pid, job.id, process.pid)
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:
+                await _end(process)
+                raise
+        return code, log.read_text(encoding="utf-8", errors="replace")[-20_000:]
+
+    def _progress_file(self, job_id: str) -> Path:
+        return self.settings.jobs / f"{job_id}.progress"
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process and its children, first asking."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), timeout=_GRACE)
+            return
+
+
+def _end_leftover(job: Job) -> None:
+    """End the process of a job whose server was killed; a number that now belongs to another process is left alone."""
+    if job.pid is None:
+        return
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{job.pid}/cmdline").read_bytes().split(b"\0")
+        if job.out.encode() in words:
+            os.killpg(job.pid, signal.SIGKILL)
+
+
+def _reason(code: int, message: str) -> str:
+    """Return why a process failed, in a sentence: what it printed last, or how it ended."""
+    if code < 0:
+        names = {signal.SIGKILL: "was killed; it may have needed more memory than there is"}
+        return f"The job {names.get(signal.Signals(-code), f'was ended by {signal.Signals(-code).name}')}."
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return f"The job ended with exit code {code}."
+    text = " ".join(lines) if code == 2 else lines[-1]
+    return text.removeprefix("cuecard: ")[:MOST_REASON]

@@ -1,0 +1,212 @@
+"""The cards below the root: what is there, what each says, deleting and taking back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cuecard.analysis import SEVERITIES, Measure
+from cuecard.card.card import SCHEMA_VERSION, Card
+from cuecard.card.files import CARD_FILE
+from cuecard.card.measures import shortcuts
+from cuecard.card.migration import READABLE, migrated
+from cuecard.report.verdict import verdict
+from cuecard.web.settings import OWN_FOLDER, AppSettings
+from cuecard.web.state import State
+
+#: Folders are searched for cards this deep below the root.
+DEPTH = 4
+MOST_CARDS = 5_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A card in the library, with what its row shows."""
+
+    id: str
+    folder: Path
+    place: str  # relative to the root
+    name: str
+    task: str
+    about: str
+    examples: int
+    created: str
+    headline: str
+    severities: dict[str, int]
+    main: Measure | None
+    measures: dict[str, float]
+    fingerprint: str
+    command: str
+    key: str  # hash of the card's content, by which its pages are prepared
+
+    def json(self) -> dict[str, Any]:
+        """Return the entry as the API shows it."""
+        main = self.main
+        return {
+            "id": self.id,
+            "place": self.place,
+            "name": self.name,
+            "task": self.task,
+            "about": self.about,
+            "examples": self.examples,
+            "created": self.created,
+            "headline": self.headline,
+            "severities": self.severities,
+            "main": None
+            if main is None
+            else {"label": main.label or main.name, "value": main.value, "chance": main.chance},
+            "fingerprint": self.fingerprint,
+        }
+
+
+class Library:
+    """All cards below a folder, read again only where a file has changed."""
+
+    def __init__(self, settings: AppSettings, state: State) -> None:
+        self.settings, self.state = settings, state
+        self._lock = threading.Lock()
+        self._read: dict[Path, tuple[tuple[int, int, int], Entry | None]] = {}
+        self._entries: dict[str, Entry] = {}
+
+    def refresh(self) -> dict[str, Entry]:
+        """Look at the folder again and return the cards by id."""
+        with self._lock:
+            entries, seen = {}, {}
+            for file in _card_files(self.settings.root):
+                try:
+                    status = file.stat()
+                except OSError:
+                    continue
+                mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+                known = self._read.get(file)
+                entry = known[1] if known is not None and known[0] == mark else self._entry(file)
+                seen[file] = (mark, entry)
+                if entry is not None:
+                    entries[entry.id] = entry
+            self._read, self._entries = seen, entries
+            return entries
+
+    def get(self, card_id: str) -> Entry:
+        """Return a card of the library; KeyError if there is none."""
+        return self._entries.get(card_id) or self.refresh()[card_id]
+
+    def card(self, card_id: str) -> Card:
+        """Return the card itself, without its tables: they stay on disk."""
+        return _card(self.get(card_id).folder / CARD_FILE)
+
+    def id_of(self, folder: Path) -> str:
+        """Return the id of the card in a folder, the same at every start."""
+        place = os.path.relpath(folder, self.settings.root)
+        return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+    def search(
+        self, text: str = "", *, sort: str = "created", descending: bool = True, task: str = ""
+    ) -> list[Entry]:
+        """Return the cards whose name, place or headline has every word, sorted by a column or by any measure."""
+        words = text.lower().split()
+        chosen = [
+            entry
+            for entry in self.refresh().values()
+            if all(
+                word in f"{entry.name} {entry.place} {entry.headline} {entry.task}".lower() for word in words
+            )
+            and task in ("", entry.task)
+        ]
+        return _sorted(chosen, sort, descending)
+
+    def measure_names(self) -> list[str]:
+        """Return the names of all measures that a card of the library has."""
+        return sorted({name for entry in self._entries.values() for name in entry.measures})
+
+    def delete(self, card_id: str) -> Entry:
+        """Move a card's folder to the trash."""
+        entry = self.get(card_id)
+        self.settings.trash.mkdir(parents=True, exist_ok=True)
+        shutil.move(entry.folder, self.settings.trash / card_id)
+        self.state.add_deleted(card_id, entry.name, entry.place)
+        self.refresh()
+        return entry
+
+    def undelete(self, card_id: str) -> Entry:
+        """Move a card from the trash back to where it was."""
+        place = self.state.forget_deleted(card_id)
+        folder = self.settings.root / place
+        if folder.exists():
+            self.state.add_deleted(card_id, folder.name, place)
+            raise FileExistsError(place)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(self.settings.trash / card_id, folder)
+        return self.refresh()[card_id]
+
+    def _entry(self, file: Path) -> Entry | None:
+        try:
+            card = _card(file)
+            key = hashlib.sha256(file.read_bytes()).hexdigest()[:24]
+        except (OSError, ValueError, ValidationError):
+            return None
+        first = next(iter(card.sections.values()), None)
+        return Entry(
+            id=self.id_of(file.parent),
+            folder=file.parent,
+            place=os.path.relpath(file.parent, self.settings.root),
+            name=card.dataset.name,
+            task=card.dataset.task,
+            about=first.about if first else "data",
+            examples=sum(split.examples for split in card.dataset.splits.values()),
+            created=card.provenance.created,
+            headline=verdict(card).headline,
+            severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
+            main=next(iter(shortcuts(card)), None),
+            measures={m.name: m.value for m in card.all_measures() if m.value is not None},
+            fingerprint=card.dataset.fingerprint,
+            command=card.provenance.command,
+            key=key,
+        )
+
+
+def _sorted(entries: Sequence[Entry], sort: str, descending: bool) -> list[Entry]:
+    """Return the entries by a column or a measure; those that lack the value come last."""
+    columns = ("created", "name", "task", "examples", "headline", "place")
+    if sort in columns:
+        return sorted(entries, key=lambda entry: getattr(entry, sort), reverse=descending)
+    if sort == "severity":
+        return sorted(
+            entries, key=lambda entry: [entry.severities[s] for s in SEVERITIES[:3]], reverse=descending
+        )
+    with_value = [entry for entry in entries if sort in entry.measures]
+    without = [entry for entry in entries if sort not in entry.measures]
+    return sorted(with_value, key=lambda entry: entry.measures[sort], reverse=descending) + without
+
+
+def _card(file: Path) -> Card:
+    document = json.loads(file.read_text(encoding="utf-8"))
+    version = document.get("cuecard") if isinstance(document, dict) else None
+    if version in READABLE:
+        document = migrated(document)
+    elif version != SCHEMA_VERSION:
+        raise ValueError(f"schema {version!r}")
+    return Card.model_validate(document)
+
+
+def _card_files(root: Path) -> Iterator[Path]:
+    """Give the cards below a folder, without following links out of it or looking into hidden folders."""
+    n = 0
+    for folder, folders, files in os.walk(root):
+        depth = len(Path(folder).relative_to(root).parts)
+        folders[:] = (
+            sorted(f for f in folders if not f.startswith(".") and f != OWN_FOLDER) if depth < DEPTH else []
+        )
+        if CARD_FILE in files:
+            n += 1
+            yield Path(folder) / CARD_FILE
+        if n >= MOST_CARDS:
+            return

@@ -1,0 +1,200 @@
+"""The pages: rendered here, filled and refreshed by a little script that speaks to the API."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from cuecard._version import __version__
+from cuecard.report import numbers
+from cuecard.report.inlined import chart_library
+from cuecard.report.inlined import resource as report_resource
+from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
+from cuecard.report.texts import display_text
+from cuecard.web.api import Entries, Services
+from cuecard.web.safety import REPORT_POLICY
+from cuecard.web.service import Service
+
+router = APIRouter(include_in_schema=False)
+
+_SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
+#: Files of the app stay in the browser's cache as long as their address, which holds the version, is the same.
+_KEEP = {"cache-control": "private, max-age=31536000, immutable"}
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of the pages."""
+    environment = Environment(
+        loader=PackageLoader("cuecard.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(numbers=numbers, show=display_text, version=__version__)
+    return environment
+
+
+def _render(request: Request, template: str, **values: Any) -> HTMLResponse:
+    page = environment().get_template(template)
+    token = request.scope.get("state", {}).get("page_token", "")
+    return HTMLResponse(page.render(page_token=token, here=request.url.path, **values))
+
+
+def _own_file(name: str) -> str:
+    return files("cuecard.web").joinpath("static", name).read_text(encoding="utf-8")
+
+
+@router.get("/")
+def library(request: Request, service: Services) -> HTMLResponse:
+    """Show the cards below the root."""
+    service.library.refresh()
+    return _render(
+        request, "library.html.j2", measures=service.library.measure_names(), root=service.settings.root.name
+    )
+
+
+@router.get("/new")
+def new_audit(request: Request, service: Services) -> HTMLResponse:
+    """Show the form of a new audit."""
+    return _render(request, "new.html.j2", files=service.data_files())
+
+
+@router.get("/jobs/{job}")
+def job_page(request: Request, job: str, service: Services) -> HTMLResponse:
+    """Show a job while it runs."""
+    try:
+        seen = service.jobs.seen(service.state.job(job))
+    except KeyError:
+        raise HTTPException(404, "There is no such job.") from None
+    return _render(request, "job.html.j2", job=seen)
+
+
+@router.get("/jobs")
+def jobs_page(request: Request, service: Services) -> HTMLResponse:
+    """Show the newest jobs."""
+    return _render(
+        request, "jobs.html.j2", jobs=[service.jobs.seen(job) for job in service.state.jobs(limit=50)]
+    )
+
+
+@router.get("/compare")
+def compare_page(request: Request) -> HTMLResponse:
+    """Show the measures of several cards side by side."""
+    return _render(request, "compare.html.j2")
+
+
+@router.get("/cards/{card}")
+def card_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show a card: its verdict, findings and sections."""
+    return _of_card(request, service, entry, "card.html.j2")
+
+
+@router.get("/cards/{card}/cues")
+def cues_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show the cues of a card, searched as one types."""
+    return _of_card(request, service, entry, "cues.html.j2")
+
+
+@router.get("/cards/{card}/cue")
+def cue_page(request: Request, entry: Entries, service: Services, family: str, feature: str) -> HTMLResponse:
+    """Show one cue."""
+    return _of_card(request, service, entry, "cue.html.j2", family=family, feature=feature)
+
+
+@router.get("/cards/{card}/examples")
+def examples_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show the examples of a card."""
+    return _of_card(request, service, entry, "examples.html.j2")
+
+
+@router.get("/cards/{card}/map")
+def map_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show the map of clusters, with a lasso."""
+    return _of_card(request, service, entry, "map.html.j2")
+
+
+@router.get("/cards/{card}/models")
+def models_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show which model is biased, by which cue, and take further models."""
+    forms = service.forms()
+    return _of_card(
+        request, service, entry, "models.html.j2", models=forms["models"], files=service.data_files()
+    )
+
+
+@router.get("/cards/{card}/remedies")
+def remedies_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
+    """Show what can be done about the findings."""
+    return _of_card(request, service, entry, "remedies.html.j2", remedies=service.forms()["remedies"])
+
+
+@router.get("/cards/{card}/table/{table}")
+def table_page(request: Request, entry: Entries, service: Services, table: str) -> HTMLResponse:
+    """Show one table of a card."""
+    if table not in service.explorer.tables(entry):
+        raise HTTPException(404, "There is no such table.")
+    return _of_card(request, service, entry, "table.html.j2", table=table)
+
+
+@router.get("/cards/{card}/report")
+def report(entry: Entries) -> FileResponse:
+    """Return the report of a card, which runs apart from the app."""
+    file = entry.folder / "report.html"
+    if not file.is_file():
+        raise HTTPException(404, "This card has no report.")
+    return FileResponse(file, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+
+
+def _of_card(request: Request, service: Service, entry: Any, template: str, **values: Any) -> HTMLResponse:
+    """Render a page of a card, or one that waits until its pages are prepared."""
+    if service.explorer.prepared(entry) is None:
+        job = service.jobs.seen(service.prepare(entry))
+        return _render(request, "preparing.html.j2", card=entry, job=job)
+    page = service.explorer.page(entry)
+    labels = {label: i % len(LIGHT.labels) for i, label in enumerate(page["labels"])}
+    return _render(
+        request,
+        template,
+        card=entry,
+        page=page,
+        label_colours=labels,
+        tables=service.explorer.tables(entry),
+        has_report=(entry.folder / "report.html").is_file(),
+        **values,
+    )
+
+
+@router.get("/static/{version}/vega.js")
+def vega(version: str) -> Response:
+    """Return the chart library, the same that reports carry."""
+    return Response(chart_library(), media_type=_SCRIPT, headers=_KEEP)
+
+
+@router.get("/static/{version}/app.js")
+def script(version: str) -> Response:
+    """Return the script of the pages."""
+    return Response(_own_file("app.js"), media_type=_SCRIPT, headers=_KEEP)
+
+
+@router.get("/static/{version}/app.css")
+def style(version: str) -> Response:
+    """Return the style of the pages: the report's, and what the app adds."""
+    variables = (
+        f":root {{ {css_variables(LIGHT)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {css_variables(DARK)} }} }}\n"
+    )
+    text = variables + report_resource("report.css") + _own_file("app.css")
+    return Response(text, media_type=_STYLE, headers=_KEEP)
+
+
+@router.get("/static/{version}/themes.json")
+def themes(version: str) -> dict[str, Any]:
+    """Return the colours of charts, light and dark."""
+    return {"light": vega_config(LIGHT), "dark": vega_config(DARK)}

@@ -1,0 +1,142 @@
+"""Who may talk to the app: the right address, the user's own pages, and outside this machine the user's token.
+
+Every request is checked before any route sees it. Pages carry a token of their own that every writing request must
+send back; a page of another site cannot read it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from cuecard.web.settings import AppSettings
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "cuecard-session"
+PAGE_TOKEN_HEADER = "x-cuecard-page"
+READING = frozenset({"GET", "HEAD"})
+#: What browsers say about a request that a page of ours, or the user, made.
+OWN_SITE = frozenset({"same-origin", "none"})
+
+#: No inline script runs; the charts' own styles are attributes; nothing is fetched from elsewhere.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: A report is one file with scripts inside: it runs apart from the app, without its cookies.
+REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"
+
+
+class Guard:
+    """Checks every request; hands those that may pass to the app and adds the headers of every answer."""
+
+    def __init__(self, app: Asgi, settings: AppSettings) -> None:
+        self.app = app
+        self.hosts = settings.allowed_hosts()
+        self.page_token = secrets.token_urlsafe(24)
+        self._entry = settings.token
+        self._session = secrets.token_urlsafe(32) if settings.token else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if self._entry is not None and scope["path"] == "/enter" and scope["method"] == "GET":
+            await self._enter(scope, headers, send)
+            return
+        if reason := self._refusal(scope["method"], headers):
+            await _answer(send, 403, reason)
+            return
+        scope.setdefault("state", {})["page_token"] = self.page_token
+        await self.app(scope, receive, _with_headers(send))
+
+    def _refusal(self, method: str, headers: dict[str, str]) -> str:
+        """Return why a request may not pass, or nothing."""
+        if headers.get("host", "").lower() not in self.hosts:
+            return "This address is not the one the app was started with."
+        if headers.get("sec-fetch-site", "none") not in OWN_SITE:
+            # A link from elsewhere may open a page, which shows itself to the user only.
+            opens_page = (
+                method in READING
+                and headers.get("sec-fetch-mode") == "navigate"
+                and headers.get("sec-fetch-dest") == "document"
+            )
+            if not opens_page:
+                return "Requests from other sites are refused."
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
+            return "Requests from other sites are refused."
+        if self._session is not None and not _same(_cookie(headers), self._session):
+            return "Open the address with the token that the server printed when it started."
+        if method not in READING and not _same(headers.get(PAGE_TOKEN_HEADER, ""), self.page_token):
+            return "The page is from before the server's last start: reload it."
+        return ""
+
+    async def _enter(self, scope: Scope, headers: dict[str, str], send: Send) -> None:
+        """Exchange the one-time token of the printed address for a session cookie."""
+        typed = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+        if headers.get("host", "").lower() not in self.hosts:
+            await _answer(send, 403, "This address is not the one the app was started with.")
+        elif self._entry and _same(typed, self._entry):
+            self._entry = ""  # used once
+            cookie = f"{COOKIE}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+            await _answer(send, 303, "", extra=[(b"location", b"/"), (b"set-cookie", cookie.encode())])
+        else:
+            await _answer(
+                send, 403, "The token is wrong or was used before: start the server again for a new one."
+            )
+
+
+def _same(left: str, right: str) -> bool:
+    return hmac.compare_digest(left.encode(), right.encode())
+
+
+def _cookie(headers: dict[str, str]) -> str:
+    try:
+        held = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return held[COOKIE].value if COOKIE in held else ""
+
+
+async def _answer(send: Send, status: int, text: str, extra: list[tuple[bytes, bytes]] | None = None) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *(extra or [])]
+    safe = _with_headers(send)
+    await safe({"type": "http.response.start", "status": status, "headers": headers})
+    await safe({"type": "http.response.body", "body": text.encode()})
+
+
+def _with_headers(send: Send) -> Send:
+    """Return a `send` that adds what every answer says about itself."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", []))
+            present = {name.lower() for name, _ in headers}
+            for name, value in (
+                (b"content-security-policy", PAGE_POLICY.encode()),
+                (b"x-content-type-options", b"nosniff"),
+                (b"x-frame-options", b"DENY"),
+                (b"referrer-policy", b"no-referrer"),
+                (b"cross-origin-opener-policy", b"same-origin"),
+                (b"cross-origin-resource-policy", b"same-origin"),
+                (b"cache-control", b"no-store"),
+            ):
+                if name not in present:
+                    headers.append((name, value))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending

@@ -1,0 +1,268 @@
+"""What the pages and the API do: everything the app knows, behind functions without HTTP in them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cuecard.analysis import Measure
+from cuecard.audits import AUDITS
+from cuecard.errors import InputError, UsageError
+from cuecard.models import MODELS
+from cuecard.registry import unknown_name
+from cuecard.remedies import REMEDIES
+from cuecard.report import numbers
+from cuecard.web.commands import Reading, inside, reading_of, shown_command
+from cuecard.web.explorer import Explorer
+from cuecard.web.forms import forms
+from cuecard.web.jobs import Jobs
+from cuecard.web.library import Entry, Library
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.settings import AppSettings
+from cuecard.web.state import Job, State
+from cuecard.web.uploads import ENDINGS
+
+PREVIEW_SECONDS = 60.0
+MOST_FILES = 2_000
+UPLOAD = "upload:"
+
+
+class Service:
+    """The app without its pages."""
+
+    def __init__(self, settings: AppSettings) -> None:
+        self.settings = settings
+        self.state = State(settings.own / "app.sqlite3")
+        self.library = Library(settings, self.state)
+        self.jobs = Jobs(settings, self.state, self.library)
+        self.explorer = Explorer(settings.root, self.library)
+
+    # Files
+
+    def data_files(self) -> list[str]:
+        """Return the data files below the root, by their path from there."""
+        names: list[str] = []
+        for file in sorted(self.settings.root.rglob("*")):
+            parts = file.relative_to(self.settings.root).parts
+            if any(part.startswith(".") for part in parts) or "tables" in parts:
+                continue
+            if file.is_file() and file.name.lower().endswith(ENDINGS) and file.name != "card.json":
+                names.append("/".join(parts))
+            if len(names) >= MOST_FILES:
+                break
+        return names
+
+    def path_of(self, source: str) -> str:
+        """Return the whole path of a file that a page names: an upload, or a path below the root."""
+        if source.startswith(UPLOAD):
+            try:
+                return str(self.settings.root / self.state.upload(source.removeprefix(UPLOAD)).file)
+            except KeyError:
+                raise InputError("The uploaded file is not there any more: upload it again.") from None
+        place = inside(self.settings.root, source)
+        if place is None or place.is_relative_to(self.settings.own.resolve()):
+            raise InputError(f"{source!r} is not below the folder that the app was started with.")
+        if not place.exists():
+            raise InputError(f"{source!r} does not exist below the folder that the app was started with.")
+        return str(place)
+
+    def reading(self, data: DataBody) -> Reading:
+        """Return how a dataset is read, its paths checked."""
+        options = [("--test", self.path_of(data.test))] if data.test else []
+        for name, value in (
+            ("--task", data.task),
+            ("--columns", data.columns),
+            ("--labels", data.labels),
+            ("--header", data.header),
+            ("--cluster", data.cluster),
+        ):
+            options += [(name, value)] if value else []
+        options += [("--on-error", data.on_error)] if data.on_error != "stop" else []
+        return Reading(self.path_of(data.train), tuple(options))
+
+    async def preview(self, data: DataBody) -> dict[str, Any]:
+        """Return the first rows of a dataset and how its columns are understood."""
+        reading = self.reading(data)
+        request = {
+            "train": reading.train,
+            "test": reading.test,
+            "task": data.task or None,
+            "columns": data.columns or None,
+            "labels": data.labels or None,
+            "header": data.header or None,
+        }
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "cuecard.web.previewing"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            output, _ = await asyncio.wait_for(
+                process.communicate(json.dumps(request).encode()), timeout=PREVIEW_SECONDS
+            )
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            raise InputError(f"The file could not be previewed within {PREVIEW_SECONDS:g} seconds.") from None
+        try:
+            answer: dict[str, Any] = json.loads(output)
+        except ValueError:
+            raise InputError("The file cannot be read: it may be damaged.") from None
+        answer["problem"] = self.without_root(answer.get("problem", ""))
+        answer["command"] = shown_command("audit", reading.arguments(), self.settings.root)
+        return answer
+
+    def without_root(self, text: str) -> str:
+        """Return a message with paths as the user knows them."""
+        return text.replace(f"{self.settings.uploads.resolve()}/", "").replace(
+            f"{self.settings.root.resolve()}/", ""
+        )
+
+    def side_by_side(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+        """Return a row per measure that a card has, with a cell per card: written out, and the bare number."""
+        cards = [self.library.card(entry.id) for entry in entries]
+        by_name = [{measure.name: measure for measure in card.all_measures()} for card in cards]
+        names = list(dict.fromkeys(name for measures in by_name for name in measures))
+        rows = []
+        for name in names:
+            present = [measures.get(name) for measures in by_name]
+            first = next(measure for measure in present if measure is not None)
+            cells = [None if m is None else _cell(m) for m in present]
+            rows.append({"name": name, "label": first.label or name, "worse": first.worse, "cells": cells})
+        return rows
+
+    # Jobs
+
+    def audit(self, body: AuditBody) -> Job:
+        """Queue an audit."""
+        for name in body.only:
+            if name not in AUDITS.names():
+                raise unknown_name("audit", name, AUDITS.names())
+        reading = self.reading(body.data)
+        arguments = reading.arguments()
+        arguments += ["--only", ",".join(body.only)] if body.only else []
+        arguments += _settings(body.settings)
+        arguments += ["--seed", str(body.seed)] if body.seed else []
+        return self._queue(
+            "audit", f"Audit of {Path(reading.train).name}", arguments, self._new_folder(body.name, reading)
+        )
+
+    def probe(self, entry: Entry, body: ProbeBody) -> Job:
+        """Queue a probe of models on the dataset of a card."""
+        if not body.predictions and not body.models:
+            raise UsageError("There is nothing to probe: upload predictions or choose a model.")
+        reading = self._reading_of(entry)
+        if body.test:
+            options = [(n, v) for n, v in reading.options if n not in ("--test", "--holdout")]
+            reading = Reading(reading.train, (("--test", self.path_of(body.test)), *options), reading.flags)
+        arguments = reading.arguments()
+        for source in body.predictions:
+            arguments += ["--predictions", self.path_of(source)]
+        for model in body.models:
+            arguments += ["--model", model if model in MODELS.names() else self.path_of(model)]
+        arguments += ["--cues", ",".join(body.cues)] if body.cues else []
+        arguments += _settings(body.settings)
+        return self._queue(
+            "probe", f"Models on {entry.name}", arguments, self._new_folder(body.name, reading, "models")
+        )
+
+    def ask(self, entry: Entry, body: AskBody) -> Job:
+        """Queue questions to a language model; its answers become a predictions file below the root."""
+        reading = self._reading_of(entry)
+        out = self._free(self.settings.root / "predictions", f"{_word(body.model)}.jsonl")
+        arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
+        arguments += ["--key-variable", body.key_variable] if body.key_variable != "OPENAI_API_KEY" else []
+        arguments += ["--sample", str(body.sample)] if body.sample else []
+        return self._queue("ask", f"Answers of {body.model}", arguments, out)
+
+    def debias(self, entry: Entry, body: DebiasBody) -> Job:
+        """Queue a remedy; its weighted rows and its card are written below the root."""
+        REMEDIES.get(body.method)
+        reading = self._reading_of(entry)
+        folder = self._new_folder(body.name, reading, "weights")
+        ending = "".join(Path(reading.train).suffixes[-2:]) if Path(reading.train).is_file() else ""
+        kind = ending if ending in (".csv", ".tsv", ".jsonl") else ".parquet"
+        arguments = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
+        arguments += ["--method", body.method, *_settings(body.settings)]
+        arguments += ["--out", str(folder / f"weighted{kind}"), "--report", str(folder)]
+        title = f"Weights for {entry.name}"
+        command = shown_command("debias", arguments, self.settings.root)
+        return self.state.add_job("debias", title, arguments, command, folder)
+
+    def prepare(self, entry: Entry) -> Job:
+        """Queue the preparation of a card's pages, once."""
+        for job in self.state.jobs("queued", "running"):
+            if job.kind == "prepare" and job.out == str(entry.folder):
+                return job
+        arguments = [str(entry.folder), str(self.settings.root)]
+        return self.state.add_job("prepare", f"Pages of {entry.name}", arguments, "", entry.folder)
+
+    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path) -> Job:
+        if len(self.state.jobs("queued")) >= self.settings.limits.queued_jobs:
+            raise UsageError("The queue is full: wait until a job has ended, or cancel one.")
+        typed = [*arguments, "--out", str(out)]
+        return self.state.add_job(verb, title, typed, shown_command(verb, typed, self.settings.root), out)
+
+    def _reading_of(self, entry: Entry) -> Reading:
+        reading = reading_of(entry.command)
+        if reading is None:
+            raise InputError("The card does not say how its data was read: audit the data again from here.")
+        whole = {path: inside(self.settings.root, path) for path in reading.files}
+        for path, place in whole.items():
+            if place is None or not place.exists():
+                raise InputError(
+                    f"{self.without_root(path)} of this card is not below the folder of the app."
+                )
+        options = tuple(
+            (name, str(whole[value]) if name in ("--test", "--label-file") else value)
+            for name, value in reading.options
+        )
+        return Reading(str(whole[reading.train]), options, reading.flags)
+
+    def _new_folder(self, name: str, reading: Reading, ending: str = "") -> Path:
+        file = Path(reading.train)
+        stem = re.sub(r"(\.[a-z]+)+$", "", file.name)
+        plain = stem if stem.lower() not in ("train", "dev", "test", "data") else file.parent.name
+        base = _word(name) if name else "-".join(part for part in (_word(plain), ending) if part)
+        return self._free(self.settings.runs, base)
+
+    def _free(self, parent: Path, name: str) -> Path:
+        """Return a path that no file and no job has."""
+        taken = {job.out for job in self.state.jobs(limit=1000)}
+        stem, dot, ending = name.partition(".")
+        for i in range(1, 10_000):
+            place = parent / (name if i == 1 else f"{stem}-{i}{dot}{ending}")
+            if not place.exists() and str(place) not in taken:
+                return place
+        return parent / f"{stem}-{secrets.token_hex(4)}{dot}{ending}"
+
+    def forms(self) -> dict[str, Any]:
+        """Return the forms of all analyses, and the models that can be trained."""
+        return {"audits": forms(AUDITS), "remedies": forms(REMEDIES), "models": MODELS.names()}
+
+
+def _cell(measure: Measure) -> dict[str, Any]:
+    write = partial(numbers.in_unit, unit=measure.unit)
+    interval = (
+        ""
+        if measure.low is None or measure.high is None
+        else f"{write(measure.low)} to {write(measure.high)}"
+    )
+    chance = "" if measure.chance is None else f"chance {write(measure.chance)}"
+    return {"shown": write(measure.value), "value": measure.value, "interval": interval, "chance": chance}
+
+
+def _settings(settings: Mapping[str, str]) -> list[str]:
+    return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:60] or "card"

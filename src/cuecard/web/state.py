@@ -1,0 +1,187 @@
+"""What the app remembers: jobs, uploads and deleted cards, in one SQLite file that survives a crash."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Status = Literal["queued", "running", "done", "failed", "cancelled"]
+ENDED: frozenset[Status] = frozenset({"done", "failed", "cancelled"})
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+  id TEXT PRIMARY KEY, kind TEXT NOT NULL, title TEXT NOT NULL, arguments TEXT NOT NULL, command TEXT NOT NULL,
+  out TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', attempts INTEGER NOT NULL DEFAULT 0,
+  pid INTEGER, created REAL NOT NULL, started REAL, ended REAL
+);
+CREATE INDEX IF NOT EXISTS jobs_by_status ON jobs (status, created);
+CREATE TABLE IF NOT EXISTS uploads (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, file TEXT NOT NULL, bytes INTEGER NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS deleted (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, place TEXT NOT NULL, deleted REAL NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command that runs, ran or waits: an audit, a probe, a remedy, or preparing a card for its pages."""
+
+    id: str
+    kind: str
+    title: str
+    arguments: tuple[str, ...]
+    command: str  # what a user would type for the same
+    out: str  # folder or file it writes
+    status: Status
+    reason: str
+    attempts: int
+    pid: int | None
+    created: float
+    started: float | None
+    ended: float | None
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that a user sent: `file` is our name of it, `name` the user's, which is only shown."""
+
+    id: str
+    name: str
+    file: str
+    bytes: int
+    created: float
+
+
+class State:
+    """The database; every call opens it anew, so that threads and restarts need no care."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with self._open() as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.executescript(_SCHEMA)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.file, timeout=10.0)) as db:
+            db.row_factory = sqlite3.Row
+            with db:
+                yield db
+
+    # Jobs
+
+    def add_job(self, kind: str, title: str, arguments: Sequence[str], command: str, out: Path) -> Job:
+        """Put a job at the end of the queue."""
+        job_id = secrets.token_hex(8)
+        with self._open() as db:
+            db.execute(
+                "INSERT INTO jobs (id, kind, title, arguments, command, out, status, created) "
+                "VALUES (?, ?, ?, ?, ?, ?, 'queued', ?)",
+                (job_id, kind, title, json.dumps(list(arguments)), command, str(out), time.time()),
+            )
+        return self.job(job_id)
+
+    def job(self, job_id: str) -> Job:
+        """Return a job; KeyError if there is none."""
+        with self._open() as db:
+            row = db.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
+        if row is None:
+            raise KeyError(job_id)
+        return _job(row)
+
+    def jobs(self, *statuses: Status, limit: int = 100) -> list[Job]:
+        """Return the newest jobs of these states, or of all."""
+        where = f"WHERE status IN ({','.join('?' * len(statuses))})" if statuses else ""
+        with self._open() as db:
+            rows = db.execute(
+                f"SELECT * FROM jobs {where} ORDER BY created DESC LIMIT ?", (*statuses, limit)
+            ).fetchall()
+        return [_job(row) for row in rows]
+
+    def next_job(self) -> Job | None:
+        """Take the oldest waiting job: it is running from now on."""
+        with self._open() as db:
+            row = db.execute(
+                "UPDATE jobs SET status = 'running', started = ?, attempts = attempts + 1 WHERE id = "
+                "(SELECT id FROM jobs WHERE status = 'queued' ORDER BY created LIMIT 1) RETURNING *",
+                (time.time(),),
+            ).fetchone()
+        return None if row is None else _job(row)
+
+    def set_pid(self, job_id: str, pid: int) -> None:
+        """Remember the process of a running job."""
+        with self._open() as db:
+            db.execute("UPDATE jobs SET pid = ? WHERE id = ?", (pid, job_id))
+
+    def end_job(self, job_id: str, status: Status, reason: str = "") -> bool:
+        """Say how a job ended; False if it had ended already."""
+        with self._open() as db:
+            changed = db.execute(
+                "UPDATE jobs SET status = ?, reason = ?, ended = ?, pid = NULL "
+                "WHERE id = ? AND status IN ('queued', 'running')",
+                (status, reason, time.time(), job_id),
+            ).rowcount
+        return bool(changed)
+
+    def requeue(self, job_id: str) -> None:
+        """Let a job that a stop of the server ended run again."""
+        with self._open() as db:
+            db.execute("UPDATE jobs SET status = 'queued', pid = NULL WHERE id = ?", (job_id,))
+
+    # Uploads
+
+    def add_upload(self, name: str, file: str, size: int) -> Upload:
+        """Remember an uploaded file."""
+        upload = Upload(secrets.token_hex(8), name, file, size, time.time())
+        with self._open() as db:
+            db.execute(
+                "INSERT INTO uploads VALUES (?, ?, ?, ?, ?)",
+                (upload.id, upload.name, upload.file, upload.bytes, upload.created),
+            )
+        return upload
+
+    def upload(self, upload_id: str) -> Upload:
+        """Return an upload; KeyError if there is none."""
+        with self._open() as db:
+            row = db.execute("SELECT * FROM uploads WHERE id = ?", (upload_id,)).fetchone()
+        if row is None:
+            raise KeyError(upload_id)
+        return Upload(**dict(row))
+
+    # Deleted cards
+
+    def add_deleted(self, card_id: str, name: str, place: str) -> None:
+        """Remember where a deleted card came from."""
+        with self._open() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO deleted VALUES (?, ?, ?, ?)", (card_id, name, place, time.time())
+            )
+
+    def deleted(self) -> list[Mapping[str, Any]]:
+        """Return the cards in the trash, the newest first."""
+        with self._open() as db:
+            return [dict(row) for row in db.execute("SELECT * FROM deleted ORDER BY deleted DESC").fetchall()]
+
+    def forget_deleted(self, card_id: str) -> str:
+        """Return where a deleted card came from, and forget it; KeyError if it is not in the trash."""
+        with self._open() as db:
+            row = db.execute("DELETE FROM deleted WHERE id = ? RETURNING place", (card_id,)).fetchone()
+        if row is None:
+            raise KeyError(card_id)
+        return str(row["place"])
+
+
+def _job(row: sqlite3.Row) -> Job:
+    values = dict(row)
+    values["arguments"] = tuple(json.loads(values["arguments"]))
+    return Job(**values)

@@ -1,0 +1,433 @@
+// The pages of the app. Texts of datasets become text nodes, never markup.
+"use strict";
+(() => {
+  const token = document.querySelector("meta[name=cuecard-page]").content;
+  const body = document.body;
+  const card = body.dataset.card;
+  const $ = (selector, from = document) => from.querySelector(selector);
+
+  async function api(path, { method = "GET", data, raw } = {}) {
+    const headers = { "x-cuecard-page": token };
+    if (data !== undefined) headers["content-type"] = "application/json";
+    const response = await fetch(`/api${path}`, { method, headers, body: raw ?? (data === undefined ? undefined : JSON.stringify(data)) });
+    const answer = await response.json().catch(() => ({ problem: "The server did not answer." }));
+    if (!response.ok) throw new Error(answer.problem || `Error ${response.status}`);
+    return answer;
+  }
+
+  function el(tag, properties = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (value === undefined || value === null || value === false) continue;
+      if (name === "class") node.className = value;
+      else if (name === "chip") node.style.setProperty("--chip", value);
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+  const bdi = (text) => el("bdi", {}, String(text ?? ""));
+
+  function toast(text, action) {
+    const line = $(".toast");
+    line.replaceChildren(text);
+    if (action) line.append(el("button", { type: "button", onclick: () => { line.hidden = true; action.run(); } }, action.title));
+    line.hidden = false;
+    clearTimeout(toast.timer);
+    toast.timer = setTimeout(() => (line.hidden = true), action ? 12000 : 5000);
+  }
+  const problem = (place, error) => { place.textContent = error ? error.message : ""; place.hidden = !error; };
+
+  // Numbers
+  const percent = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(1)} %`);
+  const whole = (x) => (x === null || x === undefined ? "–" : Math.round(x).toLocaleString("en"));
+  const SHARES = /share|chance|coverage|accuracy|low$|high$|prior|confidence|leak_score|base_/;
+  function cell(name, value) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value !== "number") return Array.isArray(value) ? value.join(", ") : String(value);
+    if (Number.isInteger(value)) return whole(value);
+    if (SHARES.test(name) && value >= 0 && value <= 1) return percent(value);
+    if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1);
+    return String(Number(value.toPrecision(4)));
+  }
+
+  // Labels have the colours they have in the report.
+  const colours = new Map(JSON.parse(body.dataset.labels || "[]").map((label, i) => [label, i % 8]));
+  function colour(label) {
+    if (!colours.has(label)) colours.set(label, colours.size % 8);
+    return `var(--label-${colours.get(label)})`;
+  }
+  const chip = (label) => el("span", { class: "chip", chip: colour(label) }, bdi(label));
+
+  function pieces(list) {
+    const node = el("bdi");
+    for (const piece of list) node.append(piece.marked ? el("mark", {}, piece.text) : piece.text);
+    return node;
+  }
+
+  function later(run, wait = 200) {
+    let timer;
+    return (...all) => { clearTimeout(timer); timer = setTimeout(() => run(...all), wait); };
+  }
+
+  // Address bar: filters are part of it, so that back, reload and a copied address show the same.
+  const address = () => new URLSearchParams(location.search);
+  function remember(values) {
+    const query = address();
+    for (const [name, value] of Object.entries(values)) value === "" || value === null ? query.delete(name) : query.set(name, value);
+    history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+  }
+  function filled(form) {
+    const query = address();
+    for (const field of form.elements) if (field.name && query.has(field.name)) field.value = query.get(field.name);
+  }
+
+  function pager(place, { offset, limit, total }, go) {
+    const last = Math.min(offset + limit, total);
+    place.replaceChildren(
+      el("button", { type: "button", class: "button small", disabled: offset === 0, onclick: () => go(Math.max(0, offset - limit)) }, "Previous"),
+      el("span", { role: "status" }, total ? `${whole(offset + 1)} to ${whole(last)} of ${whole(total)}` : "no rows"),
+      el("button", { type: "button", class: "button small", disabled: last >= total, onclick: () => go(offset + limit) }, "Next"),
+    );
+  }
+
+  // Charts
+  let themes;
+  async function draw(place) {
+    themes ??= await (await fetch(`/static/${body.dataset.version}/themes.json`)).json();
+    const spec = await api(`/cards/${card}/charts/${encodeURIComponent(place.dataset.chart)}`);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    await vegaEmbed(place, spec, { ast: true, actions: { export: true, source: false, compiled: false, editor: false }, defaultStyle: false, config: themes[dark ? "dark" : "light"], renderer: "svg" });
+  }
+  for (const fold of document.querySelectorAll("[data-fold]")) {
+    const open = () => {
+      if (!fold.open || fold.dataset.drawn) return;
+      fold.dataset.drawn = "yes";
+      for (const place of fold.querySelectorAll("[data-chart]")) draw(place).catch((error) => (place.textContent = error.message));
+    };
+    fold.addEventListener("toggle", open);
+    if (location.hash === `#${fold.id}`) fold.open = true;
+    open();
+  }
+
+  const pages = {
+    library() {
+      const form = $("[data-filter]"), rows = $("[data-cards]"), button = $("[data-compare]");
+      filled(form);
+      const chosen = new Set();
+      async function load() {
+        const sort = form.elements.sort.value;
+        remember({ search: form.elements.search.value, sort: sort === "created" ? "" : sort });
+        const query = new URLSearchParams({ search: form.elements.search.value, sort, descending: sort !== "name" });
+        const { cards, deleted } = await api(`/cards?${query}`);
+        const by_measure = sort.includes(".");
+        $("[data-measure]").textContent = by_measure ? sort : "Largest leak";
+        rows.replaceChildren(...cards.map((one) => row(one, by_measure)));
+        $("[data-empty]").hidden = cards.length > 0 || form.elements.search.value !== "";
+        trash(deleted);
+      }
+      function row(one, by_measure) {
+        const pick = el("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, onchange: (event) => { event.target.checked ? chosen.add(one.id) : chosen.delete(one.id); button.disabled = chosen.size < 2; } });
+        pick.checked = chosen.has(one.id);
+        const tally = el("td", { class: "tally" }, ...["high", "medium", "low"].filter((s) => one.severities[s]).map((s) => el("span", { class: s }, `${one.severities[s]} ${s}`)));
+        const value = by_measure ? cell(one.measure_name ?? "", one.measure) : one.main ? `${percent(one.main.value)}` : "–";
+        const detail = !by_measure && one.main ? el("small", { class: "headline" }, `${one.main.label}, chance ${percent(one.main.chance)}`) : null;
+        return el("tr", {}, el("td", {}, pick),
+          el("th", { scope: "row" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline", dir: "auto" }, one.headline), el("span", { class: "headline" }, one.place)),
+          tally, el("td", { class: "number" }, value, detail), el("td", { class: "number" }, whole(one.examples)), el("td", {}, one.created.slice(0, 10)),
+          el("td", {}, el("button", { type: "button", class: "button small", "aria-label": `Delete ${one.name}`, onclick: () => remove(one) }, "Delete")));
+      }
+      async function remove(one) {
+        await api(`/cards/${one.id}`, { method: "DELETE" });
+        chosen.delete(one.id);
+        await load();
+        toast(`${one.name} was deleted.`, { title: "Undo", run: () => back(one.id) });
+      }
+      async function back(id) {
+        try { await api(`/cards/${id}/undelete`, { method: "POST" }); } catch (error) { toast(error.message); }
+        await load();
+      }
+      function trash(deleted) {
+        $("[data-trash]").replaceChildren(...(deleted.length ? [el("details", {}, el("summary", {}, `Deleted cards (${deleted.length})`),
+          el("ul", {}, ...deleted.map((one) => el("li", {}, bdi(one.name), ` ${one.place} `, el("button", { type: "button", class: "button small", onclick: () => back(one.id) }, "Take back")))))] : []));
+      }
+      form.addEventListener("input", later(load));
+      form.addEventListener("submit", (event) => event.preventDefault());
+      button.addEventListener("click", () => (location.href = `/compare?${[...chosen].map((id) => `card=${id}`).join("&")}`));
+      load();
+    },
+
+    async compare() {
+      const { cards, measures } = await api(`/compare${location.search}`);
+      const table = $("[data-compared]");
+      const head = el("tr", {}, el("th", { scope: "col" }, "Measure"), ...cards.map((one) => el("th", { scope: "col", class: "number" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline" }, one.place))));
+      const rows = measures.map((one) => el("tr", { "data-name": `${one.name} ${one.label}`.toLowerCase() }, el("th", { scope: "row", title: one.name }, one.label),
+        ...one.cells.map((c) => el("td", { class: "number" }, c ? c.shown : "–", c && c.interval ? el("small", { class: "headline" }, c.interval) : null))));
+      table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+      $("[data-search]").addEventListener("input", (event) => { for (const row of rows) row.hidden = !row.dataset.name.includes(event.target.value.toLowerCase()); });
+    },
+
+    job() {
+      const id = body.dataset.job, source = new EventSource(`/api/jobs/${id}/events`);
+      const stop = $("[data-cancel]");
+      source.onmessage = (event) => {
+        const job = JSON.parse(event.data);
+        $("[data-status]").replaceChildren(el("strong", {}, job.status));
+        $("[data-steps]").replaceChildren(...job.steps.map((step) => el("li", {}, step)));
+        stop.hidden = !["queued", "running"].includes(job.status);
+        if (stop.hidden) source.close();
+        problem($("[data-reason]"), job.reason && job.status !== "done" ? new Error(job.reason) : null);
+        if (job.status !== "done") return;
+        if (body.dataset.then === "reload") location.reload();
+        else if (job.card) location.replace(`/cards/${job.card}`);
+      };
+      stop.addEventListener("click", () => api(`/jobs/${id}/cancel`, { method: "POST" }).catch((error) => toast(error.message)));
+    },
+
+    new() {
+      const form = $("[data-new]"), sources = { train: "", test: "" };
+      let seen, roles = {};
+      const steps = (show) => { for (const step of form.querySelectorAll("[data-step]")) step.hidden = !show; };
+      const data = () => ({ train: sources.train || form.elements.train.value.trim(), test: sources.test || form.elements.test.value.trim(), task: form.elements.task.value, labels: form.elements.labels.value.trim(), header: form.elements.header.value,
+        columns: Object.entries(roles).filter(([, column]) => column).map(([role, column]) => `${role}=${column}`).join(",") });
+      async function send(input, which) {
+        const [file] = input.files;
+        sources[which] = "";
+        if (!file) return look();
+        try { sources[which] = (await api(`/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", raw: file })).upload; } catch (error) { toast(error.message); input.value = ""; }
+        await look();
+      }
+      for (const input of form.querySelectorAll("[data-upload]")) input.addEventListener("change", () => { if (input.dataset.upload === "train") roles = {}; send(input, input.dataset.upload); });
+      for (const name of ["train", "test"]) form.elements[name].addEventListener("change", () => { if (name === "train") roles = {}; look(); });
+      for (const name of ["task", "labels", "header"]) form.elements[name].addEventListener("change", () => { if (name === "task") roles = {}; look(); });
+      async function look() {
+        if (!data().train) return steps(false);
+        try { seen = await api("/preview", { method: "POST", data: data() }); } catch (error) { steps(false); return toast(error.message); }
+        steps(true);
+        for (const step of form.querySelectorAll("[data-step=options],[data-step=run]")) step.hidden = Boolean(seen.problem);
+        problem($("[data-problem]", form), seen.problem ? new Error(seen.problem) : null);
+        $("[data-recognised]").textContent = seen.problem ? "Say below which column is what." : `Task: ${seen.task}. Labels in the first rows: ${seen.labels.map((one) => `${one.label} (${one.count})`).join(", ")}.`;
+        table();
+        $("[data-command]").textContent = seen.command;
+        audits();
+      }
+      function table() {
+        const task = seen.task || form.elements.task.value || "pair", names = (seen.roles || {})[task] || [];
+        const of = Object.fromEntries(Object.entries(seen.recognised || {}).flatMap(([role, columns]) => String(columns).split("+").map((column) => [column.trim(), role])));
+        const menus = seen.columns.map((column) => {
+          const menu = el("select", { "aria-label": `Role of ${column}`, onchange: (event) => { for (const role of Object.keys(roles)) if (roles[role] === column) delete roles[role]; if (Object.keys(roles).length === 0) for (const [c, r] of Object.entries(of)) if (c !== column) roles[r] = roles[r] ? `${roles[r]}+${c}` : c; if (event.target.value) roles[event.target.value] = column; look(); } }, el("option", { value: "" }, "–"), ...names.map((role) => el("option", {}, role)));
+          menu.value = of[column] && names.includes(of[column]) ? of[column] : "";
+          return el("th", { scope: "col" }, bdi(column), el("br"), menu);
+        });
+        $("[data-preview]").replaceChildren(el("thead", {}, el("tr", {}, ...menus)), el("tbody", {}, ...seen.rows.map((row) => el("tr", {}, ...row.map((text) => el("td", {}, bdi(text)))))));
+      }
+      let forms;
+      async function audits() {
+        if (seen.problem) return;
+        forms ??= await api("/forms");
+        const place = $("[data-audits]");
+        if (place.dataset.task === seen.task) return;
+        place.dataset.task = seen.task;
+        place.replaceChildren(...forms.audits.filter((one) => one.tasks.includes(seen.task)).map((one) => el("details", {}, el("summary", {}, el("label", { class: "check" }, el("input", { type: "checkbox", name: "only", value: one.name, checked: true }), ` ${one.title}`)), el("p", { class: "hint" }, one.about), el("div", { class: "fields" }, ...one.fields.map((f) => field(one.name, f))))));
+      }
+      function field(section, f) {
+        const name = `set:${section}.${f.name}`, usual = f.default === null || f.default === undefined ? "default" : String(f.default);
+        let input;
+        if (f.kind === "choice" || f.kind === "flag") input = el("select", { name }, el("option", { value: "" }, `default (${usual})`), ...(f.choices || ["true", "false"]).map((c) => el("option", {}, c)));
+        else input = el("input", { name, type: f.kind === "number" ? "number" : "text", step: f.whole ? 1 : "any", placeholder: usual, autocomplete: "off" });
+        return el("label", { class: "field", title: f.help }, f.name.replaceAll("_", " "), input);
+      }
+      form.addEventListener("submit", async (event) => {
+        event.preventDefault();
+        const boxes = [...form.querySelectorAll("[name=only]")], only = boxes.filter((box) => box.checked).map((box) => box.value);
+        const settings = {};
+        for (const input of form.querySelectorAll("[name^='set:']")) if (input.value !== "" && only.includes(input.name.slice(4).split(".")[0])) settings[input.name.slice(4)] = input.value;
+        try {
+          const job = await api("/audits", { method: "POST", data: { data: data(), only: only.length === boxes.length ? [] : only, settings, name: form.elements.name.value.trim() } });
+          location.href = `/jobs/${job.id}`;
+        } catch (error) { problem($("[data-problem]", form), error); toast(error.message); }
+      });
+      const drop = $("[data-drop]"), input = $("#train-file");
+      for (const kind of ["dragover", "dragleave", "drop"]) drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.toggle("over", kind === "dragover"); if (kind === "drop" && event.dataTransfer.files.length) { input.files = event.dataTransfer.files; roles = {}; send(input, "train"); } });
+    },
+
+    table() {
+      const form = $("[data-filter]"), table = $("[data-rows]"), name = body.dataset.table, limit = 50;
+      filled(form);
+      const query = address();
+      let state = { sort: query.get("sort") ?? table.dataset.sort ?? "", up: query.get("up") === "1", offset: Number(query.get("offset")) || 0 }, last;
+      async function load() {
+        const values = Object.fromEntries([...new FormData(form)]);
+        remember({ ...values, sort: state.sort, up: state.up ? "1" : "", offset: state.offset || "" });
+        const ask = new URLSearchParams({ search: values.search ?? "", sort: state.sort, descending: !state.up, by_size: table.dataset.bySize === "true" && state.sort === "z", offset: state.offset, limit });
+        if (values.kind === "cues") ask.append("where", "is_cue:=:true");
+        if (values.kind === "significant") ask.append("where", "significant:=:true");
+        if (values.label) ask.append("where", `label:=:${values.label}`);
+        const mine = (load.number = (load.number ?? 0) + 1);
+        const page = await api(`/cards/${card}/tables/${name}?${ask}`);
+        if (mine !== load.number) return;
+        last = page;
+        const columns = table.dataset.columns ? table.dataset.columns.split(",").filter((column) => page.columns.includes(column)) : page.columns;
+        last.shown = columns;
+        const numeric = (column) => page.rows.some((row) => typeof row[column] === "number");
+        table.replaceChildren(
+          el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: numeric(column) ? "number" : "", "aria-sort": state.sort === column ? (state.up ? "ascending" : "descending") : undefined }, el("button", { type: "button", onclick: () => { state = { sort: column, up: state.sort === column ? !state.up : !numeric(column), offset: 0 }; load(); } }, column.replaceAll("_", " ")))))),
+          el("tbody", {}, ...page.rows.map((row) => el("tr", {}, ...columns.map((column, i) => {
+            if (name === "cues" && column === "feature") return el("th", { scope: "row" }, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)));
+            if (column === "label" && row.label !== null) return el("td", {}, chip(row.label));
+            return el(i ? "td" : "th", { class: typeof row[column] === "number" ? "number" : "", scope: i ? undefined : "row" }, bdi(cell(column, row[column])));
+          })))));
+        pager($("[data-pager]"), { offset: page.offset, limit, total: page.total }, (offset) => { state.offset = offset; load(); });
+      }
+      for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", async () => {
+        const csv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text), lines = [last.shown, ...last.rows.map((row) => last.shown.map((column) => String(row[column] ?? "")))];
+        const text = button.dataset.copy === "csv" ? lines.map((line) => line.map(csv).join(",")).join("\n") : [lines[0], lines[0].map(() => "---"), ...lines.slice(1)].map((line) => `| ${line.map((t) => t.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`).join("\n");
+        await navigator.clipboard.writeText(text);
+        toast("Copied.");
+      });
+      form.addEventListener("input", later(() => { state.offset = 0; load().catch((error) => toast(error.message)); }));
+      form.addEventListener("submit", (event) => event.preventDefault());
+      load().catch((error) => toast(error.message));
+    },
+
+    async cue() {
+      const { family, feature } = body.dataset;
+      const answer = await api(`/cards/${card}/cues/${encodeURIComponent(family)}/${encodeURIComponent(feature)}`).catch((error) => ({ problem: error }));
+      if (answer.problem) return toast(answer.problem.message);
+      const row = answer.cue, share = (value, low, high) => `${percent(value)} (95 % CI ${percent(low)} to ${percent(high)})`;
+      $("[data-lead]").replaceChildren(`${row.direction === "out" ? "Rules out " : "Associated with "}`, chip(row.label), ` in ${share(row.share, row.share_low, row.share_high)} of ${whole(row.train_count)} training instances, chance ${percent(row.chance)}. z = ${cell("z", row.z)}, q = ${cell("q", row.q_value)}.`);
+      const splits = ["train", "test"].filter((split) => Object.keys(row).some((name) => name.startsWith(`${split}_`) && !["count", "texts"].includes(name.slice(split.length + 1)) && row[name]));
+      for (const split of splits) {
+        const labels = Object.keys(row).filter((name) => name.startsWith(`${split}_`) && !["count", "texts"].includes(name.slice(split.length + 1)));
+        const total = labels.reduce((sum, name) => sum + (row[name] ?? 0), 0) || 1;
+        $("[data-labels]").append(el("h3", {}, `${split}: ${whole(row[`${split}_count`])} instances`), ...labels.map((name) => {
+          const label = name.slice(split.length + 1), line = el("i");
+          line.style.width = `${(100 * (row[name] ?? 0)) / total}%`;
+          line.style.setProperty("--chip", colour(label));
+          return el("div", { class: "share" }, chip(label), el("div", { class: "bar-line" }, line), el("span", {}, `${whole(row[name])} · ${percent((row[name] ?? 0) / total)}`));
+        }));
+      }
+      const listing = (rows, columns) => el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col" }, column.replaceAll("_", " "))))), el("tbody", {}, ...rows.map((one) => el("tr", {}, ...columns.map((column) => el("td", { class: typeof one[column] === "number" ? "number" : "" }, column === "feature" ? el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: one.family, feature: one.feature })}` }, bdi(one.feature)) : bdi(cell(column, one[column])))))))));
+      if (answer.together.length) { $("[data-together-section]").hidden = false; $("[data-together]").append(listing(answer.together, ["feature", "family", "label", "jaccard", "z_given"])); }
+      if (answer.models.length) { $("[data-models-section]").hidden = false; const skip = ["card", "family", "feature", "row"]; $("[data-models]").append(listing(answer.models, ["test", "model", ...Object.keys(answer.models[0]).filter((name) => ![...skip, "test", "model"].includes(name)).slice(0, 7)])); }
+      browse({ family, feature });
+    },
+
+    examples() {
+      const form = $("[data-filter]");
+      filled(form);
+      const show = () => {
+        const values = Object.fromEntries([...new FormData(form)]);
+        remember(values);
+        const where = [];
+        for (const name of ["label", "split", "cluster"]) if (values[name]) where.push(`${name}:=:${values[name]}`);
+        if (values.flag) where.push(values.flag);
+        const [family, ...rest] = (values.cue || "").split(":");
+        const cue = values.cue ? (rest.length ? { family, feature: rest.join(":") } : { family: "word", feature: family }) : {};
+        browse({ ...cue, where, sort: values.sort || "" });
+      };
+      form.addEventListener("input", later(show));
+      form.addEventListener("submit", (event) => event.preventDefault());
+      show();
+    },
+
+    async map() {
+      const svg = $("[data-map]"), points = [];
+      for (let offset = 0, total = 1; offset < total && offset < 20000; offset += 200) {
+        const page = await api(`/cards/${card}/tables/cluster_map?offset=${offset}&limit=200`);
+        points.push(...page.rows);
+        total = page.total;
+      }
+      const range = (name) => [Math.min(...points.map((p) => p[name])), Math.max(...points.map((p) => p[name]))];
+      const [x0, x1] = range("x"), [y0, y1] = range("y"), node = (tag, all) => { const made = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const [name, value] of Object.entries(all)) made.setAttribute(name, value); return made; };
+      for (const p of points) {
+        p.at = [20 + (960 * (p.x - x0)) / (x1 - x0 || 1), 20 + (660 * (p.y - y0)) / (y1 - y0 || 1)];
+        p.dot = node("circle", { cx: p.at[0], cy: p.at[1], r: 5 });
+        p.dot.style.setProperty("--chip", colour(p.label));
+        const title = node("title", {});
+        title.textContent = `${p.label}: ${p.text}`;
+        p.dot.append(title);
+        svg.append(p.dot);
+      }
+      $("[data-legend]").replaceChildren(...[...new Set(points.map((p) => p.label))].flatMap((label) => [chip(label), " "]));
+      const list = (chosen) => {
+        svg.classList.toggle("chosen", chosen.length > 0);
+        for (const p of points) p.dot.classList.toggle("in", chosen.includes(p));
+        $("[data-note]").textContent = chosen.length ? `${whole(chosen.length)} of ${whole(points.length)} texts on the map` : `${whole(points.length)} texts on the map`;
+        $("[data-points]").replaceChildren(...chosen.slice(0, 300).map((p) => el("li", {}, chip(p.label), " ", bdi(p.text))));
+      };
+      const menu = $("[data-cluster]");
+      for (const number of [...new Set(points.map((p) => p.cluster))].sort((a, b) => a - b)) menu.append(el("option", { value: number }, `cluster ${number}`));
+      menu.addEventListener("change", () => list(menu.value === "" ? [] : points.filter((p) => String(p.cluster) === menu.value)));
+      let line = null, path = null;
+      const place = (event) => { const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()); return [at.x, at.y]; };
+      svg.addEventListener("pointerdown", (event) => { line = [place(event)]; path?.remove(); path = node("path", {}); svg.append(path); svg.setPointerCapture(event.pointerId); });
+      svg.addEventListener("pointermove", (event) => { if (!line) return; line.push(place(event)); path.setAttribute("d", `M${line.map((at) => at.join(" ")).join("L")}Z`); });
+      svg.addEventListener("pointerup", () => { if (!line) return; const shape = line; line = null; menu.value = ""; list(shape.length < 4 ? [] : points.filter((p) => within(p.at, shape))); if (shape.length < 4) path.remove(); });
+      const within = ([x, y], shape) => shape.reduce((inside, [x1, y1], i) => { const [x2, y2] = shape[(i + shape.length - 1) % shape.length]; return y1 > y !== y2 > y && x < ((x2 - x1) * (y - y1)) / (y2 - y1) + x1 ? !inside : inside; }, false);
+      list([]);
+    },
+
+    async models() {
+      const { cards } = await api("/cards"), mine = cards.find((one) => one.id === card);
+      const related = cards.filter((one) => one.about === "models" && (one.name === mine?.name || one.fingerprint === mine?.fingerprint));
+      $("[data-model-cards]").replaceChildren(...related.map((one) => el("article", { class: "panel" }, el("h2", {}, el("a", { href: `/cards/${one.id}` }, bdi(one.headline))), el("p", { class: "hint" }, `${one.place} · ${one.created.slice(0, 10)}`))));
+      const form = $("[data-probe]"), uploads = [];
+      $("[data-upload]", form).addEventListener("change", async (event) => {
+        for (const file of event.target.files) {
+          try { const done = await api(`/uploads?name=${encodeURIComponent(file.name)}`, { method: "POST", raw: file }); uploads.push(done); } catch (error) { toast(error.message); }
+        }
+        $("[data-uploaded]").textContent = uploads.map((one) => one.name).join(", ");
+      });
+      form.addEventListener("submit", async (event) => {
+        event.preventDefault();
+        const path = form.elements.path.value.trim(), is_file = /\.(csv|tsv|jsonl?|parquet)$/i.test(path);
+        const models = [...form.querySelectorAll("[name=models]:checked")].map((box) => box.value);
+        const data = { predictions: [...uploads.map((one) => one.upload), ...(path && is_file ? [path] : [])], models: [...models, ...(path && !is_file ? [path] : [])], test: form.elements.test.value.trim() };
+        run(form, `/cards/${card}/probes`, data);
+      });
+      const ask = $("[data-ask]");
+      ask.addEventListener("submit", (event) => {
+        event.preventDefault();
+        const data = { endpoint: ask.elements.endpoint.value, model: ask.elements.model.value, key_variable: ask.elements.key_variable.value };
+        if (ask.elements.sample.value) data.sample = Number(ask.elements.sample.value);
+        run(ask, `/cards/${card}/questions`, data);
+      });
+    },
+
+    async remedies() {
+      const { cards } = await api("/cards"), mine = cards.find((one) => one.id === card);
+      const related = cards.filter((one) => one.about === "weights" && one.name === mine?.name);
+      $("[data-weight-cards]").replaceChildren(...related.map((one) => el("article", { class: "panel" }, el("h2", {}, el("a", { href: `/cards/${one.id}` }, bdi(one.headline))), el("p", {}, el("a", { class: "button small", href: `/api/cards/${one.id}/weights` }, "Download the weighted rows")))));
+      const form = $("[data-debias]");
+      form.addEventListener("submit", (event) => { event.preventDefault(); run(form, `/cards/${card}/remedies`, { method: new FormData(form).get("method") }); });
+    },
+  };
+
+  async function run(form, path, data) {
+    try { location.href = `/jobs/${(await api(path, { method: "POST", data })).id}`; } catch (error) { problem($("[data-problem]", form), error); }
+  }
+
+  async function browse({ family = "", feature = "", where = [], sort = "" }, offset = 0) {
+    const limit = 25, place = $("[data-examples]"), note = $("[data-note]");
+    const ask = new URLSearchParams({ offset, limit, sort, family, feature });
+    for (const one of where) ask.append("where", one);
+    const mine = (browse.number = (browse.number ?? 0) + 1);
+    let page;
+    try { page = await api(`/cards/${card}/examples?${ask}`); } catch (error) { place.replaceChildren(); $("[data-pager]").replaceChildren(); note.textContent = error.message; return; }
+    if (mine !== browse.number) return;
+    note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : "";
+    place.replaceChildren(...page.rows.map((row) => {
+      const texts = row.texts ?? [], gold = Number(row.label ?? row.answer);
+      const body = texts.length > 1 ? el("ol", {}, ...texts.map((text, i) => el("li", { class: i + 1 === gold ? "gold" : "" }, pieces(text)))) : texts.length ? el("p", { class: "hypothesis", dir: "auto" }, pieces(texts[0])) : null;
+      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer"].includes(name) && value !== null).slice(0, 6);
+      return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
+        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), el("span", {}, `${row.split} · `, bdi(row.example_id)), ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
+    }));
+    pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort }, next));
+  }
+
+  if (body.dataset.page in pages) Promise.resolve(pages[body.dataset.page]()).catch((error) => toast(error.message));
+})();
