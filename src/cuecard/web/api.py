@@ -138,11 +138,19 @@ def cue(entry: Entries, family: str, feature: str, service: Services) -> dict[st
 
 @router.get("/cards/{card}/examples")
 def examples(
-    entry: Entries, service: Services, query: Queries, family: str = "", feature: str = ""
+    entry: Entries,
+    service: Services,
+    query: Queries,
+    family: str = "",
+    feature: str = "",
+    same: Annotated[int | None, Query(ge=0)] = None,
 ) -> dict[str, Any]:
-    """Return a page of examples with their texts; `family` and `feature` keep those that have a cue."""
+    """Return a page of examples with their texts.
+
+    `family` and `feature` keep those that have a cue; `same` those that share a text with the example of that row.
+    """
     cue = (family, feature) if family and feature else None
-    return service.explorer.examples(entry, query, cue=cue).json()
+    return service.explorer.examples(entry, query, cue=cue, same=same).json()
 
 
 @router.get("/compare")

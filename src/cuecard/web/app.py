@@ -45,7 +45,7 @@ def create_app(settings: AppSettings) -> Asgi:
     app.add_exception_handler(CueCardError, _user_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    return Guard(app, settings)  # type: ignore[arg-type]
+    return Guard(app, settings)
 
 
 def _wants_page(request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""What the explorer asks of a card: its cues, one cue in depth, its examples, a cluster, a sentence of the pair graph."""
+"""What the explorer asks of a card: its tables, one cue in depth, and its examples with their texts."""
 
 from __future__ import annotations
 
@@ -93,8 +93,12 @@ class Explorer:
         query: Query,
         *,
         cue: tuple[str, str] | None = None,
+        same: int | None = None,
     ) -> Page:
-        """Return a page of examples with their texts, filtered by columns of the card's table and by a cue."""
+        """Return a page of examples with their texts, filtered by columns of the card's table and by a cue.
+
+        `same` is the row of an example whose neighbours in the pair graph are wanted: those that share a text with it.
+        """
         folder = self._folder(entry)
         extra: dict[str, Any] = {}
         words: Sequence[str] = ()
@@ -104,6 +108,10 @@ class Explorer:
             extra = {"with_cue": total, "listed": len(numbers)}
             words = [cue[1]] if cue[0] in WORDY else ()
         has_texts = (folder / TEXTS).is_file()
+        if same is not None and has_texts:
+            texts = texts_of(folder / TEXTS)
+            query = replace(query, numbers=texts.sharing(same))
+            extra = {"shared": texts.at(same)["example_id"]}
         file = folder / ROWS if has_texts else entry.folder / TABLES_FOLDER / "examples.parquet"
         page = table_page(file, query)
         if has_texts:

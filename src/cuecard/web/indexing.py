@@ -69,22 +69,20 @@ def read_again(card: Card, root: Path) -> Instances:
 
 def load_reading(reading: Reading, root: Path) -> Instances:
     """Return the instances that a command reads."""
-    options = dict(reading.options)
+    options: dict[str, Any] = dict(reading.options)
     label_files = [str(inside(root, value)) for name, value in reading.options if name == "--label-file"]
-    test = options.get("--test")
+    typed = {
+        "test": str(inside(root, options["--test"])) if "--test" in options else None,
+        "columns": parse_columns(options["--columns"]) if "--columns" in options else None,
+        "label_file": label_files or None,
+        "keep_unlabelled": "--keep-unlabelled" in reading.flags or None,
+        "holdout": float(options["--holdout"]) if "--holdout" in options else None,
+        "max_skipped": float(options["--max-skipped"]) if "--max-skipped" in options else None,
+        **{name: options.get(f"--{name}") for name in ("task", "labels", "header", "cluster")},
+        "on_error": options.get("--on-error"),
+    }
     return load(
-        str(inside(root, reading.train)),
-        test=str(inside(root, test)) if test else None,
-        task=options.get("--task"),  # type: ignore[arg-type]
-        columns=parse_columns(options["--columns"]) if "--columns" in options else None,
-        labels=options.get("--labels"),
-        label_file=label_files or None,
-        header=options.get("--header"),
-        keep_unlabelled="--keep-unlabelled" in reading.flags,
-        holdout=float(options["--holdout"]) if "--holdout" in options else None,
-        on_error=options.get("--on-error", "stop"),  # type: ignore[arg-type]
-        cluster=options.get("--cluster"),
-        **({"max_skipped": float(options["--max-skipped"])} if "--max-skipped" in options else {}),
+        str(inside(root, reading.train)), **{name: value for name, value in typed.items() if value is not None}
     )
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,11 @@ class Jobs:
                     break
                 task = asyncio.create_task(self._run(job))
                 self._running[job.id] = task
-                task.add_done_callback(lambda _, job_id=job.id: self._running.pop(job_id, None))
+                task.add_done_callback(partial(self._forget, job.id))
             await asyncio.sleep(_POLL)
+
+    def _forget(self, job_id: str, _: asyncio.Task[None]) -> None:
+        self._running.pop(job_id, None)
 
     async def _run(self, job: Job) -> None:
         self._progress_file(job.id).unlink(missing_ok=True)

@@ -29,7 +29,8 @@ OWN_SITE = frozenset({"same-origin", "none"})
 #: No inline script runs; the charts' own styles are attributes; nothing is fetched from elsewhere.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
-    "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 #: A report is one file with scripts inside: it runs apart from the app, without its cookies.
 REPORT_POLICY = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"

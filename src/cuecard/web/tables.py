@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -10,17 +11,18 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 
 MOST_ROWS = 200
-_COMPARE = {
-    "=": lambda column, value: column == value,
-    "<": lambda column, value: column < value,
-    "<=": lambda column, value: column <= value,
-    ">": lambda column, value: column > value,
-    ">=": lambda column, value: column >= value,
+_COMPARE: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
+    "=": lambda column, value: column.eq(value),
+    "<": lambda column, value: column.lt(value),
+    "<=": lambda column, value: column.le(value),
+    ">": lambda column, value: column.gt(value),
+    ">=": lambda column, value: column.ge(value),
 }
 
 
@@ -162,10 +164,29 @@ class Texts:
             ends.append(total)
         self._ends, self.total = ends, total
 
+    def sharing(self, number: int) -> list[int]:
+        """Return the examples that have a text in common with one: its premise, or one of its other texts."""
+        example = self.at(number)
+        own = pa.array([text for text in example["texts"] if text], type=pa.large_string())
+        rows: list[int] = []
+        start = 0
+        for i in range(self._reader.num_record_batches):
+            batch = self._reader.get_batch(i)
+            texts = batch.column("texts")
+            hits = set(pc.indices_nonzero(pc.is_in(texts.flatten(), own)).to_pylist())
+            if example["premise"]:
+                same = pc.indices_nonzero(pc.equal(batch.column("premise"), example["premise"])).to_pylist()
+                rows += [start + row for row in same]
+            if hits:
+                parents = pc.list_parent_indices(texts).to_pylist()
+                rows += [start + parents[hit] for hit in hits]
+            start += batch.num_rows
+        return sorted(set(rows))
+
     def at(self, number: int) -> dict[str, Any]:
         """Return one example: id, split, label, premise, texts."""
-        from bisect import bisect_right
-
+        if not 0 <= number < self.total:
+            raise UsageError(f"There is no example in row {number}; the last is in row {self.total - 1}.")
         batch = bisect_right(self._ends, number)
         start = self._ends[batch - 1] if batch else 0
         row: dict[str, Any] = self._reader.get_batch(batch).slice(number - start, 1).to_pylist()[0]

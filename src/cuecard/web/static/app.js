@@ -99,7 +99,12 @@
     themes ??= await (await fetch(`/static/${body.dataset.version}/themes.json`)).json();
     const spec = await api(`/cards/${card}/charts/${encodeURIComponent(place.dataset.chart)}`);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    await vegaEmbed(place, spec, { ast: true, actions: { export: true, source: false, compiled: false, editor: false }, defaultStyle: false, config: themes[dark ? "dark" : "light"], renderer: "svg" });
+    const { view } = await vegaEmbed(place, spec, { ast: true, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true }, config: themes[dark ? "dark" : "light"], renderer: "svg" });
+    const save = async (kind) => {
+      const link = el("a", { href: await view.toImageURL(kind, 2), download: `${place.dataset.chart}.${kind}` });
+      link.click();
+    };
+    place.after(el("p", { class: "save" }, "Save as ", ...["png", "svg"].map((kind) => el("button", { type: "button", onclick: () => save(kind) }, kind.toUpperCase()))));
   }
   for (const fold of document.querySelectorAll("[data-fold]")) {
     const open = () => {
@@ -297,12 +302,12 @@
       const answer = await api(`/cards/${card}/cues/${encodeURIComponent(family)}/${encodeURIComponent(feature)}`).catch((error) => ({ problem: error }));
       if (answer.problem) return toast(answer.problem.message);
       const row = answer.cue, share = (value, low, high) => `${percent(value)} (95 % CI ${percent(low)} to ${percent(high)})`;
-      $("[data-lead]").replaceChildren(`${row.direction === "out" ? "Rules out " : "Associated with "}`, chip(row.label), ` in ${share(row.share, row.share_low, row.share_high)} of ${whole(row.train_count)} training instances, chance ${percent(row.chance)}. z = ${cell("z", row.z)}, q = ${cell("q", row.q_value)}.`);
+      $("[data-lead]").replaceChildren(row.direction === "rules out" ? "Rules out " : "Associated with ", chip(row.label), `: ${share(row.share, row.share_low, row.share_high)} of ${whole(row.share_n ?? row.train_count)} training instances have this label; chance is ${percent(row.chance)}. z = ${cell("z", row.z)}, q = ${cell("q", row.q_value)}.`);
       const splits = ["train", "test"].filter((split) => Object.keys(row).some((name) => name.startsWith(`${split}_`) && !["count", "texts"].includes(name.slice(split.length + 1)) && row[name]));
       for (const split of splits) {
         const labels = Object.keys(row).filter((name) => name.startsWith(`${split}_`) && !["count", "texts"].includes(name.slice(split.length + 1)));
         const total = labels.reduce((sum, name) => sum + (row[name] ?? 0), 0) || 1;
-        $("[data-labels]").append(el("h3", {}, `${split}: ${whole(row[`${split}_count`])} instances`), ...labels.map((name) => {
+        $("[data-shares]").append(el("h3", {}, `${split}: ${whole(row[`${split}_count`])} instances`), ...labels.map((name) => {
           const label = name.slice(split.length + 1), line = el("i");
           line.style.width = `${(100 * (row[name] ?? 0)) / total}%`;
           line.style.setProperty("--chip", colour(label));
@@ -326,7 +331,7 @@
         if (values.flag) where.push(values.flag);
         const [family, ...rest] = (values.cue || "").split(":");
         const cue = values.cue ? (rest.length ? { family, feature: rest.join(":") } : { family: "word", feature: family }) : {};
-        browse({ ...cue, where, sort: values.sort || "" });
+        browse({ ...cue, where, sort: values.sort || "", same: address().get("same") ?? "" });
       };
       form.addEventListener("input", later(show));
       form.addEventListener("submit", (event) => event.preventDefault());
@@ -410,23 +415,24 @@
     try { location.href = `/jobs/${(await api(path, { method: "POST", data })).id}`; } catch (error) { problem($("[data-problem]", form), error); }
   }
 
-  async function browse({ family = "", feature = "", where = [], sort = "" }, offset = 0) {
+  async function browse({ family = "", feature = "", where = [], sort = "", same = "" }, offset = 0) {
     const limit = 25, place = $("[data-examples]"), note = $("[data-note]");
     const ask = new URLSearchParams({ offset, limit, sort, family, feature });
     for (const one of where) ask.append("where", one);
+    if (same !== "") ask.set("same", same);
     const mine = (browse.number = (browse.number ?? 0) + 1);
     let page;
     try { page = await api(`/cards/${card}/examples?${ask}`); } catch (error) { place.replaceChildren(); $("[data-pager]").replaceChildren(); note.textContent = error.message; return; }
     if (mine !== browse.number) return;
-    note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : "";
+    note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : page.shared !== undefined ? `Examples that share the premise or the text of example ${page.shared}: its neighbours in the pair graph.` : "";
     place.replaceChildren(...page.rows.map((row) => {
       const texts = row.texts ?? [], gold = Number(row.label ?? row.answer);
       const body = texts.length > 1 ? el("ol", {}, ...texts.map((text, i) => el("li", { class: i + 1 === gold ? "gold" : "" }, pieces(text)))) : texts.length ? el("p", { class: "hypothesis", dir: "auto" }, pieces(texts[0])) : null;
       const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer"].includes(name) && value !== null).slice(0, 6);
       return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
-        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), el("span", {}, `${row.split} · `, bdi(row.example_id)), ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
+        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
     }));
-    pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort }, next));
+    pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort, same }, next));
   }
 
   if (body.dataset.page in pages) Promise.resolve(pages[body.dataset.page]()).catch((error) => toast(error.message));
