@@ -71,7 +71,7 @@ def load_reading(reading: Reading, root: Path) -> Instances:
     """Return the instances that a command reads."""
     options: dict[str, Any] = dict(reading.options)
     label_files = [str(inside(root, value)) for name, value in reading.options if name == "--label-file"]
-    typed = {
+    typed: dict[str, Any] = {
         "test": str(inside(root, options["--test"])) if "--test" in options else None,
         "columns": parse_columns(options["--columns"]) if "--columns" in options else None,
         "label_file": label_files or None,
@@ -82,7 +82,8 @@ def load_reading(reading: Reading, root: Path) -> Instances:
         "on_error": options.get("--on-error"),
     }
     return load(
-        str(inside(root, reading.train)), **{name: value for name, value in typed.items() if value is not None}
+        str(inside(root, reading.train)),
+        **{name: value for name, value in typed.items() if value is not None},
     )
 
 

@@ -19,7 +19,7 @@ from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.files import CARD_FILE
 from cuecard.card.measures import shortcuts
 from cuecard.card.migration import READABLE, migrated
-from cuecard.report.verdict import verdict
+from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import OWN_FOLDER, AppSettings
 from cuecard.web.state import State
 

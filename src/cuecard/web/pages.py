@@ -12,8 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cuecard._version import __version__
 from cuecard.report import numbers
-from cuecard.report.inlined import chart_library
-from cuecard.report.inlined import resource as report_resource
+from cuecard.report.html.inlined import chart_library
+from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import display_text
 from cuecard.web.api import Entries, Services

@@ -24,10 +24,10 @@ from cuecard.card.files import CARD_FILE
 from cuecard.errors import CueCardError
 from cuecard.report import numbers
 from cuecard.report.findings import facts, looked_at, meter, ordered_findings, other_ways
-from cuecard.report.html import settings as section_settings
+from cuecard.report.headline.verdict import key_figures, verdict
+from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import Piece, display_text, highlight
-from cuecard.report.verdict import key_figures, verdict
 from cuecard.report.view import KeyFigure, SectionView, TableView
 from cuecard.web.indexing import TextIndexError, write_index
 from cuecard.web.settings import OWN_FOLDER

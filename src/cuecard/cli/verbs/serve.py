@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import Annotated
 
-from cuecard.cli.groups import option
+from cuecard.cli.options.groups import option
 
 EXAMPLES = """
 Examples:
