@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,17 +12,17 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from cuecard.analysis import Analysis
 
 
-def forms(kinds: Iterable[type[Analysis]]) -> list[dict[str, Any]]:
-    """Return for every analysis its name, title, first sentence, and its parameters as fields of a form."""
+def forms(kinds: Mapping[str, type[Analysis]]) -> list[dict[str, Any]]:
+    """Return for every analysis, by the name users type: title, first sentence, and parameters as fields."""
     return [
         {
-            "name": kind.name,
+            "name": name,
             "title": kind.title,
             "about": _sentence(kind),
             "tasks": sorted(kind.tasks),
             "fields": _fields(kind),
         }
-        for kind in kinds
+        for name, kind in kinds.items()
     ]
 
 

@@ -246,7 +246,9 @@ class Service:
 
     def forms(self) -> dict[str, Any]:
         """Return the forms of all analyses, and the models that can be trained."""
-        return {"audits": forms(AUDITS), "remedies": forms(REMEDIES), "models": MODELS.names()}
+        audits = {name: AUDITS.get(name) for name in AUDITS.names()}
+        remedies = {name: REMEDIES.get(name) for name in REMEDIES.names()}
+        return {"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}
 
 
 def _cell(measure: Measure) -> dict[str, Any]:

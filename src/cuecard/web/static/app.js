@@ -292,6 +292,7 @@
         await navigator.clipboard.writeText(text);
         toast("Copied.");
       });
+      form.addEventListener("input", () => remember({ ...Object.fromEntries([...new FormData(form)]), offset: "" }));
       form.addEventListener("input", later(() => { state.offset = 0; load().catch((error) => toast(error.message)); }));
       form.addEventListener("submit", (event) => event.preventDefault());
       load().catch((error) => toast(error.message));

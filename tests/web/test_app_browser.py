@@ -1,0 +1,163 @@
+"""The app in a real browser: from an empty library to a finding, by mouse and by keyboard; hostile texts stay texts."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web.conftest import pairs
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+uvicorn = pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
+
+from cuecard.web import AppSettings, create_app  # noqa: E402
+
+BROWSER = next((p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WAIT = 120_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on an empty folder with one data file, on a free port of this machine."""
+    root = tmp_path_factory.mktemp("app")
+    pairs(300).write_csv(root / "houses.csv")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = AppSettings(root=root, port=port)
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    limit = time.monotonic() + 30
+    while not server.started and time.monotonic() < limit:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(timeout=30)
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A new page; an error of its scripts, or a refused one, fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(WAIT)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert problems == []
+
+
+def test_from_an_empty_library_to_a_finding_and_its_cue(page: Any, address: str, tmp_path: Path) -> None:
+    page.goto(address)
+    page.get_by_text("There is no card below").wait_for()
+    page.get_by_role("link", name="New audit").first.click()
+    file = tmp_path / "houses.csv"
+    pairs(300).write_csv(file)
+    page.set_input_files("#train-file", str(file))
+    page.get_by_text("Task: pair").wait_for()
+    page.locator("summary", has_text="Clusters").locator("input").uncheck()
+    page.locator("summary", has_text="Pair graph").locator("input").uncheck()
+    page.get_by_role("button", name="Run the audit").click()
+    page.wait_for_url("**/cards/*")
+    page.get_by_role("heading", level=1).wait_for()
+    assert "predict the label" in page.inner_text("h1")
+    page.locator("summary", has_text="Cues").first.click()
+    page.locator("#cues .chart svg").first.wait_for()
+    page.get_by_role("link", name="Cues").first.click()
+    page.get_by_role("searchbox").fill("nobody")
+    page.locator("tbody th a", has_text="nobody").first.click()
+    page.locator(".example mark", has_text="nobody").first.wait_for()
+    assert page.title() != "broken"  # a text of the data would change it if it ran
+    page.go_back()
+    page.locator("tbody th a", has_text="nobody").first.wait_for()
+    assert page.get_by_role("searchbox").input_value() == "nobody"
+
+
+def test_the_keyboard_alone_reaches_a_card(page: Any, address: str) -> None:
+    page.goto(address)
+    page.locator("tbody th a").first.wait_for()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('tbody th a')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/cards/*")
+    page.locator("#findings-title").wait_for()
+
+
+def test_hostile_texts_are_texts_on_every_page(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    for path in (card, f"{card}/cues", f"{card}/examples?cue=word:nobody", f"{card}/cue?family=word&feature=nobody"):
+        page.goto(address + path)
+        page.wait_for_load_state("networkidle")
+        assert page.title().endswith("CueCard")
+        assert page.locator("img").count() == 0
+        assert "49" not in page.title()
+    page.goto(f"{address}{card}/examples?cue=word:nobody")
+    page.get_by_text("<img src=x onerror=").first.wait_for()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_fit_a_phone_and_have_no_serious_accessibility_problem(
+    page: Any, address: str, dark: bool
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    for path in ("/", "/new", "/jobs", card, f"{card}/cues", f"{card}/examples", f"{card}/models", f"{card}/remedies"):
+        page.goto(address + path)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        found = axe.run(page).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == [], path
+
+
+def test_a_job_survives_a_reload_and_is_cancelled_in_another_tab(page: Any, address: str) -> None:
+    page.goto(f"{address}/new")
+    page.locator("[name=train]").fill("houses.csv")
+    page.locator("[name=train]").press("Tab")
+    page.get_by_text("Task: pair").wait_for()
+    page.get_by_role("button", name="Run the audit").click()
+    page.wait_for_url("**/jobs/*")
+    page.reload()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    other.close()
+
+
+def test_a_card_is_deleted_and_undone(page: Any, address: str) -> None:
+    page.goto(address)
+    page.locator("tbody th a").first.wait_for()
+    before = page.locator("tbody tr").count()
+    page.get_by_role("button", name="Delete").first.click()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function(f"document.querySelectorAll('tbody tr').length === {before}")

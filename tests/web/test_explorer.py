@@ -1,0 +1,95 @@
+"""The explorer: tables page by page, one cue in depth, examples with their texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cuecard.errors import UsageError
+from cuecard.web.tables import Query, table_page
+from web.conftest import HOSTILE, Client
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    file = tmp_path / "table.parquet"
+    names = [f"word {i}" for i in range(1000)]
+    pl.DataFrame({"name": names, "z": [(-1.0) ** i * i for i in range(1000)], "cue": [i % 2 == 0 for i in range(1000)]}).write_parquet(
+        file, row_group_size=64
+    )
+    return file
+
+
+def test_a_page_is_sorted_filtered_and_counted(table: Path) -> None:
+    page = table_page(table, Query(sort="z", limit=3))
+    assert [row["z"] for row in page.rows] == [998.0, 996.0, 994.0]
+    assert page.total == 1000
+    by_size = table_page(table, Query(sort="z", by_size=True, limit=2))
+    assert [row["z"] for row in by_size.rows] == [-999.0, 998.0]
+    below = table_page(table, Query(where=(("z", "<", "0"), ("cue", "=", "false")), limit=2, offset=499))
+    assert (below.total, [row["name"] for row in below.rows]) == (500, ["word 999"])
+    assert table_page(table, Query(search="WORD 99", limit=20)).total == 19  # 99, 199, …, 999 and 990 to 998
+
+
+@pytest.mark.parametrize(
+    "query", [Query(sort="nothing"), Query(where=(("z", "~", "1"),)), Query(where=(("z", "=", "x"),)), Query(where=(("no", "=", "1"),))]
+)
+def test_a_query_that_makes_no_sense_is_a_sentence(table: Path, query: Query) -> None:
+    with pytest.raises(UsageError):
+        table_page(table, query)
+
+
+def test_limits_of_a_page_are_kept() -> None:
+    with pytest.raises(UsageError):
+        Query(limit=100_000)
+
+
+def test_a_cue_has_its_counts_and_its_examples_with_the_cue_marked(client: Client) -> None:
+    card = client.prepared()
+    cue = client.get(f"/cards/{card}/cues/word/nobody")
+    assert cue["cue"]["label"] == "no"
+    page = client.get(f"/cards/{card}/examples?family=word&feature=nobody&limit=200")
+    assert page["with_cue"] == page["total"] == cue["cue"]["train_count"] + cue["cue"]["test_count"]
+    for row in page["rows"]:
+        assert [piece["text"] for piece in row["texts"][0] if piece["marked"]] == ["nobody"]
+    assert client.http.get(f"/api/cards/{card}/cues/word/zebra").status_code == 404
+    assert client.http.get(f"/api/cards/{card}/examples?family=word&feature=zebra").status_code == 422
+
+
+def test_examples_are_filtered_and_keep_hostile_texts_as_texts(client: Client) -> None:
+    card = client.prepared()
+    assert client.get(f"/cards/{card}/examples?where=split:=:test")["total"] == 200
+    page = client.get(f"/cards/{card}/examples?where=split:=:train&where=label:=:no&limit=50")
+    hostile = [row for row in page["rows"] if row["row"] == 3]
+    assert "".join(piece["text"] for piece in hostile[0]["premise"]) == HOSTILE
+
+
+def test_neighbours_of_an_example_share_a_text(client: Client) -> None:
+    card = client.prepared()
+    page = client.get(f"/cards/{card}/examples?same=3")
+    assert [row["row"] for row in page["rows"]] == [3, 403]  # the same row in train and in test
+    assert client.http.get(f"/api/cards/{card}/examples?same=100000").status_code == 422
+
+
+def test_a_card_whose_files_changed_says_so_and_shows_no_texts(client: Client, root: Path) -> None:
+    with (root / "data" / "houses_train.csv").open("a") as file:
+        file.write("a new premise,a new hypothesis,no\n")
+    card = client.prepared()
+    index = client.get(f"/cards/{card}")["page"]["index"]
+    assert not index["texts"]
+    assert "changed" in index["reason"]
+    assert client.get(f"/cards/{card}/examples?limit=1")["rows"][0]["split"] == "train"
+
+
+def test_every_chart_and_table_of_a_card_can_be_fetched(client: Client) -> None:
+    card = client.prepared()
+    page = client.get(f"/cards/{card}")["page"]
+    charts = [chart["id"] for section in page["sections"] for chart in section["charts"]]
+    assert charts
+    for chart in charts:
+        assert "$schema" in client.get(f"/cards/{card}/charts/{chart}")
+    for table in client.get(f"/cards/{card}/tables")["tables"]:
+        assert client.get(f"/cards/{card}/tables/{table}?limit=5")["total"] >= 0
+    assert client.http.get(f"/api/cards/{card}/charts/..%2Fpage").status_code == 404

@@ -1,0 +1,133 @@
+"""Jobs: uploads, previews, audits, probes and remedies; cancel, failure, a stop of the server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from web.conftest import Client, pairs
+
+AUDIT = {"data": {"train": "data/houses_train.csv", "test": "data/houses_test.csv"}, "only": ["overview"]}
+
+
+def test_an_uploaded_file_is_previewed_audited_and_opens(client: Client) -> None:
+    upload = client.send("POST", "/uploads?name=../My pairs.csv", content=pairs(60).write_csv().encode()).json()
+    assert upload["name"] == "My pairs.csv"
+    seen = client.send("POST", "/preview", json={"train": upload["upload"]}).json()
+    assert seen["recognised"] == {"premise": "premise", "hypothesis": "hypothesis", "label": "label"}
+    assert len(seen["rows"]) == 6
+    job = client.send("POST", "/audits", json={"data": {"train": upload["upload"]}, "only": ["overview"]}).json()
+    ended = client.ended(job["id"])
+    assert ended["status"] == "done", ended
+    assert "Preparing the pages" in ended["steps"]
+    assert ended["command"].startswith("cuecard audit ")
+    assert client.get(f"/cards/{ended['card']}")["prepared"]
+
+
+def test_columns_that_are_not_recognised_are_said_and_corrected(client: Client, root: Path) -> None:
+    pairs(60).rename({"premise": "one", "hypothesis": "two", "label": "three"}).write_csv(root / "odd.csv")
+    seen = client.send("POST", "/preview", json={"train": "odd.csv"}).json()
+    assert "not recognised" in seen["problem"]
+    assert str(root) not in seen["problem"]
+    columns = "premise=one,hypothesis=two,label=three"
+    seen = client.send("POST", "/preview", json={"train": "odd.csv", "columns": columns}).json()
+    assert seen["problem"] == ""
+    assert seen["task"] == "pair"
+
+
+def test_a_probe_of_a_model_and_a_remedy_start_from_a_card(client: Client) -> None:
+    probe = client.send("POST", f"/cards/{client.card}/probes", json={"models": ["linear"]}).json()
+    remedy = client.send(
+        "POST", f"/cards/{client.card}/remedies", json={"settings": {"lexical.min_count": "20"}}
+    ).json()
+    probed, weighted = client.ended(probe["id"]), client.ended(remedy["id"])
+    assert probed["status"] == "done", probed
+    assert weighted["status"] == "done", weighted
+    assert client.get(f"/cards/{probed['card']}")["card"]["about"] == "models"
+    rows = client.http.get(f"/api/cards/{weighted['card']}/weights")
+    assert "weight" in rows.text.splitlines()[0]
+
+
+def test_a_job_that_fails_says_why_and_the_next_one_runs(client: Client, root: Path) -> None:
+    (root / "bad.csv").write_text("a,b\n1,2\n")
+    failed = client.send("POST", "/audits", json={"data": {"train": "bad.csv"}}).json()
+    after = client.send("POST", "/audits", json=AUDIT).json()
+    failed = client.ended(failed["id"])
+    assert failed["status"] == "failed"
+    assert "not recognised" in failed["reason"]
+    assert not (root / "cards" / "bad").exists()
+    assert client.ended(after["id"])["status"] == "done"
+
+
+def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(client: Client) -> None:
+    service = client.http.app.app.state.service  # type: ignore[attr-defined]
+    first = client.send("POST", "/audits", json=AUDIT).json()
+    after = client.send("POST", "/audits", json=AUDIT).json()
+    _wait(lambda: service.state.job(first["id"]).pid is not None)
+    os.killpg(service.state.job(first["id"]).pid, signal.SIGKILL)
+    ended = client.ended(first["id"])
+    assert ended["status"] == "failed"
+    assert "killed" in ended["reason"]
+    assert client.ended(after["id"])["status"] == "done"
+
+
+def test_a_cancelled_job_ends_its_process_and_writes_no_card(client: Client, root: Path) -> None:
+    service = client.http.app.app.state.service  # type: ignore[attr-defined]
+    job = client.send("POST", "/audits", json=AUDIT).json()
+    _wait(lambda: service.state.job(job["id"]).pid is not None)
+    pid = service.state.job(job["id"]).pid
+    assert client.send("POST", f"/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
+    _wait(lambda: not Path(f"/proc/{pid}").exists())
+    assert [one["place"] for one in client.get("/cards")["cards"]] == ["cards/houses"]
+
+
+def test_a_job_that_the_end_of_the_server_interrupted_runs_again(root: Path, started: Callable[..., Client]) -> None:
+    first = started(root)
+    job = first.send("POST", "/audits", json=AUDIT).json()
+    service = first.http.app.app.state.service  # type: ignore[attr-defined]
+    _wait(lambda: service.state.job(job["id"]).pid is not None)
+    first.http.__exit__(None, None, None)
+    second = started(root)
+    assert second.ended(job["id"])["status"] == "done"
+    first.http.__enter__()
+
+
+def test_uploads_have_limits_and_leave_nothing_behind(root: Path, started: Callable[..., Client]) -> None:
+    client = started(root, upload_bytes=100)
+    for name, content in (("a.csv", b"x" * 101), ("a.csv", b""), ("a.zip", b"PK"), ("a.pkl", b"x"), ("csv", b"x")):
+        answer = client.send("POST", f"/uploads?name={name}", content=content)
+        assert answer.status_code == 422, name
+    assert not list((root / ".cuecard" / "uploads").glob("*")) if (root / ".cuecard" / "uploads").exists() else True
+
+
+def test_files_outside_the_root_are_not_read(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("text,label\nkey,a\n")
+    for path in ("../secret.csv", str(tmp_path / "secret.csv"), ".cuecard/app.sqlite3", "upload:../../secret.csv"):
+        for verb, body in (("preview", {"train": path}), ("audits", {"data": {"train": path}})):
+            assert client.send("POST", f"/{verb}", json=body).status_code == 422
+
+
+def test_bodies_with_unknown_fields_are_refused(client: Client) -> None:
+    answer = client.send("POST", "/audits", json={**AUDIT, "command": "rm"})
+    assert answer.status_code == 422
+    assert "command" in answer.json()["problem"]
+
+
+def test_the_api_describes_itself(client: Client) -> None:
+    paths = client.get("/openapi.json")["paths"]
+    assert {"/api/cards", "/api/audits", "/api/cards/{card}/probes", "/api/cards/{card}/examples"} <= set(paths)
+    for methods in paths.values():
+        for operation in methods.values():
+            assert operation.get("description"), operation
+
+
+def _wait(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")

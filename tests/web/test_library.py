@@ -1,0 +1,58 @@
+"""The library: cards below the root, sorted by any measure, deleted and taken back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from web.conftest import Client
+
+
+def test_cards_are_listed_searched_and_sorted_by_a_measure(client: Client, root: Path) -> None:
+    shutil.copytree(root / "cards" / "houses", root / "cards" / "again")
+    (root / "cards" / "damaged").mkdir()
+    (root / "cards" / "damaged" / "card.json").write_text("{")
+    (root / ".hidden").mkdir()
+    shutil.copytree(root / "cards" / "houses", root / ".hidden" / "houses")
+    assert {one["place"] for one in client.get("/cards")["cards"]} == {"cards/houses", "cards/again"}
+    assert [one["place"] for one in client.get("/cards?search=AGAIN cards")["cards"]] == ["cards/again"]
+    assert client.get("/cards?search=nothing")["cards"] == []
+    by_measure = client.get("/cards?sort=cues.cues")["cards"]
+    assert all(one["measure"] > 0 for one in by_measure)
+
+
+def test_a_deleted_card_is_taken_back_as_it_was(client: Client, root: Path) -> None:
+    before = (root / "cards" / "houses" / "card.json").read_bytes()
+    card = client.card
+    assert client.send("DELETE", f"/cards/{card}").status_code == 200
+    listed = client.get("/cards")
+    assert listed["cards"] == []
+    assert [one["id"] for one in listed["deleted"]] == [card]
+    assert not (root / "cards" / "houses").exists()
+    assert client.send("POST", f"/cards/{card}/undelete").status_code == 200
+    assert (root / "cards" / "houses" / "card.json").read_bytes() == before
+    assert client.get("/cards")["deleted"] == []
+    assert client.send("POST", f"/cards/{card}/undelete").status_code == 404
+
+
+def test_a_card_is_not_taken_back_over_another_folder(client: Client, root: Path) -> None:
+    card = client.card
+    client.send("DELETE", f"/cards/{card}")
+    (root / "cards" / "houses").mkdir()
+    assert client.send("POST", f"/cards/{card}/undelete").status_code == 409
+    assert [one["id"] for one in client.get("/cards")["deleted"]] == [card]
+
+
+def test_cards_stand_side_by_side_measure_by_measure(client: Client, root: Path) -> None:
+    shutil.copytree(root / "cards" / "houses", root / "cards" / "again")
+    ids = [one["id"] for one in client.get("/cards")["cards"]]
+    compared = client.get(f"/compare?card={ids[0]}&card={ids[1]}")
+    assert [len(row["cells"]) for row in compared["measures"]] == [2] * len(compared["measures"])
+    assert any(row["name"] == "cues.cues" for row in compared["measures"])
+
+
+def test_what_is_not_there_is_answered_in_a_sentence(client: Client) -> None:
+    for path in ("/api/cards/nothing", "/cards/nothing", "/jobs/nothing", f"/cards/{client.prepared()}/table/nothing"):
+        answer = client.http.get(path)
+        assert answer.status_code == 404
+        assert "There is no such" in answer.text
