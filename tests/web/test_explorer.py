@@ -16,9 +16,9 @@ from web.conftest import HOSTILE, Client
 def table(tmp_path: Path) -> Path:
     file = tmp_path / "table.parquet"
     names = [f"word {i}" for i in range(1000)]
-    pl.DataFrame({"name": names, "z": [(-1.0) ** i * i for i in range(1000)], "cue": [i % 2 == 0 for i in range(1000)]}).write_parquet(
-        file, row_group_size=64
-    )
+    pl.DataFrame(
+        {"name": names, "z": [(-1.0) ** i * i for i in range(1000)], "cue": [i % 2 == 0 for i in range(1000)]}
+    ).write_parquet(file, row_group_size=64)
     return file
 
 
@@ -34,7 +34,13 @@ def test_a_page_is_sorted_filtered_and_counted(table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", [Query(sort="nothing"), Query(where=(("z", "~", "1"),)), Query(where=(("z", "=", "x"),)), Query(where=(("no", "=", "1"),))]
+    "query",
+    [
+        Query(sort="nothing"),
+        Query(where=(("z", "~", "1"),)),
+        Query(where=(("z", "=", "x"),)),
+        Query(where=(("no", "=", "1"),)),
+    ],
 )
 def test_a_query_that_makes_no_sense_is_a_sentence(table: Path, query: Query) -> None:
     with pytest.raises(UsageError):

@@ -14,12 +14,16 @@ AUDIT = {"data": {"train": "data/houses_train.csv", "test": "data/houses_test.cs
 
 
 def test_an_uploaded_file_is_previewed_audited_and_opens(client: Client) -> None:
-    upload = client.send("POST", "/uploads?name=../My pairs.csv", content=pairs(60).write_csv().encode()).json()
+    upload = client.send(
+        "POST", "/uploads?name=../My pairs.csv", content=pairs(60).write_csv().encode()
+    ).json()
     assert upload["name"] == "My pairs.csv"
     seen = client.send("POST", "/preview", json={"train": upload["upload"]}).json()
     assert seen["recognised"] == {"premise": "premise", "hypothesis": "hypothesis", "label": "label"}
     assert len(seen["rows"]) == 6
-    job = client.send("POST", "/audits", json={"data": {"train": upload["upload"]}, "only": ["overview"]}).json()
+    job = client.send(
+        "POST", "/audits", json={"data": {"train": upload["upload"]}, "only": ["overview"]}
+    ).json()
     ended = client.ended(job["id"])
     assert ended["status"] == "done", ended
     assert "Preparing the pages" in ended["steps"]
@@ -84,7 +88,9 @@ def test_a_cancelled_job_ends_its_process_and_writes_no_card(client: Client, roo
     assert [one["place"] for one in client.get("/cards")["cards"]] == ["cards/houses"]
 
 
-def test_a_job_that_the_end_of_the_server_interrupted_runs_again(root: Path, started: Callable[..., Client]) -> None:
+def test_a_job_that_the_end_of_the_server_interrupted_runs_again(
+    root: Path, started: Callable[..., Client]
+) -> None:
     first = started(root)
     job = first.send("POST", "/audits", json=AUDIT).json()
     service = first.http.app.app.state.service  # type: ignore[attr-defined]
@@ -97,15 +103,30 @@ def test_a_job_that_the_end_of_the_server_interrupted_runs_again(root: Path, sta
 
 def test_uploads_have_limits_and_leave_nothing_behind(root: Path, started: Callable[..., Client]) -> None:
     client = started(root, upload_bytes=100)
-    for name, content in (("a.csv", b"x" * 101), ("a.csv", b""), ("a.zip", b"PK"), ("a.pkl", b"x"), ("csv", b"x")):
+    for name, content in (
+        ("a.csv", b"x" * 101),
+        ("a.csv", b""),
+        ("a.zip", b"PK"),
+        ("a.pkl", b"x"),
+        ("csv", b"x"),
+    ):
         answer = client.send("POST", f"/uploads?name={name}", content=content)
         assert answer.status_code == 422, name
-    assert not list((root / ".cuecard" / "uploads").glob("*")) if (root / ".cuecard" / "uploads").exists() else True
+    assert (
+        not list((root / ".cuecard" / "uploads").glob("*"))
+        if (root / ".cuecard" / "uploads").exists()
+        else True
+    )
 
 
 def test_files_outside_the_root_are_not_read(client: Client, tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("text,label\nkey,a\n")
-    for path in ("../secret.csv", str(tmp_path / "secret.csv"), ".cuecard/app.sqlite3", "upload:../../secret.csv"):
+    for path in (
+        "../secret.csv",
+        str(tmp_path / "secret.csv"),
+        ".cuecard/app.sqlite3",
+        "upload:../../secret.csv",
+    ):
         for verb, body in (("preview", {"train": path}), ("audits", {"data": {"train": path}})):
             assert client.send("POST", f"/{verb}", json=body).status_code == 422
 
@@ -118,7 +139,9 @@ def test_bodies_with_unknown_fields_are_refused(client: Client) -> None:
 
 def test_the_api_describes_itself(client: Client) -> None:
     paths = client.get("/openapi.json")["paths"]
-    assert {"/api/cards", "/api/audits", "/api/cards/{card}/probes", "/api/cards/{card}/examples"} <= set(paths)
+    assert {"/api/cards", "/api/audits", "/api/cards/{card}/probes", "/api/cards/{card}/examples"} <= set(
+        paths
+    )
     for methods in paths.values():
         for operation in methods.values():
             assert operation.get("description"), operation

@@ -52,7 +52,12 @@ def test_cards_stand_side_by_side_measure_by_measure(client: Client, root: Path)
 
 
 def test_what_is_not_there_is_answered_in_a_sentence(client: Client) -> None:
-    for path in ("/api/cards/nothing", "/cards/nothing", "/jobs/nothing", f"/cards/{client.prepared()}/table/nothing"):
+    for path in (
+        "/api/cards/nothing",
+        "/cards/nothing",
+        "/jobs/nothing",
+        f"/cards/{client.prepared()}/table/nothing",
+    ):
         answer = client.http.get(path)
         assert answer.status_code == 404
         assert "There is no such" in answer.text

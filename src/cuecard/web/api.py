@@ -214,13 +214,11 @@ def new_remedy(entry: Entries, body: DebiasBody, service: Services) -> dict[str,
 
 
 @router.get("/cards/{card}/weights")
-def weights(entry: Entries) -> FileResponse:
-    """Download the weighted rows that a remedy wrote beside its card."""
+def weights(entry: Entries, service: Services) -> FileResponse:
+    """Download the weighted rows that a remedy wrote."""
     for kind in (".parquet", ".csv", ".tsv", ".jsonl"):
-        if (file := entry.folder / f"weighted{kind}").is_file():
-            return FileResponse(
-                file, filename=f"{entry.folder.name}{kind}", media_type="application/octet-stream"
-            )
+        if (file := service.settings.weights / f"{entry.folder.name}{kind}").is_file():
+            return FileResponse(file, filename=file.name, media_type="application/octet-stream")
     raise HTTPException(404, "This card has no weighted rows.")
 
 

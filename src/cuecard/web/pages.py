@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cuecard._version import __version__
 from cuecard.report import numbers
-from cuecard.report.html.inlined import chart_library
+from cuecard.report.html.chart_library import chart_library
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import display_text
@@ -174,7 +174,7 @@ def _of_card(request: Request, service: Service, entry: Any, template: str, **va
 @router.get("/static/{version}/vega.js")
 def vega(version: str) -> Response:
     """Return the chart library, the same that reports carry."""
-    return Response(chart_library(), media_type=_SCRIPT, headers=_KEEP)
+    return Response(chart_library() or "", media_type=_SCRIPT, headers=_KEEP)
 
 
 @router.get("/static/{version}/app.js")

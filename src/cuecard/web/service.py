@@ -192,7 +192,9 @@ class Service:
         kind = ending if ending in (".csv", ".tsv", ".jsonl") else ".parquet"
         arguments = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
         arguments += ["--method", body.method, *_settings(body.settings)]
-        arguments += ["--out", str(folder / f"weighted{kind}"), "--report", str(folder)]
+        rows = self.settings.weights / f"{folder.name}{kind}"
+        rows.parent.mkdir(exist_ok=True)
+        arguments += ["--out", str(rows), "--report", str(folder)]
         title = f"Weights for {entry.name}"
         command = shown_command("debias", arguments, self.settings.root)
         return self.state.add_job("debias", title, arguments, command, folder)

@@ -50,6 +50,11 @@ class AppSettings:
         return self.root / "cards"
 
     @property
+    def weights(self) -> Path:
+        """Where the weighted rows of remedies are written, called as their cards."""
+        return self.root / "weights"
+
+    @property
     def prepared(self) -> Path:
         """Where cards are kept in the form that pages read."""
         return self.own / "prepared"
