@@ -10,6 +10,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli, write_demo
+from scripted_server import Script, serving
 
 TASKS = ("pair", "choice", "preference", "text", "chinese")
 SYLLABLES = "天地人你我他山水火木上下中大小多少日月年"
@@ -146,3 +147,143 @@ def test_stress(cuecard, files, tmp_path):
     assert json.loads(ran.out) == json.loads(json.dumps(written.set.summary()))
     for file in written.files.values():
         assert file.read_bytes() == (tmp_path / "typed" / file.name).read_bytes()
+
+
+def test_stress_identical_pairs(cuecard, files, tmp_path):
+    from cuecard.run import identical_pairs_file
+
+    train, test = files / "train.parquet", files / "test.parquet"
+    arguments = (
+        "stress",
+        train,
+        "--test",
+        test,
+        "--kind",
+        "identical-pairs",
+        "--sample",
+        20,
+        "--match",
+        "entailment",
+    )
+    ran = cuecard(*arguments, "--out", tmp_path / "typed.csv")
+    data = cc.load(train, test=test)
+    if data.task != "pair":
+        assert ran.code == 2
+        assert_refused(ran, lambda: identical_pairs_file(data, tmp_path / "python.csv"))
+        return
+    assert ran.code == 0, ran.err
+    identical_pairs_file(data, tmp_path / "python.csv", match="entailment", sample=20)
+    assert (tmp_path / "typed.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
+
+
+def assert_refused(ran, call):
+    """Assert that Python raises the sentence that the command ended with."""
+    with pytest.raises(cc.CueCardError) as raised:
+        call()
+    assert ran.err.strip() == f"cuecard: {raised.value}"
+
+
+def test_reproduce_selection(cuecard, files):
+    from cuecard.reproduce import SelectionExperiment
+    from cuecard.run import experiment
+
+    train, test = files / "train.parquet", files / "test.parquet"
+    arguments = ("--model", "fasttext", "--match", "entailment", "--set", "epochs=1", "--no-cache")
+    ran = cuecard("reproduce", "selection", train, "--test", test, *arguments, "--json")
+    selection = SelectionExperiment("fasttext", ("epochs=1",), match="entailment", cache=False)
+    data = cc.load(train, test=test)
+    if data.task != "pair":
+        assert_refused(ran, lambda: experiment(data, selection))
+        return
+    assert ran.code == 0, ran.err
+    assert content(json.loads(ran.out)) == from_python(experiment(data, selection))
+
+
+def test_peco(cuecard, files, tmp_path):
+    from cuecard.audits.clusters.given import given_clusters
+
+    rows = cc.load(files / "train.parquet").train.table
+    clustering = rows.select(
+        pl.col("label").cast(pl.String),
+        pl.col("hypothesis").str.len_chars().alias("cluster") % 7,
+        text="hypothesis",
+    )
+    clustering.write_parquet(tmp_path / "clusters.parquet")
+    ran = cuecard("peco", tmp_path / "clusters.parquet", "--permutations", 50, "--json")
+    assert ran.code == 0, ran.err
+    scored = given_clusters(clustering, permutations=50)
+    shown = {"scores": scored.scores.to_dicts(), "clusters": scored.clusters.to_dicts()}
+    assert json.loads(ran.out) == json.loads(json.dumps(shown))
+
+
+@pytest.fixture(scope="module")
+def cards(files):
+    """Folders of two cards: of the whole training set, and of its first half."""
+    table = pl.read_parquet(files / "train.parquet")
+    table.head(table.height // 2).write_parquet(files / "half.parquet")
+    for name in ("train", "half"):
+        card = cc.audit(
+            cc.load(files / f"{name}.parquet", test=files / "test.parquet"), only=["overview", "cues"]
+        )
+        cc.save_card(card, files / "cards" / name)
+    return files / "cards" / "half", files / "cards" / "train"
+
+
+def test_compare(cuecard, cards):
+    ran = cuecard("compare", *cards, "--json")
+    assert ran.code == 0, ran.err
+    compared = cc.compare([cc.load_card(card) for card in cards], [str(card) for card in cards])
+    assert json.loads(ran.out) == json.loads(json.dumps([one.as_dict() for one in compared]))
+
+
+def test_report(cuecard, cards, tmp_path):
+    ran = cuecard("report", cards[0], "--out", tmp_path / "typed.html", "--quiet")
+    assert ran.code == 0, ran.err
+    written = cc.write_report(cc.load_card(cards[0]), tmp_path / "python.html")
+    assert (tmp_path / "typed.html").read_bytes() == written.read_bytes()
+
+
+def test_check(cuecard, cards, tmp_path):
+    from cuecard.report import show_check
+    from cuecard.run import write_starter_policy
+
+    policy = write_starter_policy(cards[0], tmp_path / "policy.toml")
+    ran = cuecard("check", cards[1], "--policy", policy, "--json")
+    result = cc.check(cards[1], policy)
+    assert ran.code == (0 if result.passes() else 1), ran.err
+    show_check(result, "json", out=tmp_path / "python.json")
+    assert json.loads(ran.out) == json.loads((tmp_path / "python.json").read_text())
+
+
+def test_ask(cuecard, files, tmp_path):
+    pytest.importorskip("httpx", reason="the extra llm is not installed")
+    train, test = files / "train.parquet", files / "test.parquet"
+    data = cc.load(train, test=test)
+    answer = "A" if data.grouped else data.labels[0]
+    with serving(Script(answer=lambda prompt: answer)) as script:
+        ran = cuecard(
+            "ask", train, "--test", test, "--endpoint", script.url, "--model", "m", "--prompt", "short", "--sample", 6,
+            "--keep-answers", tmp_path / "typed.jsonl", "--out", tmp_path / "answers.parquet",
+        )  # fmt: skip
+        assert ran.code == 0, ran.err
+        answers = cc.ask(
+            data, script.url, "m", prompts=["short"], sample=6, keep_answers=tmp_path / "python.jsonl"
+        )
+    assert pl.read_parquet(tmp_path / "answers.parquet").equals(answers)
+
+
+#: Verbs that answer no question about a dataset: there is no function of their own in Python.
+WITHOUT_CARD = {"demo", "datasets"}
+
+
+def test_every_verb_is_compared():
+    from typer.main import get_command
+
+    from cuecard.cli.main import app
+
+    verbs = set()
+    for name, command in get_command(app).commands.items():
+        below = getattr(command, "commands", None)
+        verbs |= {f"{name}_{child}" for child in below} if below else {name}
+    untested = {verb for verb in verbs - WITHOUT_CARD if f"test_{verb}" not in globals()}
+    assert not untested
