@@ -272,8 +272,21 @@ def test_ask(cuecard, files, tmp_path):
     assert pl.read_parquet(tmp_path / "answers.parquet").equals(answers)
 
 
+def test_plan(cuecard, files, tmp_path):
+    from cuecard.run import plan_file
+
+    train, test, goal = files / "train.parquet", files / "test.parquet", "cues.cues <= 0"
+    arguments = ("plan", train, "--test", test, "--goal", goal, "--budget", 5, "--method", "random")
+    ran = cuecard(*arguments, "--out", tmp_path / "typed.csv", "--json")
+    assert ran.code == 0, ran.err
+    data = cc.load(train, test=test)
+    planned = plan_file(data, tmp_path / "python.csv", [goal], budget=5, method="random")
+    assert json.loads(ran.out) == json.loads(json.dumps(planned.as_dict()))
+    assert (tmp_path / "typed.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
+
+
 #: Verbs that answer no question about a dataset: there is no function of their own in Python.
-WITHOUT_CARD = {"demo", "datasets"}
+WITHOUT_CARD = {"demo", "datasets", "serve"}
 
 
 def test_every_verb_is_compared():

@@ -10,7 +10,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, typed_command
+from cuecard.cli.options.shared import Output, SeedOption, required_out, typed_command
 
 EXAMPLES = """
 Examples:
@@ -31,12 +31,9 @@ def plan(
     output: Output,
     out: Annotated[
         Path,
-        option(
-            "--out",
-            "-o",
+        required_out(
             "FILE|DIR",
             "The worksheet to write (.csv or .jsonl); with --apply, the folder of the new version.",
-            default=False,
         ),
     ],
     goal: Annotated[
