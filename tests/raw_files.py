@@ -16,7 +16,7 @@ def pairs(data) -> list[tuple[str, str, str]]:
 
 
 def wins(data) -> list[str]:
-    return data.table.filter(data.table["label"].is_in(["chosen", "right"]))["hypothesis"].to_list()
+    return data.table.filter(data.table["label"].cast(str).is_in(["chosen", "right"]))["hypothesis"].to_list()
 
 
 def written(folder: Path, name: str, content: object) -> Path:

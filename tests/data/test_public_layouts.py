@@ -101,7 +101,7 @@ def test_read_with_the_one_option_that_the_error_names(layouts, path, option, ta
 
 
 def chosen(data) -> list[str]:
-    return data.table.filter(data.table["label"].is_in(["chosen", "right"]))["hypothesis"].to_list()
+    return data.table.filter(data.table["label"].cast(str).is_in(["chosen", "right"]))["hypothesis"].to_list()
 
 
 def test_the_answers_are_the_right_ones(layouts):

@@ -15,6 +15,7 @@ import typer
 from cuecard._version import __version__
 from cuecard.cli.help import Verb
 from cuecard.cli.streams import standard_streams
+from cuecard.cli.terminals import prepare
 from cuecard.cli.verbs import (
     ask,
     audit,
@@ -33,7 +34,7 @@ from cuecard.cli.verbs import (
     stress,
     train,
 )
-from cuecard.errors import CueCardError
+from cuecard.errors import CueCardError, printable
 
 USAGE_OR_INPUT = 2
 INTERRUPTED = 130
@@ -101,6 +102,7 @@ app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and tra
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    prepare()
     quiet = any(argument in ("-q", "--quiet") for argument in sys.argv[1:])
     try:
         with standard_streams(quiet=quiet):
@@ -121,5 +123,5 @@ def main() -> None:
 def _end(sentence: str, code: int) -> NoReturn:
     """Print one sentence and end with an exit code, also where the sentence cannot be printed."""
     with suppress(OSError, ValueError):
-        print(f"cuecard: {sentence}", file=sys.stderr, flush=True)
+        print(f"cuecard: {printable(sentence)}", file=sys.stderr, flush=True)
     sys.exit(code)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cuecard.card import Card, staged_card
+from cuecard.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +53,7 @@ def exit_if_failed(card: Card, kind: str) -> None:
     """End with exit code 1 if an analysis of the card failed, and say which; those left out are no failure."""
     failed = [name for name, section in card.sections.items() if section.status == "failed"]
     for name in failed:
-        typer.echo(f"cuecard: the {kind} {name} failed: {card[name].reason}", err=True)
+        typer.echo(printable(f"cuecard: the {kind} {name} failed: {card[name].reason}"), err=True)
     if failed:
         raise typer.Exit(1)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from cuecard.errors import CueCardError, InputError
+from cuecard.errors import CueCardError, InputError, printable
 
 Read = TypeVar("Read")
 
@@ -36,5 +36,4 @@ def guarded(call: Callable[[], Read], where: str, remedy: str = "copy or export 
 def reason(error: BaseException, limit: int = 200) -> str:
     """Return the first line of an error in printable characters, without the name of its library."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    line = "".join(c if c.isprintable() else "?" for c in lines[0]).removeprefix("parquet: ")
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return printable(lines[0].removeprefix("parquet: "), limit)
