@@ -14,19 +14,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from cuecard.cache import content_key
-from cuecard.errors import CueCardError, MissingExtraError, UsageError
+from cuecard.errors import UsageError, printable
 from cuecard.models.endpoint.answer_cache import AnswerCache
+from cuecard.models.endpoint.exchange import EndpointError, Lane, Lanes, Response, Unanswered, httpx_package
 
 #: Statuses after which asking again makes sense.
 TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 LONGEST_WAIT = 60.0
-
-
-class EndpointError(CueCardError):
-    """The endpoint cannot be used, or the budget is spent; answers received until then are kept."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Endpoint:
         key_variable: environment variable that holds the key; none is sent if it is not set.
         concurrency: requests under way at a time.
         attempts: how often one question is sent before giving up.
-        timeout: seconds to wait for an answer.
+        timeout: seconds within which a whole answer must have arrived.
         max_requests: requests to send in all, repeated ones included; no limit by default.
         pause: seconds before the second attempt, doubled for each further one.
         seed: seed that the endpoint is given, and of the jitter between attempts.
@@ -116,24 +113,32 @@ class _Run:
     endpoint: Endpoint
     cache: AnswerCache
     sent: int = 0
+    reason: str = ""
+    secret: Secret = field(default_factory=lambda: Secret(""))
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def all(self, questions: dict[str, Question], progress: Callable[[int, int], None] | None) -> None:
-        httpx = _httpx()
-        key = os.environ.get(self.endpoint.key_variable, "")
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        self.hidden = key
+        httpx_package()
+        secret = os.environ.get(self.endpoint.key_variable, "")
+        if not (secret.isascii() and secret.isprintable()):
+            raise UsageError(
+                f"The API key in {self.endpoint.key_variable} has a line break or a character that no header can "
+                "have: set it again."
+            )
+        headers = {"Content-Type": "application/json"} | (
+            {"Authorization": f"Bearer {secret}"} if secret else {}
+        )
+        self.secret = Secret(secret)
         first: BaseException | None = None
-        with (
-            httpx.Client(timeout=self.endpoint.timeout, headers=headers) as client,
-            ThreadPoolExecutor(self.endpoint.concurrency) as pool,
-        ):
-            waiting = [pool.submit(self.one, client, k, q) for k, q in questions.items()]
+        lanes = min(self.endpoint.concurrency, len(questions))
+        with Lanes(lanes, headers, self.endpoint.timeout) as clients, ThreadPoolExecutor(lanes) as pool:
+            waiting = [pool.submit(self.one, clients, k, q) for k, q in questions.items()]
             try:
                 for done, future in enumerate(as_completed(waiting), start=1):
                     error = future.exception()
-                    if error is not None and first is None:
+                    # What went wrong says more than that the budget ended.
+                    if error is not None and (first is None or isinstance(first, _LimitReachedError)):
                         first = error
                     if progress is not None:
                         progress(done, len(waiting))
@@ -149,19 +154,19 @@ class _Run:
                 )
             raise first
 
-    def one(self, client: Any, key: str, question: Question) -> None:
+    def one(self, clients: Lanes, key: str, question: Question) -> None:
         """Ask one question until it is answered and keep the answer; if it cannot be, no other is begun."""
         try:
-            self.until_answered(client, key, question)
+            with clients.one() as lane:
+                self.until_answered(lane, key, question)
         except BaseException:  # a full disk or a fault of our own would meet every other question too
             self.stop.set()
             raise
 
-    def until_answered(self, client: Any, key: str, question: Question) -> None:
+    def until_answered(self, lane: Lane, key: str, question: Question) -> None:
         """Send a question again after every fault that may pass."""
-        httpx = _httpx()
         address = self.endpoint.url.rstrip("/") + "/chat/completions"
-        reason = ""
+        content = json.dumps(self.endpoint._body(question))
         jitter = random.Random(f"{self.endpoint.seed}-{key}")
         for attempt in range(self.endpoint.attempts):
             if self.stop.is_set():
@@ -169,54 +174,87 @@ class _Run:
             self.take_one()
             wait = min(self.endpoint.pause * 2**attempt * jitter.uniform(0.75, 1.25), LONGEST_WAIT)
             try:
-                response = client.post(address, content=json.dumps(self.endpoint._body(question)))
-            except httpx.TimeoutException:
-                reason = f"no answer within {self.endpoint.timeout:g} s"
-            except httpx.RequestError as error:
-                reason = f"the connection failed ({type(error).__name__})"
+                response = lane.post(address, content)
+            except Unanswered as fault:
+                self.reason = str(fault)
             else:
-                kept = _kept(response) if response.status_code == 200 else None
+                kept = _kept(response, self.secret) if response.status == 200 else None
                 if kept is not None:
                     self.cache.put(key, kept)
                     return
-                reason = f"status {response.status_code}"
-                if response.status_code == 200:
-                    reason = "the response is not a chat completion in JSON"
-                elif response.status_code not in TRY_AGAIN:
+                self.reason = f"status {response.status}{self.quoted(response)}"
+                if response.status == 200:
+                    self.reason = "the response is not a chat completion in JSON"
+                elif response.status not in TRY_AGAIN:
                     raise EndpointError(self.refusal(response))
-                wait = max(wait, _asked_to_wait(response.headers.get("retry-after")))
+                wait = max(wait, _asked_to_wait(response.retry_after))
             if attempt + 1 < self.endpoint.attempts:
                 self.stop.wait(wait)
         raise EndpointError(
-            f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {reason}."
+            f"{self.endpoint.url}: a request failed {self.endpoint.attempts} times; last: {self.reason}."
         )
 
     def take_one(self) -> None:
         """Count a request, or raise if the limit is reached."""
         with self.lock:
             if self.endpoint.max_requests is not None and self.sent >= self.endpoint.max_requests:
-                raise EndpointError(f"The limit of {self.endpoint.max_requests:,} requests is reached.")
+                last = f"; the last request that failed: {self.reason}" if self.reason else ""
+                raise _LimitReachedError(
+                    f"The limit of {self.endpoint.max_requests:,} requests is reached{last}."
+                )
             self.sent += 1
 
-    def refusal(self, response: Any) -> str:
+    def quoted(self, response: Response) -> str:
+        """Return the beginning of what the server says, without the key."""
         # Masked before it is cut: a key that the cut runs through would not be found any more.
-        message = response.text.replace(self.hidden, "…") if self.hidden else response.text
-        message = " ".join(message.split())[:200]
+        message = printable(" ".join(self.secret.masked(response.text).split()), 200)
+        return f": {message}" if message else ""
+
+    def refusal(self, response: Response) -> str:
         hint = ""
-        if response.status_code in (401, 403):
+        if response.status in (401, 403):
             hint = f" Set the API key in the environment variable {self.endpoint.key_variable}."
-        return f"{self.endpoint.url} refused the request with status {response.status_code}: {message}{hint}"
+        said = self.quoted(response)
+        return f"{self.endpoint.url} refused the request with status {response.status}{said}{hint}"
 
 
-def _kept(response: Any) -> dict[str, Any] | None:
+class _LimitReachedError(EndpointError):
+    """No further request may be sent."""
+
+
+class Secret:
+    """The API key, which is shown nowhere, not even where a server repeats it."""
+
+    def __init__(self, key: str) -> None:
+        written = {key, json.dumps(key)[1:-1], key.replace("/", "\\/"), quote(key, safe="")}
+        self._forms = sorted(filter(None, written), key=len, reverse=True)
+        # Servers of one's own are given "EMPTY" or "x" for a key, which may as well be a word of an answer.
+        self._is_word = len(key) < 8
+
+    def masked(self, text: str) -> str:
+        """Return a text with `…` in the place of the key, in whatever way it is escaped."""
+        for form in self._forms:
+            text = text.replace(form, "…")
+        return text
+
+    def masked_in_answer(self, text: str) -> str:
+        """Return what a model wrote without the key, unless that is too short to be one."""
+        return text if self._is_word else self.masked(text)
+
+
+def _kept(response: Response, secret: Secret) -> dict[str, Any] | None:
     """Return the part of a chat completion that is kept, or None if the response is not one."""
     try:
-        choice = response.json()["choices"][0]
-        text = choice["message"]["content"] or ""
+        choice = json.loads(response.text)["choices"][0]
+        said = choice["message"]["content"]
+        text = "".join(part.get("text", "") for part in said) if isinstance(said, list) else said or ""
         cut = choice.get("finish_reason") == "length"
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
-    return {"text": str(text), "first_tokens": _first_tokens(choice), "cut": cut}
+    if not isinstance(text, str):
+        return None
+    first = [[secret.masked_in_answer(token), value] for token, value in _first_tokens(choice)]
+    return {"text": secret.masked_in_answer(text), "first_tokens": first, "cut": cut}
 
 
 def _first_tokens(choice: dict[str, Any]) -> list[list[Any]]:
@@ -237,17 +275,10 @@ def _reply(kept: dict[str, Any]) -> Reply:
 
 def _asked_to_wait(header: str | None) -> float:
     try:
-        return min(max(float(header or 0), 0.0), LONGEST_WAIT)
+        seconds = float(header or 0)
     except ValueError:
         return 0.0
-
-
-def _httpx() -> Any:
-    try:
-        import httpx
-    except ImportError:
-        raise MissingExtraError("httpx", "llm", "Asking an endpoint") from None
-    return httpx
+    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else 0.0
 
 
 def check_endpoint(url: str) -> None:
