@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import math
+from random import Random
+from time import process_time
 
 import pytest
 
-from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
+from cuecard.probes.formats.answer_parsing import (
+    _CLAUSE,
+    _DENIAL,
+    _Denials,
+    likeliest_answer,
+    parsed_answer,
+)
 
 LABELS = ["entailment", "neutral", "contradiction"]
 
@@ -161,3 +169,45 @@ def test_signs_are_no_joints_and_emphasis_does_not_matter():
     assert parsed_answer("1", ["1", "-1"]) == "1"
     assert parsed_answer("Answer: _neutral_", LABELS) == "neutral"
     assert parsed_answer("__Answer:__ `neutral`", LABELS) == "neutral"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "neutral ",
+        "The answer is not clear. ",
+        "it is neutral so ",
+        "answer: entailment? ",
+        "entailment or neutral, ",
+        "no ",
+    ],
+)
+def test_an_answer_that_repeats_itself_takes_time_in_proportion_to_its_length(loop):
+    start = process_time()
+    parsed_answer((loop * 131_072)[:131_072], ["contradiction", "entailment", "neutral"])
+    parsed_answer((loop * 131_072)[:131_072], list("ABCD"), ["the dog", "a cat", "no", "neutral"])
+    assert process_time() - start < 3  # two minutes where it grows with the square
+
+
+def test_denials_are_those_of_the_clause_that_ends_at_a_place():
+    words = [
+        "not",
+        "no",
+        "isn't",
+        "so",
+        "but",
+        ",",
+        ".",
+        "\n",
+        "rather than",
+        "dog",
+        "which means",
+        "neither",
+    ]
+    rng = Random(0)
+    for _ in range(300):
+        text = " ".join(rng.choices(words, k=rng.randrange(1, 12)))
+        denials = _Denials(text)
+        for place in [0, *(i for i, c in enumerate(text) if c == " "), len(text)]:
+            clause = _CLAUSE.split(text[:place])[-1]
+            assert denials.before(place) == (_DENIAL.search(clause) is not None), (text, place)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
+import math
+import os
 import zlib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from cuecard.data.files.paths import shown
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError, printable
 
 Format = Literal["parquet", "csv", "tsv", "jsonl", "json", "txt"]
 Compression = Literal["none", "gz", "zst"]
@@ -36,6 +39,10 @@ _MAGIC: dict[bytes, str] = {
     b"\x89HDF": "HDF5",
 }
 EXTENSIONS = ".parquet, .csv, .tsv, .jsonl, .ndjson or .json, plain or with .gz or .zst"
+#: Gigabytes that a compressed file may expand to, and the environment variable that allows another number.
+DEFAULT_GB, MAX_GB = 2, "CUECARD_MAX_GB"
+#: Bytes decompressed at a time: what is damaged loses no more than that.
+_CHUNK = 1 << 16
 #: Formats that rows are written in.
 WRITTEN: tuple[Format, ...] = ("parquet", "csv", "tsv", "jsonl")
 
@@ -119,7 +126,9 @@ def content(path: Path, compression: Compression, *, allow_cut: bool = False) ->
         ) from None
     if compression == "none":
         return raw, True
-    data, whole = _gunzip(raw) if compression == "gz" else _unzstd(raw)
+    parts: list[bytes] = []
+    whole = _unpack(raw, compression, parts, shown(path))
+    data = b"".join(parts)
     if not whole and not allow_cut:
         lines = data.count(b"\n")
         kind = "gzip" if compression == "gz" else "zstd"
@@ -130,30 +139,48 @@ def content(path: Path, compression: Compression, *, allow_cut: bool = False) ->
     return data, whole
 
 
-def _gunzip(raw: bytes) -> tuple[bytes, bool]:
+def most_bytes() -> int:
+    """Return how many bytes a file may expand to: a small file can hold more than the memory."""
+    chosen = os.environ.get(MAX_GB, "")
+    if not chosen:
+        return DEFAULT_GB * 10**9
     try:
-        return gzip.decompress(raw), True
+        gigabytes = float(chosen)
+    except ValueError:
+        gigabytes = math.nan
+    if not 0 < gigabytes < math.inf:
+        raise UsageError(
+            f"{MAX_GB}={printable(chosen, 40)} is not a number of gigabytes: set it to such as 8."
+        )
+    return int(gigabytes * 10**9)
+
+
+def check_size(size: int, where: str) -> None:
+    """Raise if what a file expands to is larger than the limit."""
+    if size > most_bytes():
+        raise InputError(
+            f"{where} expands to more than {most_bytes() / 10**9:g} GB: split it, or allow more with the environment "
+            f"variable {MAX_GB}, such as {MAX_GB}={max(8, math.ceil(most_bytes() / 5e8))}."
+        )
+
+
+def _unpack(raw: bytes, compression: Compression, parts: list[bytes], where: str) -> bool:
+    """Add the decompressed bytes to `parts` and return whether the stream is whole; what precedes damage stays."""
+    size = 0
+    try:
+        with _opened(raw, compression) as stream:
+            while part := stream.read(_CHUNK):
+                size += len(part)
+                check_size(size, where)
+                parts.append(part)
     except (EOFError, OSError, zlib.error):
-        pass
-    parts: list[bytes] = []
-    stream = zlib.decompressobj(wbits=31)
-    try:
-        # What was decompressed before the damage stays.
-        for start in range(0, len(raw), 1 << 16):
-            parts += [stream.decompress(raw[start : start + (1 << 16)])]
-    except zlib.error:
-        pass
-    return b"".join(parts), False
+        return False
+    return True
 
 
-def _unzstd(raw: bytes) -> tuple[bytes, bool]:
+def _opened(raw: bytes, compression: Compression) -> Any:
+    if compression == "gz":
+        return gzip.GzipFile(fileobj=io.BytesIO(raw))
     import pyarrow as pa
 
-    parts: list[bytes] = []
-    try:
-        with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
-            while part := stream.read(1 << 20):
-                parts.append(part)
-    except OSError:
-        return b"".join(parts), False
-    return b"".join(parts), True
+    return pa.CompressedInputStream(pa.BufferReader(raw), "zstd")

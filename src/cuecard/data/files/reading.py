@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import polars as pl
 
-from cuecard.data.files.formats import Compression, Format, checked_format, content, text_format
+from cuecard.data.files.formats import Compression, Format, check_size, checked_format, content, text_format
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.json_documents import read_document
 from cuecard.data.files.metadata import class_names
@@ -21,6 +21,9 @@ from cuecard.data.files.raw import RawTable
 from cuecard.data.files.text_blocks import read_blocks, read_lines
 from cuecard.data.layout.diagnosis import mend_csv, mend_jsonl
 from cuecard.errors import InputError, UsageError
+
+#: Rows of a parquet file that are read before their size is looked at.
+_ROWS_AT_A_TIME = 4096
 
 OnError = Literal["stop", "skip"]
 
@@ -211,11 +214,14 @@ def parquet_table(source: IO[bytes], where: str, *, limit: int | None = None) ->
 
     def read() -> tuple[pl.DataFrame, bytes]:
         file = pq.ParquetFile(source)
-        if limit is None:
-            table = file.read()
-        else:
-            first = list(islice(file.iter_batches(batch_size=limit), 1))
-            table = pa.Table.from_batches(first, file.schema_arrow)
+        batches: list[Any] = []
+        size = 0
+        # In parts, because a text that is stored once may stand in every row.
+        for batch in islice(file.iter_batches(batch_size=limit or _ROWS_AT_A_TIME), limit and 1):
+            size += batch.nbytes
+            check_size(size, where)
+            batches.append(batch)
+        table = pa.Table.from_batches(batches, file.schema_arrow)
         table.validate(full=True)
         return pl.DataFrame(table), (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
 

@@ -13,6 +13,7 @@ An answer that was cut off for its length is read by the first rule only.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
@@ -42,12 +43,15 @@ _TAKEN_BACK = re.compile(
 )
 _OR = re.compile(r"[\s\"'”’)\].,]*(?:/|\||\b(?:or|nor|versus|vs)\b)", re.IGNORECASE)
 _ALSO = re.compile(r"[\s\"'”’)\]]*(?:,|&|\band\b)[\s\"'“‘(\[]*", re.IGNORECASE)
+_WORD_NEXT = re.compile(r"\s+\w")
 #: What may follow a single letter, which would else be a word of a sentence: "A question like this …".
 _AFTER_LETTER = re.compile(
     r"\s*$|[)\].:,;!\"”](?:\s|$)|['’](?!\w)|\s+[-–—(]|\s+(?:because|since|as|is)\b", re.IGNORECASE
 )
 #: A letter's bracket and the choice it stands for, which may itself begin with "not".
 _CHOICE = re.compile(r"^[)\].:](?![)\].:\s]*(?:(?:or|and)\b|[,/|&?])).*", re.IGNORECASE)
+#: Characters after "answer:" that are read: a text that repeats itself without a line break has many of these.
+_READ_AFTER = 2_000
 _LISTED = re.compile(r"\s*[(\[\"']*([A-Za-z])[)\].:\"']+(?=\s|$)")
 
 
@@ -64,11 +68,11 @@ def parsed_answer(
     """
     text = _EMPHASIS.sub("", text)
     names = _known(answers, texts)
-    marks = list(_MARK.finditer(text))
-    for mark in reversed(marks):
-        if _denied_before(text[: mark.start()]):
+    denials = _Denials(text)
+    for mark in reversed(list(_MARK.finditer(text))):
+        if denials.before(mark.start()):
             continue
-        named = _leading(text[mark.end() :].partition("\n")[0], names)
+        named = _leading(text[mark.end() : mark.end() + _READ_AFTER].partition("\n")[0], names)
         if named is None:
             continue
         answer, rest = named
@@ -86,7 +90,7 @@ def parsed_answer(
     if listed and listed[-1].string == lines[-1] and len({match.group(1).lower() for match in listed}) == 1:
         answer = names[listed[-1].group(1).lower()]
         return None if _several(lines[-1][listed[-1].end() :], answer, names) else answer
-    return _only_named(text, names)
+    return _only_named(text, names, denials)
 
 
 def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
@@ -153,28 +157,40 @@ def _several(rest: str, answer: str, names: Mapping[str, str]) -> bool:
     )
 
 
-def _only_named(text: str, names: Mapping[str, str]) -> str | None:
+def _only_named(text: str, names: Mapping[str, str], denials: _Denials) -> str | None:
     """Return the one answer that a text mentions, unless a mention is denied."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     named: set[str] = set()
     for name in sorted((name for name in names if len(name) > 1), key=len, reverse=True):
         for match in _named(name).finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
+            start, end = match.span()
+            if any(taken[start:end]):
                 continue  # part of a longer name
             denial = _DENIAL.match(match.group())
-            rest = text[match.end() :]
-            if denial and re.match(r"\s+\w", match.group()[denial.end() :] or rest):
+            if denial and _WORD_NEXT.match(text, start + denial.end()):
                 continue  # "not X" or "no X" in a sentence may deny X as well as be a label
-            taken.append(match.span())
-            if _denied_before(text[: match.start()]) or _TAKEN_BACK.match(rest):
+            taken[start:end] = b"\1" * (end - start)
+            if denials.before(start) or _TAKEN_BACK.match(text, end):
                 return None
             named.add(names[name])
     return named.pop() if len(named) == 1 else None
 
 
-def _denied_before(text: str) -> bool:
-    """Return whether the clause that a text ends in has a denial."""
-    return _DENIAL.search(_CLAUSE.split(text)[-1]) is not None
+class _Denials:
+    """Where a text denies something, and where its clauses end; found once, so that long texts take linear time."""
+
+    def __init__(self, text: str) -> None:
+        self._clauses = [match.end() for match in _CLAUSE.finditer(text)]
+        spans = [match.span() for match in _DENIAL.finditer(text)]
+        self._starts = [start for start, _ in spans]
+        self._ends = [end for _, end in spans]
+
+    def before(self, place: int) -> bool:
+        """Return whether the clause that ends at a place has a denial before it."""
+        clause = bisect_right(self._clauses, place)
+        start = self._clauses[clause - 1] if clause else 0
+        last = bisect_right(self._ends, place) - 1
+        return last >= 0 and self._starts[last] >= start
 
 
 def _named(name: str) -> re.Pattern[str]:
