@@ -10,7 +10,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, required_out, typed_command
+from cuecard.cli.options.shared import CardOutput, SeedOption, required_out, typed_command
 
 EXAMPLES = """
 Examples:
@@ -28,7 +28,7 @@ Examples:
 @grouped
 def plan(
     dataset: Dataset,
-    output: Output,
+    output: CardOutput,
     out: Annotated[
         Path,
         required_out(
