@@ -25,6 +25,7 @@ from cuecard.cli.verbs import (
     debias,
     demo,
     explain,
+    export,
     peco,
     plan,
     probe,
@@ -95,6 +96,7 @@ for _verb, _module, _panel in (
     ("compare", compare, "Read cards"),
     ("check", check, "Read cards"),
     ("serve", serve, "Read cards"),
+    ("export", export, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")

@@ -10,7 +10,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import CardOutput, SeedOption, required_out, typed_command
+from cuecard.cli.options.shared import CardOutput, SeedOption, path, required_out, typed_command
 
 EXAMPLES = """
 Examples:
@@ -41,7 +41,8 @@ def plan(
         option("--goal", "LIMIT", "A measure and its limit, such as 'cues.cues == 0'. Repeatable."),
     ] = None,
     policy: Annotated[
-        Path | None, option("--policy", "FILE", "The goals are the violated rules of this policy.")
+        Path | None,
+        option("--policy", "FILE", "The goals are the violated rules of this policy.", parser=path),
     ] = None,
     budget: Annotated[
         int | None, option("--budget", "N", "The largest number of examples to change.", min=1)
@@ -69,6 +70,7 @@ def plan(
             "--apply",
             "FILE",
             "Apply a worksheet that people have filled: write the new version and audit it.",
+            parser=path,
         ),
     ] = None,
     seed: SeedOption = 0,

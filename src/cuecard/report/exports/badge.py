@@ -1,0 +1,43 @@
+"""A badge for a README: how serious the findings of a card are, as an SVG without scripts or fonts from elsewhere."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from cuecard.analysis import Severity
+from cuecard.card.card import Card
+from cuecard.report import numbers
+
+_COLOURS: dict[Severity, str] = {"high": "#b42318", "medium": "#b54708", "low": "#175cd3"}
+#: Nothing found is not a proof of nothing: the colour is neutral.
+_NEUTRAL = "#475467"
+_TITLE = "CueCard"
+#: Width of a character of Verdana at 11 pixels, and the space around a text.
+_CHARACTER, _PADDING = 6.6, 12
+
+
+def badge_svg(card: Card) -> str:
+    """Return a badge with the number of findings of the worst severity."""
+    words, colour = _said(card)
+    left, right = (round(len(text) * _CHARACTER + _PADDING) for text in (_TITLE, words))
+    width = left + right
+    spoken = escape(f"{_TITLE}: {words}", {'"': "&quot;"})
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{spoken}">
+  <title>{spoken}</title>
+  <rect width="{width}" height="20" rx="3" fill="{colour}"/>
+  <path d="M3 0h{left - 3}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#1d2939"/>
+  <g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
+    <text x="{left / 2:g}" y="14">{_TITLE}</text>
+    <text x="{left + right / 2:g}" y="14">{escape(words)}</text>
+  </g>
+</svg>
+"""
+
+
+def _said(card: Card) -> tuple[str, str]:
+    for severity, colour in _COLOURS.items():
+        if n := sum(finding.severity == severity for finding in card.findings):
+            return numbers.plural(n, f"{severity} finding"), colour
+    if not any(section.status == "done" for section in card.sections.values()):
+        return "not tested", _NEUTRAL
+    return "no cue found", _NEUTRAL
