@@ -15,6 +15,7 @@ from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
+from cuecard.stats.units.codes import dense_codes
 from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
 
@@ -60,7 +61,7 @@ def text_prior(
     `units` and `labels` are of all training rows, or at least of all whose text occurs more than once; `totals` are the
     instances of every label.
     """
-    codes = np.unique(units, return_inverse=True)[1].ravel()
+    codes = dense_codes(units)
     sizes = np.bincount(codes)
     rows = np.flatnonzero(sizes[codes] > 1)
     n_labels = len(totals)

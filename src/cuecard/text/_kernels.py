@@ -366,3 +366,14 @@ def features_of_examples(
                 right_has[entry] |= right[k]
         row = end
     return features[:n], sizes[:n], having[:n], right_has[:n]
+
+
+@njit(cache=True, nogil=True)
+def gathered(values: Array, offsets: Array, rows: Array, new_offsets: Array) -> Array:
+    """Return the values of the rows of the given numbers, in that order."""
+    copied = np.empty(new_offsets[-1], dtype=values.dtype)
+    for i in range(len(rows)):
+        first, to = offsets[rows[i]], new_offsets[i]
+        for j in range(new_offsets[i + 1] - to):
+            copied[to + j] = values[first + j]
+    return copied

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.text import _kernels
 from cuecard.text.parallel import running_total
 
 
@@ -79,8 +80,5 @@ def gather_rows(
     ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return ids and offsets of the rows of the given numbers, in that order."""
-    lengths = np.diff(offsets)[rows]
-    new_offsets = running_total(lengths)
-    places = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
-    places += np.arange(len(places))
-    return np.take(ids, places), new_offsets
+    new_offsets = running_total(np.diff(offsets)[rows])
+    return _kernels.gathered(ids, offsets, np.asarray(rows, dtype=np.int64), new_offsets), new_offsets

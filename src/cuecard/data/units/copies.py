@@ -81,8 +81,7 @@ class FoldedTexts:
 
     def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
         """Return the number that the copies of each text share, over all texts that were added."""
-        _, first, code = np.unique(np.concatenate(self._whole), return_index=True, return_inverse=True)
-        code = code.ravel()
+        first, code = _distinct(np.concatenate(self._whole))
         if near:
             starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._sizes))])
             code = _near(np.concatenate(self._words), starts, first)[code]
@@ -103,6 +102,17 @@ def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[code.ravel()]
+
+
+def _distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where each distinct hash is first, by rising hash, and the number of every text's hash among them."""
+    order = _kernels.rising_order(hashes)
+    rising = hashes[order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = rising[1:] != rising[:-1]
+    code = np.empty(len(order), dtype=np.int64)
+    code[order] = np.cumsum(begins) - 1
+    return order[begins], code
 
 
 def _folded(
@@ -134,11 +144,10 @@ def _near(
     sets, bounds, long = _kernels.word_sets(words, starts, rows, LEAST_WORDS)
     bits = _kernels.bit_sets(sets, bounds)
     own = np.arange(len(long), dtype=np.int64)
-    for band in range(BANDS):
-        keys = _kernels.band_keys(sets, bounds, band, HEIGHT)
-        places = _kernels.repeated(keys)
-        keys = keys[places]
-        rising = np.argsort(keys, kind="stable")
+    for of_band in _kernels.band_keys(sets, bounds, BANDS, HEIGHT):
+        places = _kernels.repeated(of_band)
+        keys = of_band[places]
+        rising = _kernels.rising_order(keys)
         _kernels.join_alike(keys[rising], places[rising], sets, bounds, bits, own, ALIKE, LOOSELY)
     leaders[long] = long[_kernels.leaders(own)]
     return leaders

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
+from cuecard.stats.units.codes import dense_codes
 
 #: Standard errors by which the correlation is raised: what is divided by it must not be too large.
 CAREFUL = 2.0
@@ -24,7 +25,7 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
     >>> copy_correlation(texts, np.repeat(np.arange(200) % 2, 3), [0.5, 0.5])  # copies always agree
     1.0
     """
-    codes = np.unique(np.asarray(units), return_inverse=True)[1].ravel()
+    codes = dense_codes(units)
     label, shares = np.asarray(labels, dtype=np.int64), np.asarray(prior, dtype=np.float64)
     sizes = np.bincount(codes)
     rows = np.flatnonzero(sizes[codes] > 1)

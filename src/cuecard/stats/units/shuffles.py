@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.stats.arrays import Ints
+from cuecard.stats.units.codes import dense_codes
 
 #: A class of unit sizes has at least this many units, where neighbouring sizes can be joined to it.
 LEAST_UNITS = 10
@@ -108,10 +109,10 @@ def has_repeats(units: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> bo
     >>> has_repeats([1, 2, 3]), has_repeats([1, 1, 2]), has_repeats([1, 1, 2], groups=[0, 0, 1])
     (False, True, False)
     """
-    codes = np.unique(np.asarray(units), return_inverse=True)[1].ravel().astype(np.int64)
+    codes = dense_codes(units)
     if groups is None:
         return int(codes.max(initial=-1)) + 1 < len(codes)
-    of = np.unique(np.asarray(groups), return_inverse=True)[1].ravel().astype(np.int64)
+    of = dense_codes(groups)
     return len(np.unique(codes * (int(of.max(initial=0)) + 1) + of)) > int(codes.max(initial=-1)) + 1
 
 
