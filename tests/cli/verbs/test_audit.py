@@ -178,7 +178,7 @@ def test_a_clean_demo_has_no_model_that_follows_and_nothing_to_balance(cuecard, 
 
 
 def test_a_choice_demo_reads_back_from_its_files(cuecard, tmp_path):
-    cuecard("demo", "--kind", "choice", "--rows", 400, "--out", tmp_path / "demo", "--quiet")
+    cuecard("demo", "--task", "choice", "--rows", 400, "--out", tmp_path / "demo", "--quiet")
     saved = json.loads((tmp_path / "demo" / "card.json").read_text())
     ran = cuecard(
         "audit", tmp_path / "demo/data/train.parquet", "--test", tmp_path / "demo/data/test.parquet", "--json"

@@ -43,8 +43,8 @@ def test_options_go_before_the_card_and_other_methods_take_none(data) -> None:
     card = cc.audit(data, only=["cues"], features=("word",))
     chosen = cc.debias(data, like=card, scope="both", reaudit="none").card["lexical_weights"].summary
     assert chosen["scope"] == "both"
-    with pytest.raises(UsageError, match="'lexical', not 'leakage'"):
-        cc.debias(data, "leakage", like=card)
+    with pytest.raises(UsageError, match="'lexical', not 'neutral'"):
+        cc.debias(data, "neutral", like=card)
     bare = cc.audit(data, only=["overview"])
-    with pytest.raises(UsageError, match="no finished cue audit"):
+    with pytest.raises(UsageError, match="no finished audit 'cues'"):
         cc.debias(data, like=bare)

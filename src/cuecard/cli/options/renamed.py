@@ -10,6 +10,7 @@ _ASK = "type it as cuecard ask … {}, and give the file that `cuecard ask` writ
 
 #: Verb → old option → what to type now.
 RENAMED: dict[str, dict[str, str]] = {
+    "demo": {"--kind": "type --task pair or --task choice"},
     "probe": {
         "--weights": "type --test-weights COLUMN",
         **{

@@ -23,7 +23,7 @@ Examples:
 
 `cuecard demo`
 
-`cuecard demo --kind choice --out out/choice`
+`cuecard demo --task choice --out out/choice`
 
 `cuecard demo --clean` (the same texts with nothing planted: the audit should find nothing)
 """
@@ -37,9 +37,9 @@ BALANCED = 20
 
 
 def demo(
-    kind: Annotated[
-        Literal["nli", "choice"], option("--kind", "NAME", "Dataset to generate: nli or choice.")
-    ] = "nli",
+    task: Annotated[
+        Literal["pair", "choice"], option("--task", "TASK", "Task of the generated dataset: pair or choice.")
+    ] = "pair",
     clean: Annotated[bool, option("--clean", "Plant no cues, as a control.")] = False,
     rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=200)] = 6000,
     out: Annotated[
@@ -61,7 +61,7 @@ def demo(
 
     check_folder(out, [*CARD_FILES, "data/*"])
     with stage("Generating", silent=quiet):
-        generated = _generate(kind, rows, clean=clean, seed=seed)
+        generated = _generate(task, rows, clean=clean, seed=seed)
         models = _models(generated, seed)
     train, test = out / "data" / "train.parquet", out / "data" / "test.parquet"
     both = [str(train), "--test", str(test)]
@@ -73,7 +73,7 @@ def demo(
     if not clean:
         weighted = out / "data" / "weighted.parquet"
         # The cues are in the hypotheses; choices are examined in any case.
-        scope = {"scope": "hypothesis"} if kind == "nli" else {}
+        scope = {"scope": "hypothesis"} if task == "pair" else {}
         how = ["--features", "significant", "--min-count", str(BALANCED), "--trade-off"]
         how += [part for name, value in scope.items() for part in (f"--{name}", value)]
         commands.append(shlex.join(["cuecard", "debias", str(train), *how, "--out", str(weighted)]))
@@ -202,9 +202,9 @@ def _graph_leak(card: Card) -> str:
     return f"pair-graph accuracy {percent(leak.value)} (chance {percent(leak.chance)})"
 
 
-def _generate(kind: Literal["nli", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:
+def _generate(task: Literal["pair", "choice"], rows: int, *, clean: bool, seed: int) -> Demo:
     from cuecard.data.demo import CHOICE_CUES, NLI_CUES, demo_choice, demo_nli
 
-    if kind == "nli":
+    if task == "pair":
         return demo_nli(rows, seed=seed, cues=None if clean else NLI_CUES)
     return demo_choice(rows, seed=seed, cues=None if clean else CHOICE_CUES)

@@ -25,7 +25,7 @@ def report(
         Path | None,
         option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),
     ] = None,
-    quiet: Annotated[bool, option("--quiet", "-q", "Do not print the card.")] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", "Print nothing but errors.")] = False,
     verbose: Annotated[
         bool, option("--verbose", "-v", "Print the sections of the card with their tables, too.")
     ] = False,

@@ -24,6 +24,7 @@ from cuecard.remedies.lexical.balance_problem import (
 from cuecard.remedies.lexical.balance_tables import balance_table, unbalanced_table
 from cuecard.remedies.lexical.findings import lexical_findings
 from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
+from cuecard.remedies.lexical.like_audit import FOLLOWED, options_like_cues
 from cuecard.remedies.lexical.measures import KINDS, lexical_measures
 from cuecard.remedies.lexical.ridge_choice import (
     CROSS_VALIDATED,
@@ -91,6 +92,8 @@ class LexicalWeights:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     about: ClassVar[About] = "weights"
     measured = staticmethod(lexical_measures)
+    follows: ClassVar[str] = FOLLOWED
+    options_like = staticmethod(options_like_cues)
 
     features: tuple[str, ...] | None = None
     among: tuple[str, ...] | None = None

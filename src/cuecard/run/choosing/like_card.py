@@ -8,30 +8,29 @@ from typing import Any
 from cuecard.card.card import Card
 from cuecard.card.files import load_card
 from cuecard.errors import UsageError
+from cuecard.remedies import REMEDIES
 
 
 def options_like(card: Card | str | Path, method: str) -> dict[str, Any]:
-    """Return options under which a remedy balances what the cue audit of a card found, as the audit looked for it.
+    """Return options under which a remedy balances what an audit on the card found, as the audit looked for it.
 
-    Tokens, scope, language, families, regular expressions and the smallest count are the audit's; the features are
-    those that are significant in the data to be balanced.
+    A remedy that can follow an audit names it as `follows`, and has a function `options_like` from the audit's
+    parameters to its own.
     """
-    if method != "lexical":
+    kind: Any = REMEDIES.get(method)
+    follows = getattr(kind, "follows", None)
+    if follows is None:
+        able = [name for name in REMEDIES.names() if hasattr(REMEDIES.get(name), "follows")]
         raise UsageError(
-            f"A card has settings for the method 'lexical', not {method!r}: leave the card out, or the method."
+            f"A card has settings for the method {' or '.join(map(repr, able))}, not {method!r}: leave the card out, "
+            "or the method."
         )
     read = card if isinstance(card, Card) else load_card(card)
-    section = read.sections.get("cues")
+    section = read.sections.get(follows)
     if section is None or section.status != "done":
         raise UsageError(
-            "The card has no finished cue audit to copy the settings from: run cuecard audit --only cues first."
+            f"The card has no finished audit {follows!r} to copy the settings from: run cuecard audit --only {follows} "
+            "first."
         )
-    chosen = {**section.parameters, **section.settled}
-    families = chosen.get("features")
-    options = {
-        "features": ("significant",),
-        "among": tuple(families) if families else None,
-        "regex": tuple((str(name), str(pattern)) for name, pattern in chosen.get("regex") or ()) or None,
-        **{name: chosen.get(name) for name in ("tokens", "scope", "language", "annotator", "min_count")},
-    }
-    return {name: value for name, value in options.items() if value is not None}
+    options: dict[str, Any] = kind.options_like({**section.parameters, **section.settled})
+    return options
