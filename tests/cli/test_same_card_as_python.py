@@ -285,6 +285,19 @@ def test_plan(cuecard, files, tmp_path):
     assert (tmp_path / "typed.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
 
 
+def test_export(cuecard, cards):
+    from cuecard.report import exports
+
+    card = cc.load_card(cards[0])
+    written = {
+        "croissant": exports.croissant_json(card, existing=None, url=None, license=None),
+        "hf-card": exports.hf_card(card, ""),
+        "badge": exports.badge_svg(card),
+        "issue": exports.issue_markdown(card, None),
+    }
+    assert {name: cuecard("export", cards[0], "--format", name).out for name in written} == written
+
+
 #: Verbs that answer no question about a dataset: there is no function of their own in Python.
 WITHOUT_CARD = {"demo", "datasets", "serve"}
 

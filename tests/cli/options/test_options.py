@@ -95,6 +95,7 @@ def test_defaults_in_the_help_are_those_of_the_analyses(verb):
 MEANINGS = {
     "--columns": "which column has which role",
     "--features": "feature families to work on",
+    "--format": "the format that the result is written in",
     "--labels": "names for label values",
     "--method": "the procedure that does the work of the verb",
     "--min-count": "fewest training instances of a feature",
