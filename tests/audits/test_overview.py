@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import polars as pl
+
 from cuecard.audits import Overview
+from cuecard.data import load
 from cuecard.data.splits.holdout import hold_out
 from small_sets import choice_instances, pair_instances
 
@@ -168,3 +171,11 @@ def test_a_held_out_split_has_no_sentence_in_train():
     overlap = Overview().run(data).summary["overlap"]
     assert overlap["sentence"] == 0
     assert overlap["test_examples"] == 18
+
+
+def test_long_texts_are_counted_in_wider_bins_and_not_piled_into_one():
+    rows = [{"text": "w " * (150 + 10 * i), "label": "a" if i % 2 else "b"} for i in range(400)]
+    lengths = Overview().run(load(rows)).tables["lengths"].filter(pl.col("field") == "hypothesis")
+    per_length = lengths.group_by("tokens").agg(pl.col("count").sum())
+    assert per_length["tokens"].max() >= 4000
+    assert per_length["count"].max() <= 10

@@ -69,3 +69,10 @@ def test_marks_of_labels_stand_out_from_their_ground(palette: Palette) -> None:
 def test_charts_and_pages_share_their_colours() -> None:
     assert f"--label-0: {LIGHT.labels[0]};" in css_variables(LIGHT)
     assert vega_config(LIGHT)["range"]["category"][0] == LIGHT.labels[0]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_lines_and_titles_of_legends_have_a_colour_of_the_scheme(palette: Palette) -> None:
+    config = vega_config(palette)
+    assert config["rule"]["color"] == palette.muted
+    assert config["legend"]["titleColor"] == palette.muted

@@ -50,3 +50,7 @@ def test_lone_surrogates_do_not_survive() -> None:
 @given(st.text(max_size=200), st.lists(st.text(max_size=8), max_size=3))
 def test_the_pieces_always_make_up_the_text(text: str, words: list[str]) -> None:
     assert "".join(piece.text for piece in highlight(text, words, limit=10_000)) == display_text(text, 10_000)
+
+
+def test_letters_are_not_marked_inside_a_longer_word() -> None:
+    assert marked("They sit together at the tower", "to") == []

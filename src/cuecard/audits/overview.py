@@ -18,8 +18,8 @@ from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import percent, plural
 
-#: Tokens beyond this many share the last bin of the length histogram.
-LONGEST_BIN = 200
+#: Texts longer than the first number of tokens are counted in bins of the second.
+_COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 
 #: What the judged text is called in each task.
 _TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
@@ -224,6 +224,14 @@ def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame
     )
 
 
+def _coarse(tokens: pl.Expr) -> pl.Expr:
+    """Return lengths as they are, long ones rounded down to a multiple of their bin."""
+    binned = tokens
+    for least, width in _COARSE:
+        binned = pl.when(tokens > least).then(tokens // width * width).otherwise(binned)
+    return binned
+
+
 def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     fields = [
         table.select("split", "label", "_weight", field=pl.lit(field), tokens=pl.col(f"{field}_tokens"))
@@ -231,7 +239,7 @@ def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     ]
     return (
         pl.concat(fields)
-        .with_columns(pl.col("tokens").clip(upper_bound=LONGEST_BIN))
+        .with_columns(tokens=_coarse(pl.col("tokens")))
         .group_by("split", "label", "field", "tokens")
         .agg(count=weight_total("_weight", table.schema["_weight"]))
         .sort("split", "field", "label", "tokens")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
-from cuecard.report.findings import facts, ordered_findings, other_ways
+from cuecard.report.findings import facts, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.texts import display_text, highlight
 
@@ -40,7 +40,7 @@ def finding_markdown(card: Card, finding: FindingModel) -> str:
         parts.append(escape(ways, limit=1000))
     parts.append(markdown_table(("", ""), rows))
     if finding.evidence:
-        examples = [_example(card, evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]]
+        examples = [_example(card, finding, evidence) for evidence in finding.evidence[:EXAMPLES_SHOWN]]
         parts.append("\n\n".join(examples))
     command = finding.command or card.provenance.command
     if command:
@@ -111,18 +111,22 @@ def _method(card: Card, finding: FindingModel) -> list[tuple[str, str]]:
     return [("Method", escape("; ".join([section.title, *words])))]
 
 
-def _example(card: Card, evidence: EvidenceModel) -> str:
-    def bold(text: str) -> str:
+def _example(card: Card, finding: FindingModel, evidence: EvidenceModel) -> str:
+    def bold(text: str, field: str) -> str:
+        words = evidence.highlight if looked_at(card, finding, field) else ()
         return "".join(
-            f"**{escape(p.text)}**" if p.marked else _spaced(p.text)
-            for p in highlight(text, evidence.highlight)
+            f"**{escape(p.text)}**" if p.marked else _spaced(p.text) for p in highlight(text, words)
         )
 
     source = f"> — {escape(evidence.label)} ({escape(evidence.split)}, {escape(evidence.example_id)})"
     if not evidence.premise:
-        return "\n".join([f"> {bold(evidence.hypothesis)}", ">", source])
+        return "\n".join([f"> {bold(evidence.hypothesis, 'hypothesis')}", ">", source])
     first, second = _PARTS[card.dataset.task]
-    texts = [f"> {first}: {bold(evidence.premise)}", ">", f"> {second}: {bold(evidence.hypothesis)}"]
+    texts = [
+        f"> {first}: {bold(evidence.premise, 'premise')}",
+        ">",
+        f"> {second}: {bold(evidence.hypothesis, 'hypothesis')}",
+    ]
     return "\n".join([*texts, ">", source])
 
 

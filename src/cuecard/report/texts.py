@@ -11,6 +11,10 @@ from dataclasses import dataclass
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+#: Cues that need no border of a word: with an apostrophe or another sign, or in a script without spaces.
+_INSIDE_WORDS = re.compile(
+    "[^\\w\\s]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
 _SPACE = re.compile(r"[^\S\u00a0]+")
 
 
@@ -32,8 +36,9 @@ def display_text(text: object, limit: int = 600) -> str:
 def highlight(text: str, words: Sequence[str], limit: int = 600) -> list[Piece]:
     """Return a text in pieces, those that match one of the words marked.
 
-    Whole words are looked for first; only if there is none, any place (Chinese, or `n't` in "don't"). A long
-    text is cut so that the first match stays in view.
+    Whole words are looked for first; only if there is none, any place, where a cue can be part of what is written
+    together (Chinese, or `n't` in "don't"; not "to" in "together"). A long text is cut so that the first match stays in
+    view.
     """
     text = display_text(text, limit=max(len(text) * 8, 1))
     spans = _matches(text, words)
@@ -58,12 +63,15 @@ def highlight(text: str, words: Sequence[str], limit: int = 600) -> list[Piece]:
 
 def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     """Return the spans of the words in a text, in order, overlapping ones joined."""
-    patterns = [r"\W+".join(re.escape(part) for part in word.split()) for word in words if word.strip()]
+    spoken = [word for word in words if word.strip()]
+    patterns = [r"\W+".join(re.escape(part) for part in word.split()) for word in spoken]
     if not patterns:
         return []
     either = "|".join(patterns)
     spans = [m.span() for m in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)]
-    spans = spans or [m.span() for m in re.finditer(either, text, re.IGNORECASE)]
+    if not spans:
+        within = [p for p, word in zip(patterns, spoken, strict=True) if _INSIDE_WORDS.search(word)]
+        spans = [m.span() for m in re.finditer("|".join(within), text, re.IGNORECASE)] if within else []
     joined: list[tuple[int, int]] = []
     for a, b in sorted(spans):
         if joined and a < joined[-1][1]:

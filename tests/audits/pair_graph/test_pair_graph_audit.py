@@ -15,6 +15,7 @@ from cuecard.audits import AUDITS, PairGraphAudit
 from cuecard.audits.pair_graph.outcomes import ablations, outcome
 from cuecard.audits.pair_graph.scores import ABLATIONS, trial
 from cuecard.audits.pair_graph.similarity import has_transport
+from cuecard.audits.pair_graph.tables import label_by_frequency
 from cuecard.data import Instances
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import graph_of, leakage_features
@@ -260,3 +261,12 @@ def test_advanced_and_unlexicalized_features_are_scored_on_small_sets() -> None:
     accuracy = asked.run(planted(300)).summary["accuracy"]
     assert accuracy["advanced"] > 0.7
     assert 0.3 < accuracy["unlexicalized"] < 0.95
+
+
+def test_a_frequency_that_no_sentence_has_is_left_out_instead_of_drawn_as_zero() -> None:
+    n = 40
+    data = pairs([f"a{i}" for i in range(n)], ["b"] * n, ["x", "y"] * (n // 2), ["train"] * n)
+    frequencies = np.array([[1, 1, 0]] * 20 + [[1, 9, 0]] * 20)
+    shares = label_by_frequency(data, frequencies).filter(pl.col("feature") == "s2_freq")
+    assert shares["from"].unique().sort().to_list() == [1, 8]
+    assert shares["n"].min() == 20

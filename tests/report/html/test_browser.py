@@ -96,3 +96,37 @@ def test_the_table_of_cues_can_be_searched_and_sorted(
         "least": "word39 ascending",
         "found": "10 10 rows match",
     }
+
+
+CLICK_LEGEND = """<script>
+const wait = setInterval(() => {
+  if (document.documentElement.dataset.charts !== "drawn") return;
+  clearInterval(wait);
+  const place = document.querySelector('[data-chart="cues-0"]');
+  const faded = () => [...place.querySelectorAll(".mark-symbol.role-mark path")]
+    .filter((p) => Number(p.getAttribute("opacity")) < 0.1).length;
+  const before = faded();
+  const symbol = place.querySelector(".role-legend-symbol path");
+  for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) {
+    symbol.dispatchEvent(new MouseEvent(type, { bubbles: true, view: window }));
+  }
+  setTimeout(() => { document.body.dataset.faded = before + " then " + faded(); }, 500);
+}, 100);
+</script>"""
+
+
+def without_policy(html: str, script: str) -> str:
+    """Return a page that may run a script of the test."""
+    html = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html)
+    end = html.rindex("</body>")
+    return html[:end] + script + html[end:]
+
+
+def test_a_label_chosen_in_the_legend_of_the_map_fades_the_others(
+    card: Card, open_page: Callable[[str], str]
+) -> None:
+    dom = open_page(without_policy(render_html(card), CLICK_LEGEND))
+    faded = re.search(r'data-faded="(\d+) then (\d+)"', dom)
+    assert faded is not None
+    assert int(faded[1]) == 0
+    assert int(faded[2]) > 0

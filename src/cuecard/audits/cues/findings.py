@@ -12,6 +12,7 @@ from scipy import sparse
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
 from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
+from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
 from cuecard.audits.cues.overall import all_features, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
@@ -253,7 +254,7 @@ def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances)
             label=str(instance["label"]),
             hypothesis=instance["hypothesis"],
             premise=instance["premise"],
-            highlight=(row["feature"],),
+            highlight=(row["feature"],) if row["family"] in FAMILY_OF_LENGTH.values() else (),
         )
         for instance in sample.table[chosen].iter_rows(named=True)
     )

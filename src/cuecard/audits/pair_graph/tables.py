@@ -69,6 +69,8 @@ def label_by_frequency(data: Instances, features: Ints, weights: Floats | None =
         place = np.searchsorted(ends, features[:, column], side="right") - 1
         for i, start in enumerate(ends):
             here = labels[place == i]
+            if not len(here):  # no sentence occurs so often
+                continue
             mass = None if weights is None else weights[place == i]
             counts = np.bincount(here, mass, minlength=len(data.labels))
             tested = counts if mass is None else effective_counts([counts], [(mass**2).sum()])[0]

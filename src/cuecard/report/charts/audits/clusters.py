@@ -10,8 +10,12 @@ import polars as pl
 
 from cuecard.report import numbers
 from cuecard.report.charts.audits.cluster_map import cluster_name
-from cuecard.report.charts.drawing import inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import either, inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
+
+#: Pixels that a number such as 12.3 needs in a cell.
+ROOM_FOR_A_NUMBER = 34
+SIGNIFICANT = 0.05
 
 
 def curve(tables: Mapping[str, pl.DataFrame]) -> Any:
@@ -60,9 +64,8 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
             "left": row["clusters"],
             "starts": row["starts"],
             "headline": row["headline"],
-            "text": f"{row['excess']:.1f}"
-            + ("" if row["p_value"] <= 0.05 else " n.s.")
-            + ("" if row["clusters"] == row["k"] else f" ({row['clusters']})"),
+            "text": f"{row['excess']:.1f}",
+            "note": "n.s." if row["p_value"] > SIGNIFICANT else "",
         }
         for row in frame.iter_rows(named=True)
     ]
@@ -91,8 +94,11 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
     framed = base.transform_filter("datum.headline").mark_rect(
         style="accent", cornerRadius=3, filled=False, strokeWidth=2.5
     )
-    text = base.mark_text(style="name", aria=False).encode(text=alt.Text("text:N"))
-    return alt.layer(cells, framed, text).properties(width="container", height=alt.Step(44))
+    # Numbers are written where a cell is wide enough for them; the tooltip has them in any case.
+    room = either(alt.OpacityValue, f"width / {max(len(ks), 1)} > {ROOM_FOR_A_NUMBER}", 1, 0)
+    text = base.mark_text(style="name", aria=False, dy=-5).encode(text=alt.Text("text:N"), opacity=room)
+    note = base.mark_text(style="figure", aria=False, dy=9).encode(text=alt.Text("note:N"), opacity=room)
+    return alt.layer(cells, framed, text, note).properties(width="container", height=alt.Step(44))
 
 
 def cluster_bars(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], most: int) -> Any:

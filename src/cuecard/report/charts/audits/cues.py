@@ -80,10 +80,12 @@ def cue_map(section: Section, tables: Mapping[str, pl.DataFrame], labels: Sequen
             opacity=either(alt.OpacityValue, chosen, 0.62, 0.05),
             tooltip=_tooltip(),
         )
-        .add_params(chosen, zoom)
+        .add_params(zoom)
     )
     curves = _curves(section, tables["cues"], labels, x, y, colour, visible)
-    return alt.layer(*curves, quiet, loud, *_written(rows, x, y)).properties(
+    # The legend of a layered chart listens only to the selections of the first layer that has it.
+    first, *rest = *curves, loud
+    return alt.layer(first.add_params(chosen), quiet, *rest, *_written(rows, x, y)).properties(
         width="container", height=_MAP_SIZE[1]
     )
 

@@ -10,10 +10,10 @@ import polars as pl
 
 from cuecard.report import numbers
 from cuecard.report.charts.drawing import either, inline, label_colour, percent_axis
+from cuecard.report.length_bins import length_bins
 from cuecard.report.texts import display_text
 
 MOST_LABELS = 20
-MOST_BINS = 40
 
 
 def label_balance(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
@@ -63,20 +63,20 @@ def length_distribution(
 ) -> Any:
     """Return curves of text length by label, each label's area the same, on the train split.
 
-    Long texts are counted in wider bins; the longest 0.5 % are not shown.
+    Long texts are counted in wider bins; the very longest are not shown.
     """
     lengths = tables["lengths"].filter(
         (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
     )
     shown = list(labels)[:8]
     lengths = lengths.filter(pl.col("label").cast(pl.String).is_in(shown))
-    width, last = _bins(lengths)
+    bins = length_bins(lengths)
     binned = (
-        lengths.with_columns(bin=(pl.col("tokens") // width) * width)
+        lengths.with_columns(bin=(pl.col("tokens") // bins.width) * bins.width)
         .group_by("label", "bin")
         .agg(pl.col("count").sum())
         .with_columns(share=pl.col("count") / pl.col("count").sum().over("label"))
-        .filter(pl.col("bin") <= last)
+        .filter(pl.col("bin") <= bins.last)
         .sort("label", "bin")
     )
     names = [display_text(label, 60) for label in shown]
@@ -104,20 +104,10 @@ def length_distribution(
             opacity=either(alt.OpacityValue, near, 1, 0),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("tokens:Q", title="words" if width == 1 else f"words (bin of {width})"),
+                alt.Tooltip("tokens:Q", title="words" if bins.width == 1 else f"words (bin of {bins.width})"),
                 alt.Tooltip("said:N", title="share (instances)"),
             ],
         )
         .add_params(near)
     )
     return (lines + points).properties(width="container", height=220)
-
-
-def _bins(lengths: pl.DataFrame) -> tuple[int, int]:
-    """Return the width of a bin and the last length shown: 99.5 % of the texts are no longer."""
-    per_length = lengths.group_by("tokens").agg(pl.col("count").sum()).sort("tokens")
-    if per_length.is_empty():
-        return 1, 1
-    reached = per_length.with_columns(share=pl.col("count").cum_sum() / pl.col("count").sum())
-    last = int(reached.filter(pl.col("share") >= 0.995)["tokens"][0])
-    return max(1, -(-last // MOST_BINS)), max(1, last)

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import PERCENT_LABELS, inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
 MOST_LABELS = 4
@@ -73,7 +73,7 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
             color=alt.Color(
                 "share:Q",
                 scale=alt.Scale(scheme="blueorange", domain=[0, 1], domainMid=1 / len(labels)),
-                legend=alt.Legend(title="share", format="%"),
+                legend=alt.Legend(title="share", labelExpr=PERCENT_LABELS),
             ),
             tooltip=[
                 alt.Tooltip("s1_freq:O", title="frequency of the first sentence"),
@@ -142,4 +142,5 @@ def quantile_curves(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -
         )
         .properties(width=190, height=180)
         .facet(facet=alt.Facet("feature:N", title=None, sort=list(FEATURE_TITLES.values())), columns=3)
+        .resolve_axis(x="independent")  # otherwise an axis stands below every empty place of the last row
     )

@@ -76,10 +76,13 @@ def baselines(lines: Sequence[Mapping[str, Any]]) -> Any:
             "differs:N", scale=alt.Scale(domain=[True, False], range=["circle", "triangle-up"]), legend=None
         ),
     )
-    text = base.mark_text(style="figure", align="left", dx=8, aria=False).encode(
-        x=alt.X("high:Q", scale=scale, axis=axis), text=alt.Text("text:N")
-    )
-    return alt.layer(chance, interval, point, text).properties(width="container", height=alt.Step(28))
+    text = [
+        base.mark_text(style=style, align="left", dx=8, aria=False).encode(
+            x=alt.X("high:Q", scale=scale, axis=axis), text=alt.Text("text:N")
+        )
+        for style in ("halo", "figure")
+    ]
+    return alt.layer(chance, interval, point, *text).properties(width="container", height=alt.Step(28))
 
 
 def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], split: str) -> Any:

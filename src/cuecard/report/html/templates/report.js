@@ -12,7 +12,7 @@
     }
     const theme = data.themes[dark.matches ? "dark" : "light"];
     for (const place of document.querySelectorAll("[data-chart]")) {
-      const spec = data.charts[place.dataset.chart];
+      const spec = fitted(data.charts[place.dataset.chart], place.clientWidth);
       try {
         await window.vegaEmbed(place, spec, {
           mode: "vega-lite",
@@ -31,7 +31,24 @@
     }
     document.documentElement.dataset.charts = "drawn";
   }
+  // Charts beside each other stand below each other where the page is too narrow for them.
+  function fitted(spec, width) {
+    if (!spec.facet || width > 600) return spec;
+    const facet = spec.facet.column || spec.facet.row || spec.facet;
+    const inner = { ...spec.spec, width: Math.max(160, width - 90) };
+    return { ...spec, facet, columns: 1, spec: inner };
+  }
+
   dark.addEventListener("change", draw);
+  // Folded findings are part of the print.
+  const folded = [];
+  window.addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details:not([open])")) {
+      details.open = true;
+      folded.push(details);
+    }
+  });
+  window.addEventListener("afterprint", () => { while (folded.length) folded.pop().open = false; });
   draw();
 
   for (const button of document.querySelectorAll("button[data-copy]")) {

@@ -8,6 +8,7 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
+from cuecard.report.length_bins import length_bins
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
 _NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
@@ -141,12 +142,16 @@ def _length_chart(card: Card, field: str) -> ChartView:
 
         return length_distribution(card.tables, card.dataset.labels, field, name=name)
 
+    lengths = card.tables["lengths"].filter(
+        (pl.col("field") == field) & (pl.col("split").cast(pl.String) == "train")
+    )
+    bins = length_bins(lengths)
+    cut = f" {numbers.percent(bins.cut)} of the texts are longer and not shown." if bins.cut else ""
     return ChartView(
         f"Length of the {name}",
         draw,
         alt=f"Curves of the number of words in the {name}, one per label, in the training set.",
-        caption="Share of each label's training instances. If the curves differ, length is a cue. "
-        "The longest 0.5 % are not shown.",
+        caption=f"Share of each label's training instances. If the curves differ, length is a cue.{cut}",
         wide=False,
     )
 
