@@ -111,7 +111,6 @@ def vega_config(palette: Palette) -> dict[str, Any]:
         "text": {"color": palette.ink, "fontSize": 12},
         "rule": {"color": palette.muted},
         "tick": {"color": palette.muted},
-        "errorbar": {"color": palette.muted},
         "mark": {"color": palette.accent},
         "style": {
             "cell": {"stroke": None},
