@@ -29,5 +29,7 @@ def length_bins(lengths: pl.DataFrame) -> LengthBins:
     last = int(reached.filter(pl.col("share") >= SHOWN)["tokens"][0])
     width = max(1, -(-last // MOST_BINS))
     last = max(1, last // width * width + width - 1)  # a bin is shown whole
-    beyond = per_length.filter(pl.col("tokens") > last)["count"].sum() / per_length["count"].sum()
-    return LengthBins(width, last, float(beyond))
+    beyond, everything = (
+        float(part["count"].sum()) for part in (per_length.filter(pl.col("tokens") > last), per_length)
+    )
+    return LengthBins(width, last, beyond / everything)
