@@ -89,7 +89,7 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
         title = f"{accuracy} is below chance"
     else:
         text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)} {LOWER_BOUND}"
-        above = baseline.accuracy > baseline.chance
+        above = baseline.low > baseline.chance or baseline.auc is None
         title = f"{accuracy if above else accuracy.replace('accuracy', 'AUC')} is above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
 

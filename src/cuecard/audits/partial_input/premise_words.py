@@ -1,4 +1,4 @@
-"""Which words of the premise predict the label, looked for where the premise alone beats chance."""
+"""Which words of the premise predict the label, looked for where the premise alone differs from chance."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def premise_words(
 ) -> pl.DataFrame | None:
     """Return the words of the premise that are associated with a label, most significant first.
 
-    None where the premise alone does not beat chance, so that nothing is searched.
+    None where the premise alone is at chance, so that nothing is searched; below chance is a leak turned round.
     """
-    if not any(b.name == "premise_only" and b.direction == "above" for b in baselines):
+    if not any(b.name == "premise_only" and b.direction != "at" for b in baselines):
         return None
     search = Cues(features=("word",), scope="premise", tokens=tokens, alpha=alpha, weights=weights)
     cues = search.run(data).tables["cues"].filter("significant")

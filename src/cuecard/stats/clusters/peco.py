@@ -134,8 +134,9 @@ def peco_null(
     choice belongs to), labels are shuffled within groups only: one of the choices stays right. With `units` (a code
     that copies of a text share), copies change places together.
 
-    With `weights`, one per instance, labels count by weight and are shuffled among instances of about the same weight
-    (see `like_weights`), or within groups: every weight stays where it is.
+    With `weights`, one per instance, labels count by weight. They take the part of the weight that goes with them
+    along (see `label_factors`) and are shuffled among instances of which about the same weight is left (see
+    `like_weights`), or within groups, where every weight stays where it is.
     """
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, got {permutations}.")
@@ -267,6 +268,23 @@ def like_weights(weights: npt.ArrayLike | None) -> Ints:
     return np.searchsorted(edges, values, side="right").astype(np.int64)
 
 
+def label_factors(labels: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the part of the weights that goes with each label code, and what is left of every weight without it.
+
+    A weight is taken for the product of the two; a label's part is the geometric mean of its weights. Inverse class
+    frequencies are all label: nothing is left that would tell instances apart, and any two labels may change places,
+    each with its part of the weight.
+
+    >>> [part.tolist() for part in label_factors([0, 0, 1], [1.0, 1.0, 2.0])]
+    [[1.0, 2.0], [1.0, 1.0, 1.0]]
+    """
+    codes, logs = np.asarray(labels), np.log(np.asarray(weights, dtype=np.float64))
+    sums, counts = np.bincount(codes, logs), np.bincount(codes)
+    factors: Floats = np.exp(np.where(counts > 0, sums / np.maximum(counts, 1), 0.0))
+    rest: Floats = np.exp(logs - np.log(factors)[codes])
+    return factors.round(12), rest.round(12)
+
+
 def check_weights(weights: npt.ArrayLike, n: int) -> Floats:
     """Return the weights as numbers, or raise if there are not as many as labels or some are not positive."""
     values = np.asarray(weights, dtype=np.float64)
@@ -307,16 +325,27 @@ def _shuffled_units(
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
     shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
-    mass = None if weights is None else np.asarray(weights, dtype=np.float64)
-    strata = like_weights(weights) if weights is not None and groups is None else None
+    parts = _weight_parts(label_codes, weights, groups)
+    strata = like_weights(parts[1]) if parts is not None and groups is None else None
     orders = label_orders(len(label_codes), repeats, rng, groups=groups, units=units, strata=strata)
     cells = cluster_codes * shape[1]
-    return np.stack(
-        [
-            np.bincount(cells + label_codes[order], mass, minlength=shape[0] * shape[1]).reshape(shape)
-            for order in orders
-        ]
-    )
+    tables = []
+    for order in orders:
+        moved = label_codes[order]
+        mass = None if parts is None else parts[0][moved] * parts[1]
+        tables.append(np.bincount(cells + moved, mass, minlength=shape[0] * shape[1]).reshape(shape))
+    return np.stack(tables)
+
+
+def _weight_parts(
+    labels: Ints, weights: npt.ArrayLike | None, groups: npt.ArrayLike | None
+) -> tuple[Floats, Floats] | None:
+    """Return the part of the weights that moves with the labels, and the part that stays; all of it within groups."""
+    if weights is None:
+        return None
+    if groups is not None:
+        return np.ones(int(labels.max()) + 1), np.asarray(weights, dtype=np.float64)
+    return label_factors(labels, weights)
 
 
 def _shuffled_within(
@@ -330,7 +359,8 @@ def _shuffled_within(
     """Tables of counts, or of weights, after shuffling labels within each group, or among instances of like weight."""
     label_codes = np.unique(np.asarray(labels), return_inverse=True)[1]
     cluster_codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    values = like_weights(weights) if groups is None else np.asarray(groups)
+    parts = _weight_parts(label_codes, weights, groups)
+    values = np.asarray(groups) if groups is not None else like_weights(None if parts is None else parts[1])
     group_codes = np.unique(values, return_inverse=True)[1]
     if group_codes.shape != label_codes.shape:
         raise ValueError(
@@ -339,10 +369,11 @@ def _shuffled_within(
     order = np.argsort(group_codes, kind="stable")
     ordered, cells = group_codes[order], cluster_codes[order] * (label_codes.max() + 1)
     shape = (int(cluster_codes.max()) + 1, int(label_codes.max()) + 1)
-    mass = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
-    tables: npt.NDArray[Any] = np.empty((repeats, *shape), dtype=np.int64 if mass is None else np.float64)
+    rest = None if parts is None else parts[1][order]
+    tables: npt.NDArray[Any] = np.empty((repeats, *shape), dtype=np.int64 if rest is None else np.float64)
     for i in range(repeats):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
         mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]
+        mass = None if parts is None else parts[0][mixed] * rest
         tables[i] = np.bincount(cells + mixed, mass, minlength=tables[i].size).reshape(shape)
     return tables

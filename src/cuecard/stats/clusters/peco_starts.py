@@ -11,7 +11,15 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, like_weights, score_of
+from cuecard.stats.clusters.peco import (
+    Divergence,
+    Mode,
+    check_weights,
+    divergences,
+    label_factors,
+    like_weights,
+    score_of,
+)
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]
@@ -69,9 +77,9 @@ def peco_starts(
     A shuffle moves the labels once and scores every clustering with them, so the mean score has an exact null
     whatever the clusterings have in common: no correction for looking several times is needed, and none is lost.
     With `groups` (the question each choice belongs to), labels are shuffled within groups only. With `weights`
-    labels count by weight and are shuffled among instances of about the same weight, so that every weight stays where
-    it is; the null is then as good as these bins are narrow (simulated levels of 5 %: 3 to 7 %). With `units`,
-    copies of a text change places together, and so are drawn again together.
+    labels count by weight; they take the part of the weight that goes with their label along and are shuffled among
+    instances of which about the same weight is left, which stays where it is. The null is then as good as these bins
+    are narrow. With `units`, copies of a text change places together, and so are drawn again together.
 
     The interval is that of the score, ± t · s, less the null mean. s² is the variance of the mean score when instances
     (whole groups, where given) are drawn again, plus the variance of the clusterings over their number; t has the
@@ -166,8 +174,11 @@ def _group_codes(groups: npt.ArrayLike | None, tables: ClusterTables) -> Ints | 
 def _shuffled(
     tables: ClusterTables, groups: Ints | None, units: npt.ArrayLike | None, permutations: int, seed: int
 ) -> Floats:
-    """Return the table of every shuffle of the labels."""
-    bins = like_weights(tables.weights) if groups is None and tables.weights is not None else None
+    """Return the table of every shuffle of the labels, which take their part of the weights along."""
+    parts = None
+    if groups is None and tables.weights is not None:
+        parts = label_factors(tables.labels, tables.weights)
+    bins = None if parts is None else like_weights(parts[1])
     orders = label_orders(
         len(tables.labels),
         permutations,
@@ -176,7 +187,10 @@ def _shuffled(
         units=units,
         strata=bins if bins is not None and bins.min() < bins.max() else None,
     )
-    return np.stack([tables.count(order) for order in orders])
+    if parts is None:
+        return np.stack([tables.count(order) for order in orders])
+    factors, rest = parts
+    return np.stack([tables.count(order, weights=factors[tables.labels[order]] * rest) for order in orders])
 
 
 class ClusterTables:
@@ -199,10 +213,15 @@ class ClusterTables:
         self.fewest = min(sizes)
         self._cells = np.stack(each) * self.kinds + (self.bounds[:-1] * self.kinds)[:, None]
 
-    def count(self, order: Ints | None = None, times: Ints | None = None) -> Floats:
+    def count(
+        self,
+        order: Ints | None = None,
+        times: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> Floats:
         """Return the table with labels in this order and weights in theirs, each instance counted that many times."""
         labels = self.labels if order is None else self.labels[order]
-        weights = self.weights
+        weights = self.weights if weights is None else weights
         if times is not None:
             weights = times.astype(np.float64) if weights is None else weights * times
         counted = np.bincount(
