@@ -111,9 +111,10 @@ def clean_set(task: str, shape: str, n: int, seed: int) -> CleanSet:
     if shape in ("label weights", "heavy weights"):
         weights = "importance"
         for row in rows:
-            row[weights] = (
-                of_label(row, labels, shares) if shape == "label weights" else float(rng.pareto(1.5) + 0.1)
-            )
+            if shape == "label weights" and "answer" in row:
+                row["answer"] = int(rng.choice(4, p=PLACES))
+            own = float(rng.pareto(1.5) + 0.1)
+            row[weights] = of_label(row, labels, shares) if shape == "label weights" else own
     frame = pl.DataFrame(rows)
     if shape == "test split":
         held_out = len(rows) // 4

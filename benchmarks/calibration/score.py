@@ -11,6 +11,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data import Instances
+from cuecard.data.demo import repeated
 from cuecard.stats.arrays import Floats
 
 ALPHA = 0.05
@@ -120,12 +121,12 @@ def _words(
 
 
 def pair_graph_rejections(
-    sets: int, *, n: int = 300, strength: float = 0.5, few: int = 30, seed: int = 0
+    sets: int, *, n: int = 300, strength: float = 0.5, few: int = 30, copies: int = 1, seed: int = 0
 ) -> dict[str, float]:
     """Return how often the graph is significant without a test split, by chain and by raw hits.
 
-    Second sentences are new or one of a few; the label is "yes" for this share of those that repeat, and "no" for
-    this share of the others: at one half, labels are random.
+    Every pair occurs `copies` times. Second sentences are new or one of a few; the label is "yes" for this share of
+    those that repeat, and "no" for this share of the others: at one half, labels are random.
     """
     from cuecard.audits.pair_graph.outcomes import outcome
     from cuecard.audits.pair_graph.scores import trial
@@ -148,10 +149,11 @@ def pair_graph_rejections(
                 "label": pl.Series(np.where(yes, "yes", "no")).cast(pl.Enum(["no", "yes"])),
             }
         )
-        asked = trial(Instances(table, "pair", ("no", "yes")), forest="fast", folds=5, seed=i)
+        data = repeated(Instances(table, "pair", ("no", "yes")), copies)
+        asked = trial(data, forest="fast", folds=5, seed=i)
         one = outcome(asked, leakage_features(graph_of(asked.data)))
         found["chain"] += one.score(asked).p_value <= ALPHA
-        log_p = accuracy_log_p(np.floor(one.credits.sum()), n, 0.5)
+        log_p = accuracy_log_p(np.floor(one.credits.sum()), n * copies, 0.5)
         found["hits of the cross-fit"] += bool(log_p <= np.log(ALPHA))
     return {name: count / sets for name, count in found.items()}
 
@@ -167,4 +169,21 @@ def whole_audit_level(
     for i in range(sets):
         lines = {line["name"]: line for line in audit.run(draw(seed + i)).summary["baselines"]}
         rejected += lines[baseline]["p_value"] <= ALPHA
+    return rejected / sets
+
+
+def slice_rejections(draw: Callable[[int], Instances], sets: int, *, seed: int = 0) -> float:
+    """Return how often some rule is significant in some slice, by columns that have nothing to do with labels."""
+    from cuecard.audits import Slices
+
+    rejected = 0
+    for i in range(sets):
+        data = draw(seed + i)
+        rng = np.random.default_rng([seed + i, 4])
+        codes = data.example_codes
+        columns = {
+            name: pl.Series([f"{name} {value}" for value in rng.integers(0, many, data.n_examples)[codes]])
+            for name, many in (("genre", 3), ("writer", 8))
+        }
+        rejected += bool(Slices().run(data.with_columns(**columns)).summary["significant"])
     return rejected / sets

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from cuecard.audits import Clusters, Cues
+from cuecard.audits import Cues
+from cuecard.audits.clusters.clustering import clusterings, principal_components
+from cuecard.audits.clusters.texts import moving_units, scoped_tokens
 from cuecard.data import Instances, Task
 from cuecard.data.demo import repeated
+from cuecard.models import embed
+from cuecard.stats.clusters.peco_starts import peco_means
 
 Copies = Literal["none", "three", "one to fifty"]
 LABELS = ("entailment", "neutral", "contradiction")
@@ -98,19 +103,79 @@ def null_cues(
     return Rates(cue / runs, finding / runs)
 
 
-def null_clusters(
+def peco_rejections(
     draw: Callable[[int], Instances], runs: int, *, weights: str | None = None, seed: int = 0
-) -> Rates:
-    """Return how often PECO is significant at 5 %, and how often a cluster is a serious finding."""
-    score = finding = 0
-    audit = Clusters(
-        k=10, components=20, restarts=2, permutations=99, map="none", sweep=False, weights=weights
-    )
+) -> float:
+    """Return how often PECO is significant at 5 %, by the audit's own vectors, clusters and shuffles."""
+    rejected = 0
     for i in range(runs):
-        result = audit.run(draw(seed + i))
-        score += result.summary["p_value"] <= 0.05
-        finding += any(found.severity in ("high", "medium") for found in result.findings)
-    return Rates(score / runs, finding / runs)
+        data = draw(seed + i)
+        vectors, codes = embed(
+            data.table["hypothesis"],
+            "tfidf",
+            tokens="default",
+            tokenised=scoped_tokens(data, "hypothesis", "default"),
+        )
+        times = np.bincount(codes, minlength=len(vectors)).astype(np.int64)
+        points = principal_components(vectors, times, 20)
+        starts = [
+            one.of_instances(codes).clusters for one in clusterings(points, times, 10, starts=2, seed=i)
+        ]
+        mean = peco_means(
+            data.label_codes,
+            [starts],
+            groups=data.example_codes if data.grouped else None,
+            units=moving_units(data, "hypothesis"),
+            weights=None if weights is None else data.table[weights].to_numpy(),
+            permutations=99,
+            seed=i,
+        )[0]
+        rejected += mean.p_value <= 0.05
+    return rejected / runs
+
+
+def share_coverage(runs: int, *, n: int = 2_000, fresh: int = 20_000, seed: int = 0) -> dict[str, float]:
+    """Return how often intervals of shares of selected cues hold the share of fresh data, raw and corrected.
+
+    A tenth of the words go with a label, each to its own degree; the cues are those that are significant.
+    """
+    held: dict[str, list[bool]] = {"raw": [], "corrected": []}
+    for i in range(runs):
+        rng = np.random.default_rng([seed + i, 2])
+        lean = np.where(rng.random(300) < 0.1, rng.normal(0, 0.8, 300), 0.0)
+        train, again = (leaning_words(many, lean, seed=[seed + i, many]) for many in (n, fresh))
+        cues = Cues(features=("word",)).run(train).tables["cues"].filter("significant")
+        words = again.table.select(
+            pl.col("label").cast(pl.String), pl.col("hypothesis").str.split(" ").list.unique()
+        )
+        shares = (
+            words.explode("hypothesis")
+            .group_by("hypothesis")
+            .agg(
+                negative=(pl.col("label") == "negative").mean(),
+                positive=(pl.col("label") == "positive").mean(),
+            )
+        )
+        for row in cues.join(shares, left_on="feature", right_on="hypothesis").iter_rows(named=True):
+            truth = row[row["label"]]
+            held["raw"].append(row["share_low"] <= truth <= row["share_high"])
+            held["corrected"].append(row["adjusted_low"] <= truth <= row["adjusted_high"])
+    return {name: float(np.mean(values)) for name, values in held.items()} | {"cues": float(len(held["raw"]))}
+
+
+def leaning_words(n: int, lean: npt.NDArray[np.float64], *, seed: list[int]) -> Instances:
+    """Return n texts of ten words of two labels; word j is exp(lean[j]) times as likely where the label is positive."""
+    rng = np.random.default_rng(seed)
+    frequency = 1 / np.arange(3, 303)
+    positive = rng.random(n) < 0.5
+    texts = np.empty(n, dtype=object)
+    for label in (False, True):
+        chance = frequency * np.exp(lean * (0.5 if label else -0.5))
+        drawn = rng.choice(300, size=(int((positive == label).sum()), 10), p=chance / chance.sum())
+        texts[positive == label] = [" ".join(f"w{word}" for word in row) for row in drawn]
+    data = random_words("text", n, seed=seed[0])
+    labels = pl.Series("label", np.where(positive, "positive", "negative"), dtype=pl.Enum(data.labels))
+    return replace(data, table=data.table.with_columns(pl.Series("hypothesis", texts.tolist()), labels))
 
 
 def significant_under_blocks(runs: int, *, seed: int = 0) -> list[tuple[int, int]]:

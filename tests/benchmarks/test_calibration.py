@@ -11,7 +11,7 @@ from functools import partial
 import polars as pl
 import pytest
 from benchmarks.calibration import model_tests, score, units
-from benchmarks.calibration.audit_sections import mixed, repeats, weighted
+from benchmarks.calibration.audit_sections import mixed, repeats, weighted, weighted_topics
 from benchmarks.calibration.clean_sets import claims, clean_set
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import Row
@@ -50,8 +50,29 @@ def test_a_planted_word_is_seen_in_copies_too():
 
 
 def test_clusters_of_copies_keep_the_level_and_topics_are_seen():
-    assert units.null_clusters(partial(repeats, "pair", 80, "three", False), 4).significant <= 0.5
-    assert units.null_clusters(partial(units.topics, 200, 0.8), 3).significant == 1
+    assert units.peco_rejections(partial(repeats, "pair", 80, "three", False), 4) <= 0.5
+    assert units.peco_rejections(partial(units.topics, 200, 0.8), 3) == 1
+
+
+def test_clusters_see_topics_under_weights_that_tell_the_label():
+    draw = partial(weighted_topics, 300, 0.8)
+    assert (
+        units.peco_rejections(draw, 3, weights="weight") == 1
+    )  # never, where labels only change with like weights
+
+
+def test_near_copies_of_short_choices_keep_the_level_of_clusters():
+    draw = partial(repeats, "choice", 100, "three", True, words=7)
+    assert units.peco_rejections(draw, 12) <= 0.34
+
+
+def test_slices_by_columns_that_say_nothing_are_rarely_significant():
+    assert score.slice_rejections(partial(repeats, "pair", 150, "none", False), 4) <= 0.5
+
+
+def test_intervals_of_shares_of_selected_cues_cover():
+    held = units.share_coverage(4, seed=50)
+    assert held["corrected"] >= 0.75
 
 
 def test_the_score_test_keeps_its_level():

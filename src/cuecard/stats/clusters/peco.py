@@ -374,6 +374,6 @@ def _shuffled_within(
     for i in range(repeats):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
         mixed = label_codes[order][np.argsort(ordered + rng.random(len(ordered)))]
-        mass = None if parts is None else parts[0][mixed] * rest
+        mass = None if parts is None or rest is None else parts[0][mixed] * rest
         tables[i] = np.bincount(cells + mixed, mass, minlength=tables[i].size).reshape(shape)
     return tables

@@ -70,7 +70,10 @@ def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) ->
         share[here] = (posterior @ _GRID)[place]
         low[here] = _quantile(posterior, (1 - level) / 2)[place]
         high[here] = _quantile(posterior, (1 + level) / 2)[place]
-    return ShrunkShares(share, low, high)
+    # The estimated distribution is taken as known, which makes its intervals a little short: those of a share of the
+    # same size without it are never shorter (intervals of selected cues cover 92 % instead of 90 %).
+    plain_low, plain_high = wilson(np.minimum(np.rint(share * sizes), sizes), sizes, level=level)
+    return ShrunkShares(share, np.minimum(low, plain_low), np.maximum(high, plain_high))
 
 
 def _bands(sizes: Floats) -> list[npt.NDArray[np.int64]]:
