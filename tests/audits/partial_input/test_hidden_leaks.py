@@ -132,3 +132,24 @@ def test_words_of_the_premise_are_named_where_the_premise_beats_chance():
     finding = next(f for f in result.findings if f.title == "Premise-only accuracy is above chance")
     assert "“indeed”" in finding.text
     assert "premise_words" not in QUICK.run(data).tables
+
+
+def test_words_of_the_premise_are_named_where_the_premise_is_below_chance():
+    data = demo_unbalanced(1600, rare=0.5, strength=0.7)
+    cue = pl.col("hypothesis").str.starts_with("Indeed")
+    # In test, the word goes with the other label.
+    turned = (
+        pl.when((pl.col("split") == "test") & cue)
+        .then(pl.lit("no"))
+        .otherwise(pl.col("label").cast(pl.String))
+    )
+    table = data.table.with_columns(
+        premise=pl.col("hypothesis"),
+        hypothesis=pl.col("premise"),
+        label=turned.cast(data.table.schema["label"]),
+    )
+    result = QUICK.run(replace(data, table=table))
+    assert lines(result)["premise_only"]["direction"] == "below"
+    assert result.tables["premise_words"]["feature"][0] == "indeed"
+    finding = next(f for f in result.findings if f.title == "Premise-only accuracy is below chance")
+    assert "“indeed”" in finding.text
