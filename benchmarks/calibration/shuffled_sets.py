@@ -42,8 +42,9 @@ def block_shuffled(data: Instances, *, seed: int) -> Instances:
         codes = np.where(place.to_numpy() - 1 == np.floor(draw * size), 0, 1)
     else:
         blocks = table["hypothesis"].rank("dense").to_numpy() - 1
-        first = np.unique(blocks, return_index=True)[1]
-        codes = rng.permutation(data.label_codes[first])[blocks]
+        mixed = rng.permutation(len(blocks))
+        one_of_each = mixed[np.unique(blocks[mixed], return_index=True)[1]]
+        codes = rng.permutation(data.label_codes[one_of_each])[blocks]
     labels = pl.Series("label", [data.labels[code] for code in codes], dtype=pl.Enum(data.labels))
     return replace(data, table=table.with_columns(labels))
 

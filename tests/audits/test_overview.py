@@ -83,7 +83,8 @@ def test_test_examples_in_train_are_graded_by_what_memory_answers():
     turned = [("test", "p0", "h0", "yes"), *(("test", f"q{i}", "g", "yes") for i in range(9))]
     finding = Overview().run(pair_instances([*train, *turned])).findings[-1]
     assert finding.severity == "low"
-    assert "none of them with the same answer" in finding.text
+    assert "also occurs in the training set" in finding.text
+    assert "but not with the same answer" in finding.text
 
 
 def test_choices_in_another_order_are_the_same_question():

@@ -107,6 +107,10 @@ def test_placeholders_are_counted() -> None:
         rows[i]["hypothesis"] = text
     text = titles(load(rows))["Some texts are placeholders"]
     assert text == "3 instances have a placeholder as hypothesis: “NS” 2 times and “<noinput>” 1 time."
+    for i, text in enumerate(["missing", "[removed]", "removed"]):
+        rows[i]["hypothesis"] = text  # an answer may be "missing"
+    text = titles(load(rows))["Some texts are placeholders"]
+    assert text == "1 instance has a placeholder as hypothesis: “[removed]” 1 time."
 
 
 def test_a_column_names_the_clusters() -> None:

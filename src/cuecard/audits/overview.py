@@ -176,11 +176,12 @@ def _answered(examples: pl.DataFrame) -> int:
 
 
 def _remembered(overlap: Mapping[str, int]) -> str:
-    same = overlap["answered"]
+    same, both = overlap["answered"], overlap["pair"]
     if not same:
-        return "but none of them with the same answer"
-    which = "all of them" if same == overlap["pair"] else f"{same:,} of them"
-    return f"{which} with the same answer: a model that remembers the training set is correct on these"
+        return f"but {'not' if both == 1 else 'none of them'} with the same answer"
+    which = "" if both == 1 else "all of them " if same == both else f"{same:,} of them "
+    correct = f"a model that remembers the training set is correct on {'it' if same == 1 else 'these'}"
+    return f"{which}with the same answer: {correct}"
 
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
@@ -294,14 +295,15 @@ def _findings(
     overlap = summary["overlap"]
     if overlap and overlap["pair"]:
         share, same = (count / overlap["test_examples"] for count in (overlap["pair"], overlap["answered"]))
+        occur = "occurs" if overlap["pair"] == 1 else "occur"
         findings.append(
             Finding(
                 section="overview",
                 role="flaw",
                 severity=severity_of(same),
                 title="Test examples also occur in the training set",
-                text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also occur "
-                f"in the training set (ignoring case and punctuation), {_remembered(overlap)}.",
+                text=f"{overlap['pair']:,} of {overlap['test_examples']:,} test examples ({percent(share)}) also "
+                f"{occur} in the training set (ignoring case and punctuation), {_remembered(overlap)}.",
                 value=same,
                 chance=0.0,
                 n=overlap["pair"],

@@ -41,6 +41,8 @@ PLACEHOLDERS = frozenset(
     }
     | {"deleted", "missing", "placeholder", "-", "--", "---", "?", "…"}
 )
+#: Placeholders that are also ordinary answers; they count in brackets only, such as "[removed]".
+_WORDS = ("deleted", "missing", "placeholder", "removed", "undefined")
 _BRACKETS = " \t\r\n<>[](){}\"'`.!"
 
 
@@ -225,7 +227,8 @@ def _placeholders(data: Instances) -> list[Finding]:
     findings = []
     for column in ("premise", "hypothesis"):
         bare = data.table[column].str.to_lowercase().str.strip_chars(_BRACKETS)
-        written = data.table[column].filter(bare.is_in(sorted(PLACEHOLDERS)))
+        marked = data.table[column].str.contains(r"^\s*[<\[({]") | ~bare.is_in(_WORDS)
+        written = data.table[column].filter(bare.is_in(sorted(PLACEHOLDERS)) & marked)
         if written.is_empty():
             continue
         common = written.value_counts(sort=True).head(3)

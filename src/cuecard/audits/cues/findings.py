@@ -13,7 +13,7 @@ from scipy import sparse
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
 from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
 from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
-from cuecard.audits.cues.overall import all_features, not_replicated
+from cuecard.audits.cues.overall import all_features, cue_name, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import Family
@@ -26,8 +26,6 @@ NOTABLE_GAIN = 0.10
 TOLD_BEFORE = 0.9
 FINDINGS_PER_LABEL = 4
 EXAMPLES_PER_FINDING = 3
-#: The lengths whose names are no phrase.
-_LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
 #: Cues that are parts of a finding, by name.
 PARTS_NAMED = 4
 #: A share corrected for selection is told beside the raw one where they differ by more.
@@ -147,8 +145,7 @@ def _within() -> pl.Expr:
 
 
 def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence) -> Finding:
-    name = _LENGTHS.get(row["feature"]) if row["family"] == "length" else None
-    name = name or phrases[row["family"]].format(row["feature"])
+    name = cue_name(row["family"], row["feature"], phrases)
     label = row["label"]
     predicts = "for" if row["direction"] == POINTS_TO else "against"
     cue = row["feature"] if row["family"] == "word" else f"{row['family']}:{row['feature']}"
@@ -221,7 +218,7 @@ def _parts(row: dict[str, Any], phrases: dict[str, str], redundancy: pl.DataFram
     name = pl.concat_str("family", "feature", separator=":")
     same = ((pl.col("group") == own) | ((pl.col("given") == own) & _within())) & (name != own)
     parts = redundancy.filter(same).select("family", "feature").rows()
-    named = [phrases[family].format(feature) for family, feature in parts[:PARTS_NAMED]]
+    named = [cue_name(family, feature, phrases) for family, feature in parts[:PARTS_NAMED]]
     rest = len(parts) - PARTS_NAMED
     return (*named, f"{rest:,} more") if rest > 0 else tuple(named)
 

@@ -22,6 +22,20 @@ NAMED = 3
 TYPICAL = 0.05
 
 
+#: The lengths whose names are no phrase.
+_LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
+
+
+def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
+    """Return what a cue is called in a sentence.
+
+    >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
+    ('the greatest length', '“not”')
+    """
+    name = _LENGTHS.get(feature) if family == "length" else None
+    return name or phrases[family].format(feature)
+
+
 def all_features(
     cues: pl.DataFrame,
     notable: pl.DataFrame,
@@ -54,7 +68,8 @@ def all_features(
             "cues", "info", "No cue found", text, value=0.0, n=total, key=ALL_FEATURES, counted="instances"
         )
     share = significant / cues.height
-    text = f"{significant:,} of {tested} ({percent(share)}) are associated with a label (q ≤ {alpha:g})"
+    are = "is" if significant == 1 else "are"
+    text = f"{significant:,} of {tested} ({percent(share)}) {are} associated with a label (q ≤ {alpha:g})"
     title = "Surface features predict the label"
     if notable.is_empty():
         title = "Surface features are only weakly associated with the label"
@@ -66,7 +81,7 @@ def all_features(
         )
     coverage, away = given_away(notable, matrix, sample)
     examples = [
-        phrases[family].format(name)
+        cue_name(family, name, phrases)
         for family, name in notable.sort("given_away", descending=True, maintain_order=True)
         .select("family", "feature")
         .head(NAMED)
@@ -126,7 +141,7 @@ def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]
     turned = lost.filter(pl.col("outcome") == REVERSES)
     first = lost.sort(pl.col("outcome") == REVERSES, descending=True, maintain_order=True).head(NAMED)
     named = [
-        f"{phrases[row['family']].format(row['feature'])} ({row['label']}: {percent(row['share'], 0)} in train, "
+        f"{cue_name(row['family'], row['feature'], phrases)} ({row['label']}: {percent(row['share'], 0)} in train, "
         f"{percent(row['again_share'], 0)} in test)"
         for row in first.iter_rows(named=True)
     ]

@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Evidence, Finding, Severity
+from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.data import Instances
 from cuecard.wording import percent, plural, points
 
-#: A leak calls for action from this gain over the majority, by the lower end of its interval.
-LARGE_GAIN, SOME_GAIN = 0.10, 0.02
 ALPHA = 0.05
 EXAMPLES = 3
 _SINGLE = {
@@ -74,9 +72,7 @@ def pair_graph_findings(
         f"{percent(chance)}. With only {_SINGLE[best]}, it is {percent(scores[best].accuracy)}."
         f"{_ranking(leak, chance)}"
     )
-    severity: Severity = (
-        "high" if leak.low - chance >= LARGE_GAIN else "medium" if leak.low - chance >= SOME_GAIN else "low"
-    )
+    severity = severity_of((leak.low - chance) / max(1 - chance, 1e-9))
     where, evidence = _strongest_class(data, features, by_frequency, weights)
     findings = [
         Finding(
@@ -86,7 +82,7 @@ def pair_graph_findings(
         )
     ]  # fmt: skip
     if summary["parts"] is not None:
-        findings.append(_origin(summary["parts"], leak, chance, severity))
+        findings.append(_origin(summary["parts"], leak, chance))
     return findings
 
 
@@ -100,7 +96,7 @@ def _ranking(leak: Score, chance: float) -> str:
     )
 
 
-def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severity) -> Finding:
+def _origin(parts: dict[str, Any], leak: Score, chance: float) -> Finding:
     """Say how much of the leak is there without sentences shared between train and test."""
     train_only, shared = parts["train_only"], parts["shared"]
     text = (
@@ -108,12 +104,17 @@ def _origin(parts: dict[str, Any], leak: Score, chance: float, severity: Severit
         f"{_from_chance(leak.accuracy - chance)}; with a graph of the training set only, it is "
         f"{percent(train_only['accuracy'])}, {_from_chance(train_only['accuracy'] - chance)}"
     )
+    if leak.low <= chance and leak.auc is not None and train_only["auc"] is not None:
+        text = (
+            f"With a graph of all splits, the AUC is {leak.auc:.3f}; with a graph of the training set only, it is "
+            f"{train_only['auc']:.3f}"
+        )
     remains = train_only["p_value"] <= ALPHA and train_only["direction"] == "above"
     if not remains:
         text += f" (95 % CI {percent(train_only['low'])} to {percent(train_only['high'])}; not significant)"
     text += f". {shared['n']:,} of {leak.n:,} test examples share a text with the training set."
     return Finding(
-        "pair_graph", "info" if not remains else severity if severity != "high" else "medium",
+        "pair_graph", "info",
         "Source of the pair-graph leak", text,
         train_only["accuracy"], train_only["low"], train_only["high"], chance, leak.n, key="train-only",
         q_value=max(leak.p_value, train_only["p_value"]),
@@ -143,9 +144,10 @@ def _strongest_class(
         "question" if column == 0 else "answer"
     )  # fmt: skip
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
+    noun = "choices" if data.grouped else "examples"
     text = (
         f" If the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
-        f"{row['n']:,} examples are {row['label']} (overall {percent(prior[row['label']])})."
+        f"{row['n']:,} {noun} are {row['label']} (overall {percent(prior[row['label']])})."
     )
     values = features[:, column]
     here = (

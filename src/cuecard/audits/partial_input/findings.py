@@ -96,14 +96,17 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
 
 def _turned(baseline: Baseline, task: Task) -> str:
     """Say what a score below chance gives away."""
-    text = "An accuracy below chance is a leak, too: the opposite prediction is above chance"
-    if baseline.turned is None or baseline.turned_low is None or baseline.turned_high is None:
-        return f"{text}."
     answer = "label" if task in ("pair", "text") else "answer"
-    return (
-        f"{text}. The least likely {answer} has an accuracy of {_percent(baseline.turned)} (95 % CI "
+    if baseline.turned is None or baseline.turned_low is None or baseline.turned_high is None:
+        return f"An accuracy below chance is a leak, too: avoiding this {answer} is better than chance."
+    opposite = (
+        f"The least likely {answer} has an accuracy of {_percent(baseline.turned)} (95 % CI "
         f"{_percent(baseline.turned_low)} to {_percent(baseline.turned_high)})."
     )
+    better = "avoiding the most likely one is better than chance"
+    if baseline.turned_low > baseline.chance:
+        better = "the opposite prediction is above chance"
+    return f"An accuracy below chance is a leak, too: {better}. {opposite}"
 
 
 def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
@@ -126,7 +129,11 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     above = {b.name for b in blind if b.direction == "above"}
     kept = [b for b in blind if b.direction == "above" or _OPPOSITE.get(b.name) not in above]
     best = max(kept, key=_given_away)
-    rest = [f"{_short(b)} {_percent(b.accuracy)}" for b in kept if b is not best]
+    rest = [
+        f"{_short(b)} {_percent(b.accuracy)}"
+        for b in kept
+        if b is not best and (b.direction == "below" or b.accuracy > b.chance)
+    ]
     text = f"{_rule(best, task)} has an accuracy of {_score(best, task)}"
     text += f". Other accuracies: {listed(rest)}." if rest else "."
     if best.direction == "below":
@@ -134,10 +141,8 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     else:
         text += _beyond_accuracy(best, task)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
-    if best.direction == "above" and best.auc is None and best.low <= best.chance:
-        beats = (
-            "is associated with the label"  # more often correct than by luck, and no better than the majority
-        )
+    if best.direction == "above" and best.low <= best.chance:  # no better than the majority, and yet no luck
+        beats = "is associated with the label" if best.auc is None else "has an AUC above chance"
     return _finding(best, severity_of_baseline(best), f"{_rule(best, task)} {beats}", text)
 
 

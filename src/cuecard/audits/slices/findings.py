@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cuecard.analysis import Finding, Severity
@@ -39,7 +40,17 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
             "of the data."
         )
         return [Finding("slices", "info", "Shortcuts work equally well on all slices", text, key="none")]
-    return [_finding(row, task) for row in shown[:MOST_FINDINGS]]
+    first: dict[tuple[str, str], Finding] = {}
+    for row in sorted(
+        shown, key=lambda row: bool(row["excess"] < 0)
+    ):  # of two opposite rules, the one that works
+        where = (row["column"], row["value"])
+        finding = _finding(row, task)
+        if where in first:  # shortcuts of one slice are one finding, the strongest leads
+            first[where] = replace(first[where], parts=(*first[where].parts, finding.title))
+        elif len(first) < MOST_FINDINGS:
+            first[where] = finding
+    return list(first.values())
 
 
 def _finding(row: Mapping[str, Any], task: Task) -> Finding:
@@ -66,6 +77,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
         row["chance"],
         row["n"],
         key=f"{row['rule']}/{row['column']}={row['value']}",
+        coverage=row["share"],
         q_value=row["q_value"],
     )
 

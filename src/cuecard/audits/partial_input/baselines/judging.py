@@ -291,16 +291,26 @@ def judged(baselines: list[Baseline], alpha: float) -> list[Baseline]:
     adjusted = q_values([b.log10_p * math.log(10) for b in counted])
     q = {b.name: 1.0 if b.kind == "reference" else b.p_value for b in baselines}
     q |= dict(zip([b.name for b in counted], adjusted.tolist(), strict=True))
+    clear = {b.name for b in baselines if q[b.name] <= alpha and (b.direction == "above" or _surely_below(b))}
     lines = [
-        b if q[b.name] <= alpha else replace(b, turned=None, turned_low=None, turned_high=None)
+        b if b.name in clear else replace(b, turned=None, turned_low=None, turned_high=None)
         for b in baselines
     ]
     return [
         replace(
             b,
             q_value=q[b.name],
-            direction=b.direction if q[b.name] <= alpha else "at",
+            direction=b.direction if b.name in clear else "at",
             percent_r=b.accuracy / full if full and b.kind != "full" else None,
         )
         for b in lines
     ]
+
+
+def _surely_below(baseline: Baseline) -> bool:
+    """Return whether an interval shows it: of accuracy, of ranking, or of the score turned round.
+
+    Where labels mirror each other by design, so little varies that a tiny distance is significant and means nothing.
+    """
+    below = baseline.high < baseline.luck or (baseline.auc_high is not None and baseline.auc_high < 0.5)
+    return below or (baseline.turned_low is not None and baseline.turned_low > baseline.chance)
