@@ -7,16 +7,13 @@ the times can be compared, its labels being random). Both learn from premise and
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.measure import timed, write_json
+from benchmarks.measure import snli_or_generated, timed, write_json
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "snli"
-PAIRS = 92_727
 EPOCHS = 5
 #: What the project promises: at most this many times the time of scikit-learn.
 PROMISED = 1.5
@@ -71,13 +68,7 @@ def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.fasttext")
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the shortest time counts")
     arguments = parser.parse_args(argv)
-    if REAL.exists():
-        train = pl.read_parquet(REAL / "train_partial.parquet").select("premise", "hypothesis", "label")
-        test = pl.read_parquet(REAL / "test.parquet").select("premise", "hypothesis", "label")
-    else:
-        from cuecard.data.demo import demo_corpus
-
-        train, test = demo_corpus(PAIRS, seed=0), demo_corpus(10_000, seed=1)
+    train, test = snli_or_generated()
     rounds = []
     for _ in range(arguments.repeats):
         theirs, their_accuracy = scikit_learn(train, test)

@@ -11,7 +11,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
 RESULTS = Path(__file__).parent / "results"
+SNLI = Path(__file__).resolve().parents[2] / "shared" / "data" / "snli"
+#: Pairs of the generated corpus where SNLI is absent, as many as its training file has.
+PAIRS = 92_727
 
 
 class Seconds(NamedTuple):
@@ -38,6 +43,17 @@ def timed(work: Callable[[], object], *, repeats: int = 1) -> Seconds:
 def seconds(work: Callable[[], object], *, repeats: int = 1) -> float:
     """Return the shortest time of several runs on the clock."""
     return timed(work, repeats=repeats).clock
+
+
+def snli_or_generated() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return train and test pairs: SNLI's where they lie beside this checkout, else a corpus of the same shape."""
+    columns = ("premise", "hypothesis", "label")
+    if SNLI.exists():
+        train, test = (pl.read_parquet(SNLI / f"{name}.parquet") for name in ("train_partial", "test"))
+        return train.select(columns), test.select(columns)
+    from cuecard.data.demo import demo_corpus
+
+    return demo_corpus(PAIRS, seed=0), demo_corpus(10_000, seed=1)
 
 
 def in_fresh_process(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

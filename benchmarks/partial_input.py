@@ -7,15 +7,12 @@ the times can be compared, its labels being random).
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from benchmarks.measure import seconds, write_json
+from benchmarks.measure import seconds, snli_or_generated, write_json
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "snli"
-PAIRS = 92_727
 #: What the project promises: 15 fits in at most this many times the one fit of scikit-learn.
 PROMISED = 5.0
 
@@ -67,13 +64,7 @@ def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.partial_input")
     parser.add_argument("--repeats", type=int, default=1, help="rounds, of which the shortest time counts")
     arguments = parser.parse_args(argv)
-    if REAL.exists():
-        train = pl.read_parquet(REAL / "train_partial.parquet").select("premise", "hypothesis", "label")
-        test = pl.read_parquet(REAL / "test.parquet").select("premise", "hypothesis", "label")
-    else:
-        from cuecard.data.demo import demo_corpus
-
-        train, test = demo_corpus(PAIRS, seed=0), demo_corpus(10_000, seed=1)
+    train, test = snli_or_generated()
     rounds = []
     for _ in range(arguments.repeats):
         theirs, their_accuracy = scikit_learn(train, test)

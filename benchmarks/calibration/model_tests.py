@@ -49,14 +49,14 @@ def distribution_test(
     }
 
 
-def _picks(rng: np.random.Generator, n: int, planted: float) -> tuple[Any, ...]:
+def picks(rng: np.random.Generator, n: int, *, follow: float = 0.5, planted: float = 0.0) -> tuple[Any, ...]:
     """Return picks of a model that follows length, and a cue that long choices have more often; four choices each."""
     length = rng.integers(5, 30, (n, 4)) + 0.01 * rng.random((n, 4))
     longest = length == length.max(axis=1, keepdims=True)
     gold = np.where(rng.random(n) < 0.3, length.argmax(axis=1), rng.integers(0, 4, n))
     cue = rng.random((n, 4)) < 0.05 + 0.6 * (length - 5) / 25
     pick = np.where(rng.random(n) < 0.7, gold, rng.integers(0, 4, n))
-    pick = np.where(rng.random(n) < 0.5, length.argmax(axis=1), pick)
+    pick = np.where(rng.random(n) < follow, length.argmax(axis=1), pick)
     has_it = (cue + 0.1 * rng.random((n, 4))).argmax(axis=1)
     pick = np.where((rng.random(n) < planted) & cue.any(axis=1), has_it, pick)
     right = np.eye(4)[gold]
@@ -70,7 +70,7 @@ def cue_given_length(runs: int, *, n: int = 600, planted: float = 0.0, seed: int
     rng = np.random.default_rng(seed)
     fixed = free = 0
     for _ in range(runs):
-        picked, examples, properties, cue = _picks(rng, n, planted)
+        picked, examples, properties, cue = picks(rng, n, planted=planted)
         fixed += bool(choices_given(picked, examples, properties, cue).log10_p[0] <= np.log10(ALPHA))
         free += bool(choices_given(picked, examples, properties[:, :1], cue).log10_p[0] <= np.log10(ALPHA))
     return {"length held fixed": fixed / runs, "not held fixed": free / runs}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.calibration.model_tests import picks
 from scipy.stats import fisher_exact, norm
 
 from cuecard.stats.models.preference_given import choices_given, labels_given
@@ -39,22 +40,6 @@ def test_a_model_better_at_one_label_is_in_the_null_within_labels_only() -> None
 def test_nothing_to_compare_has_no_p_value() -> None:
     found = labels_given([[1, 0], [1, 0]], [0, 1], [[1, 1], [0, 1]])
     assert np.isnan(found.log10_p).all()
-
-
-def picks(rng: np.random.Generator, n: int, *, follow: float, planted: float) -> tuple[np.ndarray, ...]:
-    """Return picks, examples, properties and a cue that long choices have more often; four choices an example."""
-    length = rng.integers(5, 30, (n, 4)) + 0.01 * rng.random((n, 4))
-    longest = length == length.max(axis=1, keepdims=True)
-    gold = np.where(rng.random(n) < 0.3, length.argmax(axis=1), rng.integers(0, 4, n))
-    cue = rng.random((n, 4)) < 0.05 + 0.6 * (length - 5) / 25
-    pick = np.where(rng.random(n) < 0.7, gold, rng.integers(0, 4, n))
-    pick = np.where(rng.random(n) < follow, length.argmax(axis=1), pick)
-    has_it = (cue + 0.1 * rng.random((n, 4))).argmax(axis=1)
-    pick = np.where((rng.random(n) < planted) & cue.any(axis=1), has_it, pick)
-    right = np.eye(4)[gold]
-    size = np.log(length) - np.log(length).mean(axis=1, keepdims=True)
-    given = np.stack([right, longest, size, right * longest], axis=-1).reshape(4 * n, -1)
-    return np.eye(4)[pick].ravel(), np.repeat(np.arange(n), 4), given, cue.reshape(-1, 1).astype(float)
 
 
 def test_a_cue_that_travels_with_length_is_not_followed_once_length_is_held_fixed() -> None:

@@ -20,6 +20,7 @@ from cuecard.data.demo.grammar import (
     sentence,
     tell,
 )
+from cuecard.data.demo.splits import both_splits
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -53,19 +54,7 @@ def demo_choice(
     table = complete(cues, CHOICE_CUES, LABELS)
     table["position"] = _checked_position(table["position"], k)
     planted = truth(table.values())
-    n_test = round(n * test_fraction)
-    frames, masks = [], []
-    streams = np.random.SeedSequence(seed).spawn(2)
-    for split, size, stream in zip(("train", "test"), (n - n_test, n_test), streams, strict=True):
-        if size == 0:
-            continue
-        frame, present = _split(size, k, table, stream)
-        frames.append(
-            frame.with_columns(split=pl.lit(split), example_id=pl.format(f"{split}-{{}}", "example"))
-        )
-        masks.append(present)
-    rows = pl.concat(frames).select("example_id", "position", "split", "premise", "hypothesis", "label")
-    present = {kind: np.concatenate([mask[kind] for mask in masks]) for kind in table}
+    rows, present = both_splits(n, test_fraction, seed, lambda size, stream: _split(size, k, table, stream))
     name = "demo-choice" if planted else "demo-choice-clean"
     return Demo(Instances(rows, task="choice", labels=LABELS, name=name), planted, not planted, present)
 

@@ -20,6 +20,7 @@ from cuecard.data.demo.grammar import (
     tell,
     told_mask,
 )
+from cuecard.data.demo.splits import both_splits
 from cuecard.data.instances import Instances
 from cuecard.errors import UsageError
 from cuecard.stats.arrays import Bools, Floats, Ints
@@ -48,20 +49,7 @@ def demo_nli(
         raise UsageError("A demo set needs n ≥ 1 and a test_fraction of at least 0 and below 1.")
     table = complete(cues, NLI_CUES, LABELS)
     planted = truth(table.values())
-    n_test = round(n * test_fraction)
-    frames, masks = [], []
-    streams = np.random.SeedSequence(seed).spawn(2)
-    for split, size, stream in zip(("train", "test"), (n - n_test, n_test), streams, strict=True):
-        if size == 0:
-            continue
-        frame, present = _split(size, table, stream)
-        ids = pl.select(pl.format(f"{split}-{{}}", pl.int_range(size))).to_series()
-        frames.append(
-            frame.with_columns(example_id=ids, split=pl.lit(split), position=pl.lit(0, dtype=pl.Int32))
-        )
-        masks.append(present)
-    rows = pl.concat(frames).select("example_id", "position", "split", "premise", "hypothesis", "label")
-    present = {kind: np.concatenate([mask[kind] for mask in masks]) for kind in table}
+    rows, present = both_splits(n, test_fraction, seed, lambda size, stream: _split(size, table, stream))
     instances = Instances(rows, task="pair", labels=LABELS, name="demo-nli" if planted else "demo-nli-clean")
     return Demo(instances, planted, clean=not planted, present=present)
 
@@ -89,7 +77,8 @@ def _split(
             "label": pl.Series(LABELS, dtype=pl.Enum(LABELS)).gather(codes),
         }
     )
-    return frame.select(pl.all().gather(order)), present
+    numbered = {"example": pl.int_range(n), "position": pl.lit(0, dtype=pl.Int32)}
+    return frame.select(pl.all().gather(order)).with_columns(**numbered), present
 
 
 def _draw_labels(repeated: Bools, cue: Cue, rng: np.random.Generator) -> tuple[Ints, Floats]:

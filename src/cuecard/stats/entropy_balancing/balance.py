@@ -15,10 +15,7 @@ from cuecard.stats.entropy_balancing.certificates import Certificate, absent_lab
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
-    checked_base,
-    checked_features,
-    checked_labels,
-    resolve_target,
+    checked_problem,
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
@@ -121,10 +118,7 @@ def entropy_balance(
     >>> round(balanced.err_before, 3), round(balanced.err_after, 3), round(balanced.ess, 2)
     (0.25, 0.0, 0.83)
     """
-    matrix = checked_features(features)
-    codes, count = checked_labels(labels, matrix.shape[0], label_names)
-    base = checked_base(base_weights, matrix.shape[0])
-    shares = resolve_target(target, codes, count, base)
+    matrix, codes, count, base, shares = checked_problem(features, labels, target, base_weights, label_names)
     _check_options(ridge, max_weight, min_ess, tolerance, max_iter)
     units = Units.build(base, groups, max_weight)
     if balance_labels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -147,6 +147,30 @@ def resolve_target(target: Target, labels: Ints, label_count: int, mass: Floats)
     if not np.all(shares > 0) or abs(shares.sum() - 1.0) > 1e-9:
         raise ValueError("target shares must be positive and sum to one.")
     return shares
+
+
+class Problem(NamedTuple):
+    """What is to be balanced, checked: features, label codes and their number, base weights, label shares to reach."""
+
+    matrix: sparse.csc_matrix
+    codes: Ints
+    label_count: int
+    base: Floats
+    shares: Floats
+
+
+def checked_problem(
+    features: Any,
+    labels: npt.ArrayLike,
+    target: Target,
+    base_weights: npt.ArrayLike | None = None,
+    label_names: Sequence[str] | None = None,
+) -> Problem:
+    """Return features, labels, base weights and target after checking that they fit each other."""
+    matrix = checked_features(features)
+    codes, count = checked_labels(labels, matrix.shape[0], label_names)
+    base = checked_base(base_weights, matrix.shape[0])
+    return Problem(matrix, codes, count, base, resolve_target(target, codes, count, base))
 
 
 def share_residuals(totals: Floats, target: Floats) -> Floats:

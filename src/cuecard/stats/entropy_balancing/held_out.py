@@ -13,10 +13,7 @@ from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
-    checked_base,
-    checked_features,
-    checked_labels,
-    resolve_target,
+    checked_problem,
     share_residuals,
 )
 from cuecard.stats.entropy_balancing.dual import Stopping, Units
@@ -86,10 +83,7 @@ def held_out_balance(
     >>> result.best > 0, bool(result.err[0] > result.err[-1])
     (True, True)
     """
-    matrix = checked_features(features)
-    codes, count = checked_labels(labels, matrix.shape[0], None)
-    base = checked_base(base_weights, matrix.shape[0])
-    shares = resolve_target(target, codes, count, base)
+    matrix, codes, count, base, shares = checked_problem(features, labels, target, base_weights)
     units = np.arange(len(codes)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     if not 2 <= folds <= int(units.max()) + 1:
         raise ValueError(f"folds must lie between 2 and the number of rows or groups, got {folds}.")

@@ -12,10 +12,7 @@ from cuecard.stats.arrays import Floats
 from cuecard.stats.entropy_balancing.constraints import (
     LabelledFeatures,
     Target,
-    checked_base,
-    checked_features,
-    checked_labels,
-    resolve_target,
+    checked_problem,
     share_residuals,
 )
 from cuecard.stats.weighted import effective_sample_share
@@ -63,10 +60,7 @@ def softmax_weights(
     Nothing in this objective prefers weights near uniform, so its effective sample size is whatever the path
     of the optimiser leaves. Features that do not occur with every label are left out, as in the paper.
     """
-    matrix = checked_features(features)
-    codes, count = checked_labels(labels, matrix.shape[0], None)
-    base = checked_base(None, matrix.shape[0])
-    shares = resolve_target(target, codes, count, base)
+    matrix, codes, count, base, shares = checked_problem(features, labels, target)
     everything = LabelledFeatures(matrix, codes, count)
     before = everything.totals(base)
     constrained = np.all(before > 0, axis=1)

@@ -94,19 +94,13 @@ def learner_pairs(
     recipes: Sequence[Recipe],
     data: Instances,
     folds: Folds,
-    *,
-    weights: Floats | None = None,
-    alpha: float = 0.05,
-    tell: Tell = silently,
-    cache: bool = True,
+    **options: Any,
 ) -> tuple[list[LearnerPair], list[str]]:
-    """Return a pair per learner, and why others could not be trained: the rest of the audit still runs."""
+    """Return a pair per learner, made with the options of `learner_pair`, and why others could not be trained."""
     pairs, missing = [], []
     for recipe in recipes:
         try:
-            pairs.append(
-                learner_pair(recipe, data, folds, weights=weights, alpha=alpha, tell=tell, cache=cache)
-            )
+            pairs.append(learner_pair(recipe, data, folds, **options))
         except (MissingExtraError, Skip) as reason:
             missing.append(f"The model {recipe.model} was not trained: {reason}")
     return pairs, missing
