@@ -12,6 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Unit
 from cuecard.card.card import Card, FindingModel
+from cuecard.card.movement import CueMovement, Movement, cue_movements, movements
 from cuecard.errors import UsageError
 
 #: A cue's share changed if it moved by at least this much and its intervals do not touch.
@@ -72,6 +73,24 @@ class Comparison:
     findings_gone: tuple[str, ...] = ()
     findings_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    moved: tuple[Movement, ...] = ()
+    """The measures that moved beyond noise."""
+    cues_moved: tuple[CueMovement, ...] = ()
+    """The cues that moved beyond noise."""
+
+    @property
+    def worse(self) -> bool:
+        """Whether a measure or a cue got worse beyond noise."""
+        return "worse" in self._directions
+
+    @property
+    def better(self) -> bool:
+        """Whether a measure or a cue got better beyond noise."""
+        return "better" in self._directions
+
+    @property
+    def _directions(self) -> set[str]:
+        return {one.direction for one in self.moved} | {one.direction for one in self.cues_moved}
 
     @property
     def unchanged(self) -> bool:
@@ -81,7 +100,7 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON can hold it."""
-        plain = asdict(self) | {"unchanged": self.unchanged}
+        plain = asdict(self) | {"unchanged": self.unchanged, "worse": self.worse, "better": self.better}
         for part in ("data", "sections", "measures", "numbers"):
             plain[part] = [asdict(c) | {"difference": c.difference} for c in getattr(self, part)]
         return plain
@@ -102,6 +121,7 @@ def compare(cards: Sequence[Card], names: Sequence[str] | None = None) -> list[C
 
 def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Comparison:
     old, new = ({_identity(finding) for finding in card.findings} for card in (before, after))
+    comparable = before.dataset.task == after.dataset.task
     return Comparison(
         before=name_before,
         after=name_after,
@@ -114,6 +134,8 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         findings_gone=tuple(f.title for f in before.findings if _identity(f) not in new),
         findings_new=tuple(f.title for f in after.findings if _identity(f) not in old),
         notes=tuple(_notes(before, after)),
+        moved=tuple(movements(before, after)) if comparable else (),
+        cues_moved=tuple(cue_movements(before, after)) if comparable else (),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -105,3 +106,21 @@ def test_the_baseline_itself_passes_what_the_limit_alone_fails(cuecard, card, tm
 
 def test_a_card_has_its_splits_already(cuecard, card, data):
     assert "leave --test out" in cuecard("check", card, "--test", data["test"]).err
+
+
+def test_compare_can_fail_on_worse(cuecard, card, tmp_path):
+    assert cuecard("compare", card, card, "--fail-on", "worse").code == 0
+    worse = load_card(card)
+    section = worse["partial_input"]
+    section.measures = [
+        replace(m, value=m.value + 0.5, low=m.low + 0.5, high=m.high + 0.5)
+        if m.name == "partial_input.hypothesis_only.excess"
+        else m
+        for m in section.measures
+    ]
+    worse.dataset = worse.dataset.model_copy(update={"fingerprint": "other"})
+    save_card(worse, tmp_path / "worse")
+    ran = cuecard("compare", card, tmp_path / "worse", "--fail-on", "worse")
+    assert ran.code == 1
+    assert ran.out.strip().startswith("Worse: 1 measure got worse beyond noise.")
+    assert cuecard("compare", card, tmp_path / "worse").code == 0

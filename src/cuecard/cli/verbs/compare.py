@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,8 @@ EXAMPLES = """
 Examples:
 
 `cuecard compare out/v1 out/v2`
+
+`cuecard compare out/v1 out/v2 --fail-on worse`
 
 `cuecard compare out/snli out/anli out/ocnli --chart sets.html`
 
@@ -35,6 +37,10 @@ def compare(
     all_numbers: Annotated[
         bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
     ] = False,
+    fail_on: Annotated[
+        Literal["worse"] | None,
+        option("--fail-on", "worse", "Exit code 1 if a measure or a cue got worse beyond noise."),
+    ] = None,
 ) -> None:
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
@@ -62,11 +68,13 @@ def compare(
         from json import dumps
 
         typer.echo(dumps([c.as_dict() for c in comparisons], indent=2, ensure_ascii=False))
-        return
-    from rich.console import Console
+    elif not output.quiet:
+        from rich.console import Console
 
-    from cuecard.report import render_comparison
+        from cuecard.report import render_comparison
 
-    console = Console()
-    for comparison in () if output.quiet else comparisons:
-        render_comparison(comparison, console, top=show, every_number=all_numbers)
+        console = Console()
+        for comparison in comparisons:
+            render_comparison(comparison, console, top=show, every_number=all_numbers)
+    if fail_on is not None and any(comparison.worse for comparison in comparisons):
+        raise typer.Exit(1)

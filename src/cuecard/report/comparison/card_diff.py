@@ -33,10 +33,12 @@ def render_comparison(
     Of the numbers, the measures; with `every_number` all that differ, as they are on the cards.
     """
     console.print()
+    console.print(Text(verdict_of(comparison), style=f"bold {_tone(comparison)}".strip()))
     title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
     console.print(Text(title, style="bold"))
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
+    _moved_measures(comparison, console, top)
     if comparison.unchanged:
         console.print("The data and the results are the same.")
         return
@@ -57,6 +59,48 @@ def render_comparison(
     ):
         for title in titles[:top]:
             console.print(Text.assemble((f"{sign} ", style), display_text(title, 200)))
+
+
+def verdict_of(comparison: Comparison) -> str:
+    """Return the verdict of a comparison: what got worse or better beyond noise."""
+    if comparison.unchanged:
+        return "Unchanged."
+    parts = []
+    for direction in ("worse", "better"):
+        measures = sum(one.direction == direction for one in comparison.moved)
+        cues = sum(one.direction == direction for one in comparison.cues_moved)
+        counted = [numbers.plural(measures, "measure")] if measures else []
+        counted += [numbers.plural(cues, "cue")] if cues else []
+        if counted:
+            parts.append(f"{' and '.join(counted)} got {direction}")
+    if not parts:
+        return "No measure or cue moved beyond noise."
+    return f"{'Worse' if comparison.worse else 'Better'}: {'; '.join(parts)} beyond noise."
+
+
+def _tone(comparison: Comparison) -> str:
+    return "red" if comparison.worse else "green" if comparison.better else ""
+
+
+def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
+    """Print the measures that moved beyond noise, each with the interval of its change."""
+    for one in comparison.moved[:top]:
+        unit: Unit = "points" if one.after.unit in ("share", "points") else one.after.unit
+        low, high = (
+            numbers.in_unit(end, unit).replace("-", "−") for end in (one.change.low, one.change.high)
+        )
+        interval = f", 95 % CI {low} to {high}" if one.change.low < one.change.high else ""
+        paired = f", {numbers.count(one.change.shared)} shared examples" if one.change.shared else ""
+        sign, style = ("▲", "red") if one.direction == "worse" else ("▼", "green")
+        console.print(
+            Text.assemble(
+                (f"{sign} {one.direction}  ", style),
+                (display_text(one.after.label or one.after.name, 80), "bold"),
+                f" {numbers.in_unit(one.before.value, one.after.unit)} → "
+                f"{numbers.in_unit(one.after.value, one.after.unit)} (change "
+                f"{numbers.in_unit(one.change.difference, unit).replace('-', '−')}{interval}{paired})",
+            )
+        )
 
 
 def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:

@@ -1,0 +1,48 @@
+"""For tests of your own: assert that a dataset meets a policy.
+
+>>> from cuecard.testing import assert_policy
+>>> assert_policy("train.parquet", "cuecard.toml")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cuecard.card import Card
+    from cuecard.card.policy import Check, Policy
+    from cuecard.data import Instances
+
+
+def assert_policy(
+    data: Card | Instances | str | Path,
+    policy: Policy | str | Path,
+    *,
+    baseline: Card | str | Path | None = None,
+    strict: bool = False,
+    **options: Any,
+) -> Check:
+    """Raise an AssertionError that names every violated rule, unless a dataset or its card meets a policy.
+
+    Args:
+        data: a card or its folder, what `cuecard.load` returned, or a path to the data.
+        policy: a policy, or the TOML file of one.
+        baseline: the card of an earlier version: only what is new or significantly worse fails.
+        strict: also raise where a rule is undecided.
+        options: parameters of the audits.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test
+    from cuecard.report.checks.sentences import headline, sentence
+    from cuecard.run import check
+
+    result = check(data, policy, baseline=baseline, **options)
+    if not result.passes(strict=strict):
+        wrong = [r for r in result.rulings if r.fails or (strict and r.verdict == "undecided")]
+        raise AssertionError(
+            "\n".join([headline(result), *(f"- {r.measure.name}: {sentence(r)}" for r in wrong)])
+        )
+    return result
+
+
+__all__ = ["assert_policy"]

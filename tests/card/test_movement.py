@@ -1,0 +1,132 @@
+"""What moved beyond noise between two cards: quiet on noise, loud on a planted change."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cuecard.analysis import Measure
+from cuecard.card import compare
+from cuecard.card.movement import cue_movements, movements
+from cuecard.stats.intervals import wilson
+from cuecard.stats.multiple_testing import holm
+from policy_cards import card_with
+
+
+def accuracy(k: int, n: int, name: str) -> Measure:
+    low, high = (float(end) - 0.5 for end in wilson(k, n))
+    return Measure(f"partial_input.{name}.excess", k / n - 0.5, low, high, 0.0, n, "points", "higher", name)
+
+
+def card(rng, shift: float = 0.0, fingerprint: str = ""):
+    measures = [accuracy(int(rng.binomial(500, 0.6 + shift * (i == 0))), 500, f"m{i}") for i in range(12)]
+    made = card_with(*measures)
+    made.dataset = made.dataset.model_copy(update={"fingerprint": fingerprint or str(rng.random())})
+    return made
+
+
+def test_equal_sources_move_in_at_most_one_of_twenty_comparisons():
+    rng = np.random.default_rng(0)
+    false = np.mean([bool(movements(card(rng), card(rng))) for _ in range(400)])
+    assert false <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_a_planted_change_is_the_one_that_moved():
+    rng = np.random.default_rng(1)
+    [moved] = movements(card(rng), card(rng, 0.2))
+    assert moved.direction == "worse"
+    assert moved.after.label == "m0"
+    assert moved.change.low > 0
+    [back] = movements(card(rng, 0.2), card(rng))
+    assert back.direction == "better"
+
+
+def test_another_audit_of_the_same_data_is_no_change_of_the_data():
+    rng = np.random.default_rng(2)
+    assert movements(card(rng, fingerprint="a"), card(rng, 0.3, fingerprint="a")) == []
+
+
+def test_a_share_without_interval_is_judged_as_a_sample():
+    def copies(value):
+        one = Measure("overview.repeated", value, n=1000, unit="share", worse="higher")
+        made = card_with(one)
+        made.dataset = made.dataset.model_copy(update={"fingerprint": str(value)})
+        return made
+
+    assert movements(copies(0.010), copies(0.012)) == []
+    assert movements(copies(0.010), copies(0.100))[0].direction == "worse"
+
+
+def cues(*rows: tuple[str, str, int, int, bool]) -> pl.DataFrame:
+    table = []
+    for feature, label, k, n, significant in rows:
+        low, high = (float(end) for end in wilson(k, n))
+        table.append(("word", feature, label, k / n, low, high, 0.5, significant, True))
+    names = [
+        "family",
+        "feature",
+        "label",
+        "share",
+        "share_low",
+        "share_high",
+        "chance",
+        "significant",
+        "is_cue",
+    ]
+    return pl.DataFrame(table, schema=names, orient="row")
+
+
+def with_cues(*rows):
+    made = card_with()
+    made.attach({"cues": cues(*rows)})
+    return made
+
+
+def test_cues_that_grew_appeared_or_turned_are_worse_and_those_within_noise_are_not_listed():
+    before = with_cues(
+        ("steady", "yes", 70, 100, True),
+        ("grown", "yes", 120, 200, True),
+        ("turned", "yes", 90, 100, True),
+        ("mended", "yes", 95, 100, True),
+    )
+    after = with_cues(
+        ("steady", "yes", 73, 100, True),
+        ("grown", "yes", 190, 200, True),
+        ("turned", "no", 90, 100, True),
+        ("mended", "yes", 52, 100, False),
+        ("fresh", "no", 30, 30, True),
+    )
+    moved = {one.feature: (one.direction, one.label) for one in cue_movements(before, after)}
+    assert moved == {
+        "grown": ("worse", "yes"),
+        "turned": ("worse", "no"),
+        "fresh": ("worse", "no"),
+        "mended": ("better", "yes"),
+    }
+
+
+def test_the_verdict_of_a_comparison_is_its_first_line():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from cuecard.report import render_comparison
+
+    rng = np.random.default_rng(1)
+    [worse] = compare([card(rng), card(rng, 0.2)])
+    assert worse.worse
+    assert worse.as_dict()["worse"] is True
+    console = Console(file=StringIO(), width=120)
+    render_comparison(worse, console)
+    lines = [line for line in console.file.getvalue().splitlines() if line]
+    assert lines[0] == "Worse: 1 measure got worse beyond noise."
+    assert "m0" in lines[2]
+    assert "95 % CI" in lines[2]
+
+
+def test_holm_is_that_of_the_definition():
+    p = np.random.default_rng(3).random(8) ** 3
+    order = np.argsort(p)
+    expected = [max((8 - j) * p[order[j]] for j in range(i + 1)) for i in range(8)]
+    assert holm(p)[order] == pytest.approx(np.minimum(expected, 1))
