@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,6 +16,10 @@ from cuecard.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+#: What takes longest to import of what draws a report.
+_OF_REPORT = ("altair", "cuecard.report.html.card_page")
 
 
 def print_card(card: Card, report: Path | None, *, verbose: bool, sections: Sequence[str] = ()) -> None:
@@ -76,6 +82,11 @@ def display(path: str) -> str:
 def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:
     """Have a card, its tables and its report written; they take their places after the body, unless it raises."""
     return staged_card(card, folder, rendered(card))
+
+
+def import_report_early() -> None:
+    """Begin to import what draws a report, beside the work that comes before it."""
+    Thread(target=lambda: [import_module(name) for name in _OF_REPORT], daemon=True).start()
 
 
 def rendered(card: Card) -> str:

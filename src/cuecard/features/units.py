@@ -18,6 +18,7 @@ from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes
 from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
+from cuecard.text.parallel import on_threads
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
 #: the squared weight (or number) of their instances, by which n instances count as (Σw)² / it.
@@ -35,7 +36,8 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     instances = data.instances
     scopes = unit_scopes(family, instances, data.scope)
     n_train = len(instances.train)  # train rows stand before test rows
-    every = {scope: instances.units(scope)[:n_train] for scope in scopes}
+    of_scopes = on_threads(lambda i: instances.units(scopes[i])[:n_train], len(scopes))
+    every = dict(zip(scopes, of_scopes, strict=True))
     examples = instances.train.example_codes if instances.grouped else None
     return {scope: codes for scope, codes in every.items() if has_repeats(codes, examples)}
 

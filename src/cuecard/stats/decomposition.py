@@ -17,16 +17,15 @@ def projected_svd(matrix: csr_matrix, rank: int, *, seed: int) -> tuple[Singles,
     """Return the first left singular vectors, singular values and right singular vectors of a matrix.
 
     The draws are those of scikit-learn's `randomized_svd(matrix, rank, n_iter=4, random_state=seed)`, so that both give
-    the same numbers up to rounding. The largest entry of each left vector is positive.
+    the same numbers. The largest entry of each left vector is positive.
     """
     wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if wide else matrix
     basis = np.random.RandomState(seed).normal(size=(tall.shape[1], rank + OVERSAMPLED)).astype(matrix.dtype)
-    for _ in range(
-        ROUNDS
-    ):  # to keep the columns apart, it is enough to divide the shorter ones by their own scale
-        basis, _ = linalg.lu(tall.T @ (tall @ basis), permute_l=True, check_finite=False, overwrite_a=True)
-    basis, _ = linalg.qr(tall @ basis, mode="economic", check_finite=False, overwrite_a=True)
+    for _ in range(ROUNDS):  # triangular factors keep the columns apart
+        for side in (tall, tall.T):
+            basis, _ = linalg.lu(side @ basis, permute_l=True, check_finite=False)
+    basis, _ = linalg.qr(tall @ basis, mode="economic", check_finite=False)
     inner, singular, right = linalg.svd((tall.T @ basis).T, full_matrices=False, check_finite=False)
     left = (basis @ inner)[:, :rank]
     singular, right = singular[:rank], right[:rank]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cuecard.cli.help import MODELS
 from cuecard.cli.options.data import Dataset
@@ -21,6 +21,9 @@ from cuecard.cli.options.shared import (
     names_of,
     typed_command,
 )
+
+if TYPE_CHECKING:
+    from cuecard.data import Instances
 
 EXAMPLES = """
 Examples:
@@ -68,15 +71,22 @@ def audit(
     from cuecard.audits import AUDITS
     from cuecard.cli.options.settings import split_settings
     from cuecard.cli.progress import training_bar
-    from cuecard.cli.show import exit_if_failed
+    from cuecard.cli.show import exit_if_failed, import_report_early
     from cuecard.run import audit as run_audit
     from cuecard.run import parse_settings
 
     output.check(out, dataset.inputs)
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
+
+    def load() -> Instances:
+        data = dataset.load(seed, output.progress)
+        if out is not None:
+            import_report_early()
+        return data
+
     card = run_audit(
-        lambda: dataset.load(seed, output.progress),
+        load,
         only=comma_list(only),
         skip=comma_list(skip),
         settings=parse_settings(of_sections, kinds),
