@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuecard.report.texts import display_text, highlight
+from cuecard.report.texts import display_text, highlight, isolated
 
 
 def marked(text: str, *words: str) -> list[str]:
@@ -54,3 +54,18 @@ def test_the_pieces_always_make_up_the_text(text: str, words: list[str]) -> None
 
 def test_letters_are_not_marked_inside_a_longer_word() -> None:
     assert marked("They sit together at the tower", "to") == []
+
+
+def test_a_cue_is_marked_with_either_apostrophe_and_with_or_without_joiners() -> None:
+    assert marked("He doesn\u2019t go", "doesn't") == ["doesn\u2019t"]
+    assert marked("او می\u200cخواهد", "میخواهد") == ["می\u200cخواهد"]
+
+
+def test_joiners_and_combining_marks_are_shown() -> None:
+    assert display_text("می\u200cخواهم हिन्दी") == "می\u200cخواهم हिन्दी"
+
+
+def test_words_from_right_to_left_are_isolated_each_and_others_are_not() -> None:
+    assert isolated("Cue: “שלום עולם”; “לא” 62 %", "<", ">") == "Cue: “<שלום עולם>”; “<לא>” 62 %"
+    assert isolated("no sleep 睡觉") == "no sleep 睡觉"
+    assert isolated("לא") == "\u2068לא\u2069"

@@ -195,7 +195,8 @@ def check_language(family: Family, language: str) -> None:
     if family.languages is not None and language not in family.languages:
         languages = ", ".join(sorted(family.languages))
         raise CueCardError(
-            f"the family {family.name!r} only applies to {languages}; these texts are in {language!r}"
+            f"the family {family.name!r} only applies to {languages}; these texts are in {language!r} "
+            "(--language names another)"
         )
 
 

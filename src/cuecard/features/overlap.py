@@ -12,7 +12,7 @@ import polars as pl
 from cuecard.errors import UsageError
 from cuecard.features import _kernels
 from cuecard.features.family import Presence
-from cuecard.text import Encoded, stop_words
+from cuecard.text import STOP_WORDS, Encoded
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,6 @@ def shared_words(data: Encoded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 
 def content_words(data: Encoded) -> npt.NDArray[np.bool_]:
     """Return for every word of the vocabulary whether it is not a stop word of the language."""
-    function_words = stop_words(data.language) if data.language == "en" else ()  # no list: every word counts
+    function_words = STOP_WORDS.get(data.language, frozenset())  # no list: every word counts
     stop = pl.Series(sorted(function_words), dtype=pl.String)
     return (~data.vocabulary.is_in(stop.implode())).to_numpy()

@@ -22,7 +22,7 @@ from cuecard.probes.always_probed import always_probed
 from cuecard.probes.examples import check_test
 from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
 from cuecard.stats.arrays import Ints
-from cuecard.text import Encoded, stop_words
+from cuecard.text import STOP_WORDS, Encoded, stop_words
 
 #: A cue says nothing new if this share of its instances have a stronger one, too.
 CONTAINED = 0.8
@@ -193,7 +193,7 @@ def _presence(
 
 
 def _has_stop_words(encoded: Encoded) -> bool:
-    return encoded.language == "en"
+    return encoded.language in STOP_WORDS
 
 
 def _first_test_row(encoded: Encoded) -> int:

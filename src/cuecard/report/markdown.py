@@ -10,7 +10,7 @@ from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
 from cuecard.report.findings import facts, looked_at, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
-from cuecard.report.texts import display_text, highlight
+from cuecard.report.texts import display_text, highlight, isolated
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: A mention or a reference in a dataset text must not notify or link anyone.
@@ -87,7 +87,7 @@ def dataset_card_markdown(card: Card) -> str:
 
 def escape(text: str, limit: int = 600) -> str:
     """Return a text as Markdown that renders as the text itself."""
-    return _REFERENCE.sub("\\1\u200b", _SPECIAL.sub(r"\\\1", display_text(text, limit)))
+    return isolated(_REFERENCE.sub("\\1\u200b", _SPECIAL.sub(r"\\\1", display_text(text, limit))))
 
 
 def code(text: str) -> str:

@@ -15,6 +15,14 @@ _INVISIBLE = re.compile(
 _INSIDE_WORDS = re.compile(
     "[^\\w\\s]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+_APOSTROPHES = "['\u2019]"
+#: Zero-width non-joiner and joiner.
+_JOINERS = "\u200c\u200d"
+#: Runs of words written from right to left, with the spaces and marks between them.
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]"
+    "(?:[ \u00a0'\u2019\u200c\u200d-]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe])*"
+)
 _SPACE = re.compile(r"[^\S\u00a0]+")
 
 
@@ -31,6 +39,15 @@ def display_text(text: object, limit: int = 600) -> str:
     one_line = _SPACE.sub(" ", str(text).encode("utf-8", "replace").decode("utf-8")).strip()
     visible = _INVISIBLE.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", one_line)
     return visible if len(visible) <= limit else visible[: limit - 1].rstrip() + "…"
+
+
+def isolated(text: str, before: str = "\u2068", after: str = "\u2069") -> str:
+    """Return a text whose words written from right to left cannot reorder the sentence around them.
+
+    They stand between isolates (U+2068, U+2069), or between what is given instead. The terminal prints none: many
+    terminals show them as boxes.
+    """
+    return _RIGHT_TO_LEFT.sub(lambda run: f"{before}{run[0]}{after}", text)
 
 
 def highlight(text: str, words: Sequence[str], limit: int = 600) -> list[Piece]:
@@ -61,10 +78,16 @@ def highlight(text: str, words: Sequence[str], limit: int = 600) -> list[Piece]:
     return pieces
 
 
+def _spelt(word: str) -> str:
+    """Return a pattern for a word as it can be spelt: with either apostrophe, with or without joiners."""
+    letters = [_APOSTROPHES if c in "'\u2019" else re.escape(c) for c in word if c not in _JOINERS]
+    return (f"[{_JOINERS}]?" if not word.isascii() else "").join(letters)
+
+
 def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     """Return the spans of the words in a text, in order, overlapping ones joined."""
     spoken = [word for word in words if word.strip()]
-    patterns = [r"\W+".join(re.escape(part) for part in word.split()) for word in spoken]
+    patterns = [r"\W+".join(map(_spelt, word.split())) for word in spoken]
     if not patterns:
         return []
     either = "|".join(patterns)

@@ -92,7 +92,7 @@ def encode(
 ) -> Encoded:
     """Return the instances with integer tokens, premise and hypothesis over one vocabulary.
 
-    A language that is not given is detected from the hypotheses; a tokeniser that is not given is the one that
+    A language that is not given is detected from all texts; a tokeniser that is not given is the one that
     suits the language.
     """
     language = language or language_of(instances)
@@ -101,15 +101,12 @@ def encode(
     return Encoded(instances, texts.premise, texts.hypothesis, scope, language, tokens, annotator, texts.kept)
 
 
-def language_of(instances: Instances, *, both: bool = False) -> str:
-    """Return the language of a dataset's hypotheses (or of both texts), detected once for it and all its parts."""
+def language_of(instances: Instances) -> str:
+    """Return the language of a dataset's texts, premises and hypotheses, detected once for it and all its parts."""
     whole = instances.whole
-
-    def detect() -> str:
-        texts = [whole.table[side] for side in (("premise", "hypothesis") if both else ("hypothesis",))]
-        return guess_language(pl.concat(texts))
-
-    return whole.derived(("language", both), detect)
+    return whole.derived(
+        ("language",), lambda: guess_language(pl.concat([whole.table["premise"], whole.table["hypothesis"]]))
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from cuecard.data import load
 from cuecard.text import UNDETERMINED, guess_language, suggested_tokeniser
+from cuecard.text.encoded import language_of
 
 
 @pytest.mark.parametrize(
@@ -64,3 +66,19 @@ def test_what_is_no_language_is_left_undetermined(texts: list[str | None]) -> No
 
 def test_languages_with_spaces_have_the_default_tokeniser() -> None:
     assert {suggested_tokeniser(language) for language in ("en", "fr", "sw", UNDETERMINED)} == {"default"}
+
+
+def test_korean_is_read_by_syllables():
+    assert suggested_tokeniser("ko") == "chars"
+
+
+def test_the_language_of_a_dataset_is_that_of_all_its_texts():
+    rows = [
+        {
+            "premise": f"Der Mann und die Frau sind nicht in dem Haus {i}.",
+            "hypothesis": "42",
+            "label": "ab"[i % 2],
+        }
+        for i in range(20)
+    ]
+    assert language_of(load(rows)) == "de"

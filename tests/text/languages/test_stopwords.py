@@ -46,3 +46,15 @@ def test_strongest_words_of_snli_are_those_stubborn_lists(
         z = (k / n - prior) / np.sqrt(prior * (1 - prior) / n)
         strongest = np.argsort(np.where(allowed, -z, np.inf))[:50]
         assert len(set(data.vocabulary.gather(strongest)) & set(published[label])) >= 40
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("de", "nicht"), ("fr", "une"), ("sw", "katika"), ("zh", "的")]
+)
+def test_the_languages_of_multilingual_sets_have_stop_words(language, word):
+    assert word in stop_words(language)
+
+
+def test_a_language_without_a_list_is_answered_with_those_that_have_one():
+    with pytest.raises(UsageError, match=r"only for de, en, .*--language"):
+        stop_words("ka")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.card.damage import of_readable_card
@@ -22,7 +22,7 @@ from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.sections import section_view
-from cuecard.report.texts import Piece, display_text, highlight
+from cuecard.report.texts import Piece, display_text, highlight, isolated
 from cuecard.report.view import SectionView
 from cuecard.writing import write_text
 
@@ -95,6 +95,11 @@ def _environment() -> Environment:
     )
 
 
+def _sentence(text: object, limit: int = 600) -> Markup:
+    """Return a text to be shown as HTML, words written from right to left isolated."""
+    return Markup(isolated(str(escape(display_text(text, limit))), "<bdi>", "</bdi>"))
+
+
 def _functions(card: Card) -> dict[str, Any]:
     """Return what the templates call to put numbers and texts into words."""
     positions = {label: i % len(LIGHT.labels) for i, label in enumerate(card.dataset.labels)}
@@ -105,6 +110,7 @@ def _functions(card: Card) -> dict[str, Any]:
     return {
         "numbers": numbers,
         "show": display_text,
+        "say": _sentence,
         "marked": marked,
         "label_colour": lambda label: positions.get(label),
         "meter": meter,

@@ -42,6 +42,10 @@ _TELLING_LETTERS = (
 _LEAST_SHARE = 0.05
 
 
+#: Languages whose words are not divided by spaces, or too rare because particles are written together with them.
+UNDIVIDED = frozenset({"zh", "ja", "th", "ko"})
+
+
 def guess_language(texts: pl.Series, *, sample: int = 1000) -> str:
     """Return the ISO code of the language most texts are in ("en", "zh", …), or "und" where it cannot tell.
 
@@ -64,8 +68,11 @@ def guess_language(texts: pl.Series, *, sample: int = 1000) -> str:
 
 
 def suggested_tokeniser(language: str) -> str:
-    """Return the tokeniser that suits a language: words if there is a segmenter, otherwise characters."""
-    if language in {"zh", "ja", "th"}:
+    """Return the tokeniser that suits a language: words if there is a segmenter, otherwise characters.
+
+    Korean is read by syllables, which are its characters: a word with its particles is too rare to be a cue.
+    """
+    if language in UNDIVIDED:
         return f"words-{language}" if has_segmenter(language) else "chars"
     return "default"
 

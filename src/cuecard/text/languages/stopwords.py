@@ -32,6 +32,38 @@ _ENGLISH = word_set("""
     im youre hes shes theyre ive youve weve theyve youd hed theyd youll itll theyll
 """)
 
+_GERMAN = word_set("""
+    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner dieser diese dieses
+    diesen diesem jener jene jeder jede jedes alle alles und oder aber denn sondern sowie weil wenn ob dass daß als wie
+    da damit obwohl während bevor nachdem bis nicht nur noch auch schon sehr mehr so doch ja nein nie immer hier dort
+    dann nun jetzt wo wer was wen wem wann warum ich mich mir du dich dir er ihn ihm sie es wir uns ihr euch ihnen sich
+    man mein meine dein deine sein seine seinen seinem seiner ihre ihren ihrem ihrer unser unsere euer eure bin bist ist
+    sind seid war warst waren wäre habe hast hat haben hatte hatten wird werden wurde wurden würde worden kann können
+    konnte konnten muss müssen musste soll sollen sollte will wollen wollte darf dürfen mag möchte
+    in im ins an am ans auf aus bei beim mit nach von vom vor zu zum zur über unter für durch gegen ohne um zwischen
+""")
+_FRENCH = word_set("""
+    le la les l un une des du de d au aux ce cet cette ces mon ma mes ton ta tes son sa ses notre nos votre vos leur
+    leurs je j tu il elle on nous vous ils elles me m te t se s lui y en moi toi soi eux qui que qu quoi dont où lequel
+    laquelle et ou mais donc or ni car si comme quand lorsque puisque parce ne n pas plus jamais rien aucun aucune
+    est sont était étaient être été suis es sommes êtes sera serait soit ai as a avons avez ont avait avaient avoir eu
+    aura fait faire peut peuvent pouvait doit dans sur sous avec sans pour par vers chez entre avant après depuis
+    pendant contre très aussi bien encore même tout toute tous toutes autre autres c'est d'un d'une qu'il qu'elle qu'on
+    n'est n'a l'on j'ai s'est c'était n'y il là ici
+""")
+_SWAHILI = word_set("""
+    na ya wa kwa ni katika za la cha vya kuwa hii hiyo huo hilo hizi hizo huyu hao hawa huu hiki hicho yake wake zake
+    lake chake yangu wangu yako wako wetu yetu yao wao yeye mimi sisi wewe nyinyi kama lakini au si pia sana tu bila
+    baada kabla hivyo kila hakuna ambayo ambao ambaye hata bado tena kwamba ili ila basi ndiyo hapana hapo huko pale
+    ilikuwa alikuwa walikuwa zilikuwa nilikuwa tulikuwa ana wana nina una kuna mwa pa kutoka hadi mpaka juu chini ndani
+""")
+_CHINESE = word_set("""
+    的 了 在 是 我 你 他 她 它 我们 你们 他们 她们 它们 们 这 那 这个 那个 这些 那些 这里 那里 哪 什么 谁 怎么 怎样
+    有 没有 没 不 不是 也 都 就 才 还 又 再 很 太 更 最 和 与 跟 同 及 或 或者 但 但是 而 而且 因为 所以 如果 虽然
+    被 把 从 对 对于 为 为了 向 往 到 由 于 以 之 其 所 着 过 地 得 吗 呢 吧 啊 会 能 可以 可 要 应该 一个 一些 个
+    上 下 中 里 时 时候 自己 一 一样 就是 只 只是 只有 已 已经 正在 将 并 并且 则 等
+""")
+
 #: A few very frequent words per language, enough to tell languages apart.
 FREQUENT_WORDS: dict[str, frozenset[str]] = {
     "en": _ENGLISH,
@@ -87,8 +119,21 @@ FREQUENT_WORDS: dict[str, frozenset[str]] = {
 }
 
 
+#: Function words by language; where there is no list of their own, the most frequent ones.
+STOP_WORDS: dict[str, frozenset[str]] = FREQUENT_WORDS | {
+    "en": _ENGLISH,
+    "de": _GERMAN,
+    "fr": _FRENCH,
+    "sw": _SWAHILI,
+    "zh": _CHINESE,
+}
+
+
 def stop_words(language: str = "en") -> frozenset[str]:
     """Return the function words of a language, lower-cased, in all spellings the tokenisers give them."""
-    if language != "en":
-        raise UsageError(f"There is no list of stop words for the language {language!r}, only for 'en'.")
-    return _ENGLISH
+    if language not in STOP_WORDS:
+        raise UsageError(
+            f"There is no list of stop words for the language {language!r}, only for {', '.join(sorted(STOP_WORDS))}: "
+            "leave --no-stop-words out, or name the language with --language if it was detected wrongly."
+        )
+    return STOP_WORDS[language]

@@ -19,14 +19,21 @@ Rule = Callable[[str], int]
 APOSTROPHES = frozenset("'\u2019")
 
 
+#: Zero-width non-joiner and joiner.
+JOINERS = frozenset("\u200c\u200d")
+
+
 def default_rule(character: str) -> int:
     """Return the kind under `default`: letters, marks, digits and underscores make tokens.
 
-    Marks count as letters so that words of Hindi or Thai hold together. Characters without width of their own
-    (joiners, soft hyphen, variation selectors) are passed over; the zero-width space is a space.
+    Marks count as letters so that words of Hindi or Thai hold together, and so do joiners, without which words of
+    Persian or Malayalam are misspelt. Other characters without width of their own (soft hyphen, variation selectors)
+    are passed over; the zero-width space is a space.
     """
     if character in APOSTROPHES:
         return INNER
+    if character in JOINERS:
+        return LETTER
     if _is_invisible(character):
         return DROP
     return LETTER if character == "_" or unicodedata.category(character)[0] in "LMN" else BREAK

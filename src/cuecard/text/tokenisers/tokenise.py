@@ -43,7 +43,21 @@ def tokenise(texts: pl.Series, tokens: str = "default", *, threads: int | None =
     `tokens` names one of `TOKENISERS`; `threads` limits the cores used and never changes the result. Accents
     are joined to their letters first, so a word is one token however it was typed.
     """
-    return TOKENISERS.get(tokens).run(composed(texts.cast(pl.String)), threads=threads)
+    return TOKENISERS.get(tokens).run(_joined(composed(texts.cast(pl.String))), threads=threads)
+
+
+def _joined(texts: pl.Series) -> pl.Series:
+    """Return texts whose joiners stand only between letters of scripts that are written with them."""
+    if not texts.str.contains("[\u200c\u200d]").any():
+        return texts
+    letter = r"[\p{Arabic}\p{Devanagari}\p{Bengali}\p{Malayalam}\p{Sinhala}\p{Kannada}\p{Telugu}\p{Tamil}\p{Gujarati}]"
+    # Marked first, because a joiner can end one pair of letters and begin the next.
+    kept = texts.str.replace_all(rf"({letter})(\u200c|\u200d)", "${1}\ue000${2}")
+    kept = kept.str.replace_all(rf"\ue000(\u200c|\u200d)({letter})", "\ue000${1}\ue000${2}")
+    bare = kept.str.replace_all("(^|[^\ue000])[\u200c\u200d]", "${1}")
+    return bare.str.replace_all("\ue000([\u200c\u200d])\ue000", "${1}").str.replace_all(
+        "\ue000[\u200c\u200d]?", ""
+    )
 
 
 def _tokenise_lemmas(texts: pl.Series, *, threads: int | None = None) -> Tokens:

@@ -75,7 +75,7 @@ class WordModel(NeuralModel):
         """
         tokeniser = self.tokens
         if tokeniser is None:
-            tokeniser = suggested_tokeniser(language_of(data, both=True))
+            tokeniser = suggested_tokeniser(language_of(data))
         texts = [text for text in self._visible(data, tokeniser) if text is not None]
         self.vocabulary_ = Vocabulary.learn(texts, tokeniser=tokeniser, min_count=self.min_count)
 
