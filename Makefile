@@ -41,6 +41,7 @@ calibration: $(DEV)
 
 fuzz: $(DEV)
 	$(BIN)/python scripts/fuzz.py
+	$(BIN)/python scripts/fuzz_commands.py
 
 docs: $(DEV)
 	$(PIP) install -q --group docs

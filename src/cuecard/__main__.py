@@ -17,11 +17,13 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 def run() -> NoReturn:
     """Run the command line, then end the process at once: the system frees its memory quicker than Python does."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    from cuecard.cli import main
-
     code: object = 0
     try:
+        from cuecard.cli import main
+
         main()
+    except KeyboardInterrupt:  # while modules were imported
+        code = 130
     except SystemExit as end:
         code = end.code or 0
     finished = all(one.daemon or one is threading.main_thread() for one in threading.enumerate())

@@ -132,6 +132,13 @@ def test_a_report_that_would_replace_the_weighted_rows_is_refused(cuecard, monke
     assert "would be replaced" in refused(cuecard, "debias", "out")
 
 
+@pytest.mark.parametrize("command", TARGETS)
+def test_links_in_a_circle_are_refused(cuecard, command):
+    target = f"loop{FILES.get(command, '')}"
+    Path(target).symlink_to(target)
+    assert "symbolic link" in refused(cuecard, command, target)
+
+
 def test_a_folder_with_other_files_is_no_place_for_a_run(cuecard):
     Path("mine").mkdir()
     Path("mine/notes.txt").touch()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def check_file(path: Path, *, inputs: Iterable[object] = (), option: str = "--ou
         option: the option that names the path.
     """
     with writing_to(path):
+        _follow(path)
         if path.is_dir():
             raise UsageError(f"{path} is a folder: choose a file as {option}.")
         if path.exists() and not path.is_file():
@@ -49,10 +51,11 @@ def check_folder(
         option: the option that names the path.
     """
     with writing_to(path):
+        _follow(path)
         if path.exists() and not path.is_dir():
             raise UsageError(f"{path} is a file: choose a folder as {option}.")
-        here = path.resolve()
-        for source in (source.resolve() for source in _paths(inputs)):
+        here = Path(os.path.realpath(path))
+        for source in (Path(os.path.realpath(source)) for source in _paths(inputs)):
             if source.is_dir() and here.is_relative_to(source):
                 raise UsageError(f"{path} lies in the input folder {source}: choose another {option}.")
             if not source.is_dir() and source.is_relative_to(here):
@@ -67,6 +70,12 @@ def check_folder(
             if "/" in name and (path / name).parent.is_file():
                 raise UsageError(f"{(path / name).parent} is a file: choose another {option}.")
         _check_room(path, path.absolute(), _ROOM_OF_FOLDER)
+
+
+def _follow(path: Path) -> None:
+    """Raise what the system says of a path that cannot be followed, such as links in a circle."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.stat()
 
 
 def _paths(inputs: Iterable[object]) -> list[Path]:

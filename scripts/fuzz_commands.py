@@ -1,0 +1,227 @@
+"""Run odd and wrong command lines of every verb, on full disks and without an output, and print how they end.
+
+    python scripts/fuzz_commands.py [--cases N] [--seed N]
+
+A command may succeed (exit code 0), say that an analysis failed or a policy is violated (1), or refuse (2): then with a
+sentence, and every file is as it was. Anything else is a crash. Then a run that writes over an older one is killed at
+a random step: the folder must hold all of the old card or all of the new one. Each case is made from its seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from fuzzing.commands import Command, command, fill  # noqa: E402
+
+#: Seconds that a command on 80 rows may take.
+LIMIT = 120
+#: What a run does on disk: it can be killed before each of these.
+STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "ctypes.dlsym", "shutil.rmtree"}
+
+
+def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int, str]:
+    """Return the exit code of a command in a process of its own, and what it wrote to standard error."""
+    errors = folder.parent / "stderr.txt"
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        os.dup2(os.open("/dev/full" if line.stdout == "/dev/full" else os.devnull, os.O_WRONLY), 1)
+        if line.stdout == "closed":
+            os.close(1)
+            sys.stdout = sys.__stdout__ = None
+        elif line.stdout == "pipe":
+            reader, writer = os.pipe()
+            os.dup2(writer, 1)
+            os.close(reader)
+        if line.stdout != "closed":
+            sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]
+        if line.largest_file is not None:
+            # The messages themselves must fit: standard error is a file here.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (line.largest_file + 10_000,) * 2)
+        signal.alarm(LIMIT)
+        code: object = 0
+        try:
+            run()
+        except SystemExit as end:
+            code = end.code or 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            code = 99
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 98)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), errors.read_text(errors="replace")
+
+
+def everything(folder: Path) -> dict[str, bytes | None]:
+    """Return every file and folder below a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def run_line(line: Command) -> None:
+    """Run a command line in this process."""
+    from cuecard.cli import main
+
+    sys.argv = ["cuecard", *line.arguments]
+    main()
+
+
+def ended(folder: Path, line: Command) -> str:
+    """Return how a command ends: done, failed, refused, or what is wrong with it."""
+    before = everything(folder)
+    code, said = forked(folder, lambda: run_line(line), line)
+    after = everything(folder)
+    if "Traceback" in said:
+        return said.strip().splitlines()[-1][:200]
+    if left := [name for name in after if ".cuecard-" in name]:
+        return f"leaves {left[0]}"
+    if code == 2:
+        changed = sorted(name for name in {*before, *after} if before.get(name, 0) != after.get(name, 0))
+        if changed:
+            return f"exit code 2 and {changed[:3]} changed"
+        sentence = said.startswith("cuecard: ") and said.count("\n") == 1
+        return (
+            "refused"
+            if sentence or "Usage: cuecard" in said or (not said and line.stdout)
+            else f"says {said[:200]!r}"
+        )
+    if code == 1 and ("failed" in said or "check" in line.arguments):
+        return "failed"
+    return "done" if code == 0 else f"exit code {code}: {said[:200]!r}"
+
+
+def killed(folder: Path, rng: random.Random) -> str:
+    """Return what is in a folder after a run that wrote it was killed at a random step: old, new, or what is wrong."""
+    if rng.random() < 0.5:
+        (folder / "card" / "notes.txt").write_text("mine")
+    line = Command(["audit", "train.csv", "--only", "overview", "--out", "card", "--quiet"])
+    left = rng.randrange(1, 120)
+
+    def run() -> None:
+        inside = str(folder)
+
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal left
+            if event in STEPS and (event == "ctypes.dlsym" or inside in str(arguments[0])):
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        run_line(line)
+
+    code, said = forked(folder, run, line)
+    if code not in (0, -signal.SIGKILL):
+        return f"exit code {code}: {said[:200]!r}"
+
+    def read() -> None:
+        from cuecard.card import load_card, stale_report
+
+        card = load_card("card")
+        assert stale_report(Path("card"), card) is None, "the report is of another card"
+        assert (
+            not (folder / "card" / "notes.txt").exists()
+            or (folder / "card" / "notes.txt").read_text() == "mine"
+        )
+        sys.exit(11 if card.dataset.name == "demo" else 12)
+
+    code, said = forked(folder, read, Command([]))
+    return {11: "old", 12: "new"}.get(
+        code, said.strip().splitlines()[-1][:200] if said else f"exit code {code}"
+    )
+
+
+def saved_card(folder: Path) -> None:
+    """Write a card with its report in a process of its own: this one must stay without threads."""
+
+    def write() -> None:
+        from cuecard.card import staged_card
+        from cuecard.data.demo import demo_nli
+        from cuecard.report import render_html
+        from cuecard.run import audit
+
+        card = audit(demo_nli(200, seed=1).instances, only=["overview"])
+        card = card.model_copy(update={"dataset": card.dataset.model_copy(update={"name": "demo"})})
+        full = audit(demo_nli(200, seed=1).instances, only=["overview"])
+        card.attach(full.tables)
+        with staged_card(card, folder / "card", render_html(card)):
+            pass
+
+    code, said = forked(folder, write, Command([]))
+    assert code == 0, said
+
+
+def _import_all() -> None:
+    """Import once what every command would import again; nothing is computed, so that no thread is started."""
+    from cuecard import cli, report, run  # noqa: F401
+    from cuecard.audits import AUDITS
+    from cuecard.probes import PROBES
+    from cuecard.remedies import REMEDIES
+    from cuecard.report.charts import drawing  # noqa: F401
+    from cuecard.report.html import card_page  # noqa: F401
+
+    assert [*AUDITS, *PROBES, *REMEDIES]
+
+
+def main() -> int:
+    """Print how commands ended; the exit code is 1 if any crashed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--cases", type=int, default=1000, help="command lines; a tenth as many runs are killed"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="1", COLUMNS="100")
+    _import_all()
+    crashes = 0
+    print(f"{'kind':<12}{'cases':>8}  {'ends':<58}{'crashes':>9}{'seconds':>9}", flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        os.environ["CUECARD_CACHE"] = str(Path(place) / "cache")
+        home = Path(place) / "home"
+        home.mkdir()
+        saved_card(home)
+        for kind, cases in (("commands", options.cases), ("killed", max(1, options.cases // 10))):
+            ends: Counter[str] = Counter()
+            start = time.monotonic()
+            for case in range(cases):
+                seed = f"{options.seed}/{kind}/{case}"
+                rng = random.Random(seed)
+                folder = Path(place) / "case" / "work"
+                folder.mkdir(parents=True)
+                fill(folder, home / "card")
+                line = command(rng)
+                end = ended(folder, line) if kind == "commands" else killed(folder, rng)
+                if end not in ("done", "failed", "refused", "old", "new"):
+                    what = f" {line}" if kind == "commands" else ""
+                    print(f"  seed {seed!r}: {end}{what}", flush=True)
+                    end = "crashes"
+                ends[end] += 1
+                shutil.rmtree(folder.parent)
+            crashes += ends["crashes"]
+            counts = ", ".join(f"{name} {n:,}" for name, n in sorted(ends.items()) if name != "crashes")
+            print(
+                f"{kind:<12}{cases:>8,}  {counts:<58}{ends['crashes']:>9,}{time.monotonic() - start:>9.1f}",
+                flush=True,
+            )
+    return int(crashes > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,46 @@
+"""Odd command lines of every verb end with an exit code and a sentence; `make fuzz` tries far more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from small_sets import pair_instances
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz_commands.py"
+ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
+
+
+def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
+    command = [sys.executable, SCRIPT, "--cases", "30", "--seed", "5"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    kinds = {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines()[1:]}
+    assert kinds == {"commands": "30", "killed": "3"}
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "sentence"),
+    [
+        (KeyboardInterrupt, 130, ""),
+        (MemoryError, 2, "cuecard: the memory is full: give the command more of it, or fewer rows.\n"),
+    ],
+)
+def test_a_run_that_is_stopped_while_it_draws_the_report_leaves_the_old_folder(
+    cuecard, tmp_path, monkeypatch, stop, code, sentence
+):
+    pair_instances(ROWS).table.drop("split").write_csv(tmp_path / "train.csv")
+    command = ["audit", tmp_path / "train.csv", "--only", "overview", "--out", tmp_path / "card", "--quiet"]
+    assert cuecard(*command).code == 0
+    before = {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def stopped(card):
+        raise stop
+
+    monkeypatch.setattr("cuecard.report.render_html", stopped)
+    ran = cuecard(*command)
+    assert (ran.code, ran.out, ran.err) == (code, "", sentence)
+    assert {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
