@@ -119,6 +119,11 @@ VERBS: dict[str, tuple[list[list[str]], dict[str, list[str]]]] = {
     "peco": ([PATHS], {"--columns": PAIRS, "--chart": PATHS, "--permutations": NUMBERS, "--seed": NUMBERS}),
     "compare": ([PATHS, PATHS], {"--chart": PATHS, "--show": NUMBERS}),
     "report": ([PATHS], {"--out": PATHS}),
+    "export": (
+        [PATHS],
+        {"--format": ["croissant", "hf-card", "badge", "issue"], "--out": PATHS, "--finding": NAMES},
+    ),
+    "plan": ([PATHS], {**DATA_OPTIONS, "--goal": ["cues.cues == 0", "x"], "--out": PATHS, "--apply": PATHS}),
     "datasets": ([NAMES], {}),
     "ask": (
         [PATHS],
@@ -148,7 +153,7 @@ def command(rng: random.Random) -> Command:
     positional, options = VERBS[verb]
     arguments = [verb]
     for values in positional:
-        right = "card" if verb in ("report", "compare") else "train.csv"
+        right = "card" if verb in ("report", "compare", "export") else "train.csv"
         arguments.append(right if values is PATHS and rng.random() < 0.7 else rng.choice(values))
     if verb in ("audit", "probe") and rng.random() < 0.7:
         arguments += ["--only", "overview"]

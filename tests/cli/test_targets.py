@@ -30,11 +30,16 @@ TARGETS = {
     "demo": ["demo", "--out"],
     "check": ["check", "train.csv", "--out"],
     "check --ratchet": ["check", "train.csv", "--ratchet"],
+    "export": ["export", "card", "--format", "badge", "--out"],
+    "plan": ["plan", "train.csv", "--goal", "cues.cues == 0", "--out"],
+    "plan --apply": ["plan", "train.csv", "--apply", "sheet.csv", "--out"],
     "check --init": ["check", "train.csv", "--init", "--policy"],
 }
 FILES = {
-    **dict.fromkeys(["debias", "stress --kind", "ask"], ".csv"),
-    **dict.fromkeys(["peco", "compare", "report", "check", "check --ratchet", "check --init"], ".html"),
+    **dict.fromkeys(["debias", "stress --kind", "ask", "plan"], ".csv"),
+    **dict.fromkeys(
+        ["peco", "compare", "report", "export", "check", "check --ratchet", "check --init"], ".html"
+    ),
 }
 
 
@@ -107,7 +112,9 @@ def test_what_is_no_path_is_refused(cuecard, command, target, complaint):
     assert any(part in message for part in complaint.split("|")), message
 
 
-@pytest.mark.parametrize("command", [name for name in TARGETS if name not in ("demo", "compare", "report")])
+@pytest.mark.parametrize(
+    "command", [name for name in TARGETS if name not in ("demo", "compare", "report", "export")]
+)
 def test_a_target_that_is_the_input_or_lies_in_it_is_refused(cuecard, command, monkeypatch):
     if command in FILES and command != "peco":
         assert "is an input file" in refused(cuecard, command, "train.csv")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cuecard.cache import cache_folder, keep_file
+from cuecard._cache_folder import cache_folder
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -33,6 +33,8 @@ def timed(title: str) -> Iterator[None]:
     yield
     if examples:
         rates = _rates() | {_step(title): (time.monotonic() - started) / examples}
+        from cuecard.cache import keep_file
+
         keep_file(_file(), lambda staged: staged.write_text(json.dumps(rates), encoding="utf-8"))
 
 

@@ -55,7 +55,7 @@ def export(
     from cuecard.card import load_card
     from cuecard.errors import UsageError
     from cuecard.report import exports
-    from cuecard.writing import write_text
+    from cuecard.writing import check_file, write_text
 
     if finding is not None and format != "issue":
         raise UsageError("--finding only applies to issues: add --format issue, or leave it out.")
@@ -63,8 +63,10 @@ def export(
         raise UsageError(
             "--url and --license only apply to Croissant: add --format croissant, or leave them out."
         )
+    if out is not None:
+        check_file(out, inputs=[card, card / "card.json", *card.glob("tables/*")])
     loaded = load_card(card)
-    existing = out.read_text(encoding="utf-8") if out is not None and out.is_file() else None
+    existing = _existing(out) if out is not None and format in ("croissant", "hf-card") else None
     if format == "croissant":
         text = exports.croissant_json(loaded, existing=existing, url=url, license=license)
     elif format == "hf-card":
@@ -78,3 +80,13 @@ def export(
     else:
         write_text(out, text)
         typer.echo(f"Written: {out}")
+
+
+def _existing(file: Path) -> str | None:
+    """Return what is in the file that a part of is replaced, if there is one."""
+    from cuecard.errors import InputError
+
+    try:
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read as text ({error}): choose another --out.") from None

@@ -79,10 +79,13 @@ def plan(
     from cuecard.cli.options.groups import typed
     from cuecard.errors import UsageError
     from cuecard.run import apply_worksheet, plan_file
+    from cuecard.writing import check_file, check_folder
 
     if (apply is not None) + (policy is not None) + bool(goal) != 1:
         raise UsageError("Give one of --goal, --policy and --apply.")
+    inputs = [*dataset.inputs, policy, apply]
     if apply is not None:
+        check_folder(out, inputs=inputs)
         changed = apply_worksheet(
             lambda: dataset.load(seed, output.progress),
             apply,
@@ -95,6 +98,7 @@ def plan(
             typer.echo(f"{changed.summary} Files: {', '.join(str(file) for file in changed.files)}")
         output.show(changed.card, out / "audit")
         return
+    check_file(out, inputs=inputs)
     result = plan_file(
         lambda: dataset.load(seed, output.progress),
         out,
