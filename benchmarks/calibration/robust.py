@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from cuecard.audits import Cues
 from cuecard.data.demo import demo_nli
 from cuecard.probes import Predictions, Reliance, choose_cues
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
+from cuecard.stats.doubly_robust import accuracy_without_leak, steady_depth
 from cuecard.stats.neutral_weights import leakage_neutral_weights
 from cuecard.stats.weighted import weighted_share
 
@@ -46,7 +46,7 @@ def selected_pairs(n: int, share: float, rng: np.random.Generator) -> tuple[Floa
     return leak[kept], label[kept], np.column_stack([1 - yes, yes])
 
 
-def accuracy_without_leak(model: Model, share: float, rng: np.random.Generator) -> float:
+def true_accuracy(model: Model, share: float, rng: np.random.Generator) -> float:
     """The accuracy of a model where labels keep their shares and do not depend on the leak, from many pairs."""
     leak, label, probabilities = selected_pairs(200_000, share, rng)
     prior = np.bincount(label) / len(label)
@@ -70,30 +70,63 @@ def half_follower(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
     return np.where(rng.random(len(label)) < 0.6, label, follower(leak, label, rng))
 
 
-MODELS: dict[str, Model] = {"follower": follower, "half_follower": half_follower, "reader": reader}
+def averse(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
+    """Answers of a model that does the opposite of what the leak suggests."""
+    return 1 - follower(leak, label, rng)
 
 
-def debiased_accuracy_coverage(
-    model: Model, *, n: int = 3000, share: float = 0.5, runs: int = 40, trees: int = 100, seed: int = 0
-) -> dict[str, Coverage]:
-    """Bias, coverage and width of the weighted and of the doubly robust accuracy of a model."""
+def half_averse(leak: Floats, label: Ints, rng: np.random.Generator) -> Ints:
+    """Answers of a model that reads six times in ten and does the opposite of the leak otherwise."""
+    return np.where(rng.random(len(label)) < 0.6, label, averse(leak, label, rng))
+
+
+MODELS: dict[str, Model] = {
+    "follower": follower,
+    "half_follower": half_follower,
+    "reader": reader,
+    "half_averse": half_averse,
+    "averse": averse,
+}
+
+
+def debiased_coverage(
+    models: Mapping[str, Model],
+    *,
+    n: int = 3000,
+    share: float = 0.5,
+    runs: int = 40,
+    trees: int = 100,
+    seed: int = 0,
+) -> dict[str, dict[str, Coverage]]:
+    """Bias, coverage and width of the weighted and of the doubly robust accuracy of models, on the same pairs."""
     rng = np.random.default_rng(seed)
-    truth = accuracy_without_leak(model, share, rng)
-    ends: dict[str, list[tuple[float, float, float]]] = {"weighted": [], "doubly_robust": []}
+    truths = {name: true_accuracy(model, share, rng) for name, model in models.items()}
+    methods = ("weighted", "doubly_robust")
+    ends: dict[str, dict[str, list[tuple[float, float, float]]]] = {
+        name: {method: [] for method in methods} for name in models
+    }
     for run in range(runs):
         leak, label, _ = selected_pairs(n, share, rng)
-        right = model(leak, label, rng) == label
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some weights are limited, as in the probe
-            neutral = leakage_neutral_weights(label, leak, folds=20, trees=trees, max_weight=20.0, seed=run)
-        plain = weighted_share(right, neutral.weights)
-        ends["weighted"].append((plain.share, plain.low, plain.high))
-        expected = expected_correctness(right, label, leak, n_labels=2, trees=trees, seed=run)
-        shares = np.bincount(label) / len(label)
-        tilt = neutral.probabilities @ (1 / shares)
-        robust = doubly_robust_accuracy(right, label, neutral.weights, shares, expected, tilt=tilt)
-        ends["doubly_robust"].append((robust.accuracy, robust.low, robust.high))
-    return {name: _coverage(np.array(rows), truth) for name, rows in ends.items()}
+            deep, steady = (
+                leakage_neutral_weights(
+                    label, leak, folds=20, trees=trees, depth=depth, max_weight=20.0, seed=run
+                ).weights
+                for depth in (8, steady_depth(n))
+            )
+        for name, model in models.items():
+            right = model(leak, label, rng) == label
+            plain = weighted_share(right, deep)
+            ends[name]["weighted"].append((plain.share, plain.low, plain.high))
+            robust = accuracy_without_leak(
+                right, label, leak, steady, rougher_weights=deep, trees=trees, seed=run
+            )
+            ends[name]["doubly_robust"].append((robust.accuracy, robust.low, robust.high))
+    return {
+        name: {method: _coverage(np.array(rows), truths[name]) for method, rows in each.items()}
+        for name, each in ends.items()
+    }
 
 
 def _coverage(rows: Floats, truth: float) -> Coverage:

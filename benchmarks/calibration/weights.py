@@ -46,7 +46,14 @@ def planted_word(data: Instances, strength: float, *, seed: int = 0) -> Instance
 
 
 def level(
-    task: Task, sets: int, *, n: int = 300, min_count: int = 30, ridge: float = 0.0, planted: float = 0.0
+    task: Task,
+    sets: int,
+    *,
+    n: int = 300,
+    min_count: int = 30,
+    ridge: float = 0.0,
+    planted: float = 0.0,
+    seed: int = 0,
 ) -> Level:
     """Return how often guesses from partial input are called off chance under balancing weights of the same rows.
 
@@ -59,11 +66,11 @@ def level(
         reaudit=(),
         scope="hypothesis",
     )
-    for seed in range(sets):
-        data = random_words(task, n, seed=seed)
+    for number in range(seed, seed + sets):
+        data = random_words(task, n, seed=number)
         if planted:
-            data = planted_word(data, planted, seed=seed)
-        row = _partial_input(data, remedy, seed).row(
+            data = planted_word(data, planted, seed=number)
+        row = _partial_input(data, remedy, number).row(
             by_predicate=pl.col("measure") == MEASURE[task], named=True
         )
         before += not row["low_after"] <= row["chance_after"] <= row["high_after"]

@@ -1,26 +1,55 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.calibration.probes import copied_test, levels
+from benchmarks.calibration.probes import choice_verdicts, copied_test, levels, sharing_test
+from benchmarks.calibration.units import random_words
 
 import cuecard as cc
 from cuecard.data import Examples
 from cuecard.probes.copies import counted_once, distinct_examples
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import shared_texts
 from small_sets import choice_instances, pair_instances
 
 LONG = "the quick brown fox jumps over one lazy dog today"
 
 
 def test_copies_in_the_test_set_do_not_make_a_coin_look_as_if_it_used_words():
-    apart, once = levels(6, once=False, distinct=90), levels(6, once=True, distinct=90)
+    draw = partial(copied_test, distinct=90)
+    apart, once = levels(6, draw, once=False), levels(6, draw)
     for test in ("accuracy", "distribution", "usual", "given_length"):
         assert getattr(apart, test) >= 0.15  # more than 3 standard errors above 5 %
         assert getattr(once, test) <= 0.12  # 60 tests at 5 %
+
+
+def test_answers_that_pairs_with_one_hypothesis_share_do_not_look_like_the_use_of_a_word():
+    draw = partial(sharing_test, n=400, texts=40)
+    apart, shared = levels(5, draw, once=False), levels(5, draw)
+    for test in ("distribution", "contrast", "usual", "given_length"):
+        assert getattr(apart, test) >= 0.2
+        assert getattr(shared, test) <= 0.16  # 50 tests at 5 %
+
+
+def test_units_are_premises_and_hypotheses_and_none_where_no_text_occurs_twice():
+    data, _ = sharing_test(0, n=40, texts=8)
+    assert data.test is not None
+    [codes] = shared_texts(Examples(data.test))
+    assert len(set(codes.tolist())) == data.test.table["hypothesis"].n_unique()
+    alone = random_words("pair", 40, seed=3)
+    assert shared_texts(Examples(alone)) == []
+    column = alone.table.with_columns(writer=pl.Series([i // 4 for i in range(40)]))
+    [codes] = shared_texts(Examples(replace(alone, table=column, cluster="writer")))
+    assert codes.tolist() == [i // 4 for i in range(40)]
+
+
+def test_a_model_that_avoids_the_longest_choice_is_seen_and_one_that_does_not_is_not():
+    assert choice_verdicts(3, n=300, longest=-0.6)["avoids, longest"] >= 0.66
+    assert choice_verdicts(4, n=200)["any"] <= 0.5
 
 
 def test_copies_are_examples_with_the_same_texts_and_the_same_right_answer():

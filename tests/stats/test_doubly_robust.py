@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.calibration.robust import MODELS, debiased_accuracy_coverage
+from benchmarks.calibration.robust import MODELS, debiased_coverage
 
 from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
 
@@ -70,11 +70,39 @@ def test_a_label_too_rare_to_learn_from_gets_the_share_of_all() -> None:
 
 
 def test_weights_alone_over_correct_a_follower_and_the_doubly_robust_estimate_does_not() -> None:
-    found = debiased_accuracy_coverage(MODELS["follower"], n=1500, runs=8, trees=40)
+    found = debiased_coverage({"follower": MODELS["follower"]}, n=1500, runs=8, trees=40)["follower"]
     assert found["weighted"].bias < -0.015
     assert abs(found["doubly_robust"].bias) < 0.01
     assert found["doubly_robust"].coverage >= 7 / 8
     assert found["doubly_robust"].width < found["weighted"].width
+
+
+def test_intervals_cover_models_that_follow_ignore_or_oppose_the_leak_in_small_test_sets() -> None:
+    some = {name: MODELS[name] for name in ("follower", "reader", "averse")}
+    for each in debiased_coverage(some, n=300, runs=15, trees=40, seed=5).values():
+        assert each["doubly_robust"].coverage >= 13 / 15
+        assert abs(each["doubly_robust"].bias) < 0.02
+        assert each["doubly_robust"].width < 0.25
+
+
+def test_the_leak_is_as_frequent_as_the_mean_over_labels_has_it() -> None:
+    # Label 0 has the leaks 0, 0, 1 and label 1 the leak 1: without the leak, leak 1 has the share (1/3 + 1) / 2.
+    gold, leak = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
+    expected = np.where(leak[:, None] == 1, [0.9, 0.9], [0.3, 0.3])
+    found = doubly_robust_accuracy(expected[:, 0], gold, np.ones(4), [0.75, 0.25], expected, even_leak=True)
+    assert found.accuracy == pytest.approx(0.3 * (1 / 3) + 0.9 * (2 / 3))
+
+
+def test_examples_that_share_a_text_widen_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    gold, right = np.tile([0, 1], 100), np.repeat(rng.random(40) < 0.6, 5)
+    m = np.full((200, 2), 0.6)
+    alone = doubly_robust_accuracy(right, gold, np.ones(200), [0.5, 0.5], m)
+    shared = doubly_robust_accuracy(
+        right, gold, np.ones(200), [0.5, 0.5], m, units=[np.repeat(np.arange(40), 5)]
+    )
+    assert shared.accuracy == alone.accuracy
+    assert shared.effective_n == pytest.approx(alone.effective_n / 5, rel=0.05)
 
 
 def test_lengths_and_weights_are_checked() -> None:

@@ -156,8 +156,22 @@ def test_two_equal_sets_do_not_differ_at_all() -> None:
 
 def test_combined_shares_are_newcombes_difference_where_there_are_two() -> None:
     for k1, n1, k2, n2 in ((56, 70, 48, 80), (0, 10, 7, 9), (10, 10, 0, 20)):
-        expected = newcombe_difference(k1, n1, k2, n2)
+        shares = [((k + 1) / (n + 2), n) for k, n in ((k1, n1), (k2, n2))]
+        terms = [(p * (1 - p) / n, n - 1) for p, n in shares]
+        freedom = sum(v for v, _ in terms) ** 2 / sum(v**2 / f for v, f in terms)
+        level = 2 * stats.norm.cdf(stats.t.ppf(0.975, freedom)) - 1
+        expected = newcombe_difference(k1, n1, k2, n2, level)
         found = combined_shares([1.0, -1.0], [k1, k2], [n1, n2])
         np.testing.assert_allclose(found, expected)
     low, high = combined_shares([1.0], [3], [12])
-    np.testing.assert_allclose((low, high), wilson(3, 12))
+    np.testing.assert_allclose((low, high), wilson(3, 12, 2 * stats.norm.cdf(stats.t.ppf(0.975, 11)) - 1))
+
+
+def test_combined_shares_cover_three_sets_of_five() -> None:
+    sizes, rates = [5, 5, 5], np.array([0.45, 0.275, 0.275])
+    held = 0.0
+    for counts in np.ndindex(6, 6, 6):
+        low, high = combined_shares([1 / 3] * 3, counts, sizes)
+        inside = low <= rates.mean() <= high
+        held += float(np.prod(stats.binom.pmf(counts, sizes, rates)) * inside)
+    assert held >= 0.93  # exact; 89.8 % with the normal quantile

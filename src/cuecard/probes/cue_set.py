@@ -21,6 +21,7 @@ from cuecard.features import Family, Presence, Words, count_cues
 from cuecard.probes.always_probed import always_probed
 from cuecard.probes.examples import check_test
 from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
+from cuecard.probes.shared_texts import shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 
@@ -47,6 +48,11 @@ class CueSet:
     def members(self) -> Membership:
         """Which test examples have each cue, with its usual label or another."""
         return membership(self.instances_having, self.examples, self.table["label"].to_list())
+
+    @cached_property
+    def shared(self) -> list[Ints]:
+        """Codes of test examples that share a text, one array per kind of text."""
+        return shared_texts(self.examples)
 
     @cached_property
     def names(self) -> pl.DataFrame:

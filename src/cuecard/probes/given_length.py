@@ -9,7 +9,9 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.probes.shared_texts import effect_on_mean, effects_of
+from cuecard.stats.arrays import Bools, Floats, Ints
+from cuecard.stats.models.design_effect import deflated_log10_p
 from cuecard.stats.models.preference_given import PreferenceGiven, choices_given, labels_given
 
 #: Instances are compared with others of about the same length, in this many classes of about equal size.
@@ -51,12 +53,26 @@ def _labels(model: Predictions, cues: CueSet) -> PreferenceGiven:
     edges = np.quantile(lengths, np.arange(1, LENGTH_CLASSES) / LENGTH_CLASSES) if len(lengths) else []
     bins = np.searchsorted(np.unique(edges), lengths, side="left")
     is_length = (cues.table["family"] == LENGTH).to_numpy()
-    preference = labels_given(hit, gold * (LENGTH_CLASSES + 1) + bins, having)
+    strata = gold * (LENGTH_CLASSES + 1) + bins
+    preference = labels_given(hit, strata, having)
     alone = labels_given(hit, gold, having)
-    return PreferenceGiven(
-        np.where(is_length, alone.excess, preference.excess),
-        np.where(is_length, alone.log10_p, preference.log10_p),
-    )
+    log_p = np.where(is_length, alone.log10_p, preference.log10_p)
+    if shared := [codes[answered] for codes in cues.shared]:
+        effects = np.ones(len(cues))
+        for label in np.unique(usual):
+            mine = usual == label
+            contrasts = having[:, mine] - _stratum_means(having[:, mine], strata)
+            effects[mine] = effects_of(model.answers[answered] == label, contrasts, shared, strata=gold)
+        log_p = deflated_log10_p(log_p, effects)
+    return PreferenceGiven(np.where(is_length, alone.excess, preference.excess), log_p)
+
+
+def _stratum_means(values: Bools, strata: Ints) -> Floats:
+    """Return for every row the mean of its stratum."""
+    codes = np.unique(strata, return_inverse=True)[1].ravel()
+    sums = np.zeros((int(codes.max(initial=-1)) + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return np.asarray((sums / np.maximum(np.bincount(codes), 1)[:, None])[codes])
 
 
 def _choices(model: Predictions, cues: CueSet) -> PreferenceGiven:
@@ -79,7 +95,22 @@ def _choices(model: Predictions, cues: CueSet) -> PreferenceGiven:
     excess = np.where(is_length, alone.excess, preference.excess)
     # A cue whose usual label is the second one is followed by passing over it.
     sign = np.where((cues.table["label"] == examples.instances.labels[0]).to_numpy(), 1.0, -1.0)
-    return PreferenceGiven(sign * excess, np.where(is_length, alone.log10_p, preference.log10_p))
+    log_p = np.where(is_length, alone.log10_p, preference.log10_p)
+    effects = np.array([effect_on_picks(model, cues, i) for i in range(len(cues))])
+    return PreferenceGiven(sign * excess, deflated_log10_p(log_p, effects))
+
+
+def effect_on_picks(model: Predictions, cues: CueSet, i: int) -> float:
+    """Return the design effect of how often choices with a cue are picked, among examples of which some have it."""
+    if not cues.shared:
+        return 1.0
+    examples = cues.examples
+    some = np.asarray(cues.members.having[:, [i]].todense()).ravel() > 0
+    here = np.flatnonzero(some & (model.answers != UNANSWERED))
+    having = np.asarray(cues.instances_having[:, [i]].todense()).ravel() > 0
+    picked = having[examples.first_rows[here] + model.answers[here]]
+    shared = [np.unique(codes[here], return_inverse=True)[1].astype(np.int64) for codes in cues.shared]
+    return effect_on_mean(picked, shared, strata=having[examples.right_rows[here]])
 
 
 def _test_lengths(cues: CueSet) -> Ints:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from cuecard.stats._arrays import level_of, successes_of
 from cuecard.stats.arrays import Floats
@@ -24,7 +24,10 @@ def wilson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Flo
     >>> float(low.round(4)), float(high.round(4))
     (0.4902, 0.9433)
     """
-    z = ndtri((1 + level_of(level)) / 2)
+    return _wilson(k, n, np.asarray(ndtri((1 + level_of(level)) / 2)))
+
+
+def _wilson(k: npt.ArrayLike, n: npt.ArrayLike, z: Floats) -> tuple[Floats, Floats]:
     successes, trials = successes_of(k, n)
     size = np.maximum(trials, 1.0)
     p = successes / size
@@ -81,16 +84,22 @@ def combined_shares(
     """Low and high end of an interval for Σ scale · k / n, shares of separate sets along the first axis.
 
     The distances to the Wilson ends of the shares combined in squares, as in Newcombe's method: it does not collapse
-    where all or none succeed, as resampling does. nan where a set is empty.
+    where all or none succeed, as resampling does. The quantile is Student's with Satterthwaite's degrees of freedom,
+    from shares with a success and a failure added: the smallest set decides how well the variance is known. nan where a
+    set is empty.
 
     >>> low, high = combined_shares([0.5, 0.5], [20, 0], [20, 30])
     >>> float(low.round(3)), float(high.round(3))
-    (0.419, 0.557)
+    (0.416, 0.559)
     """
     factor = np.asarray(scale, dtype=np.float64)
-    low, high = wilson(k, n, level)
     p = share(k, n)
     factor = factor.reshape(factor.shape + (1,) * (p.ndim - factor.ndim))
+    successes, trials = successes_of(k, n)
+    smooth = (successes + 1) / (trials + 2)
+    variance = factor**2 * smooth * (1 - smooth) / np.maximum(trials, 1)
+    known = np.maximum((variance**2 / np.maximum(trials - 1, 1)).sum(axis=0), 1e-300)
+    low, high = _wilson(k, n, stdtrit(variance.sum(axis=0) ** 2 / known, (1 + level_of(level)) / 2))
     total = (factor * p).sum(axis=0)
     down = np.where(factor >= 0, p - low, high - p)
     up = np.where(factor >= 0, high - p, p - low)

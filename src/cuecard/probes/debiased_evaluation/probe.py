@@ -19,10 +19,11 @@ from cuecard.probes.debiased_evaluation.estimate import ROW_SCHEMA, accuracy_row
 from cuecard.probes.debiased_evaluation.measures import KINDS, evaluation_measures
 from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import shared_texts
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
-from cuecard.stats.doubly_robust import DebiasedAccuracy, doubly_robust_accuracy, expected_correctness
+from cuecard.stats.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import only_applies_to, percent, plural, points
@@ -125,16 +126,10 @@ class DebiasedEvaluation:
 
     def _robust(self, right: Bools, neutral: _Neutral) -> DebiasedAccuracy:
         """Return the doubly robust accuracy of a model where the graph says nothing about the label."""
-        weighting, labels = neutral.weighting, neutral.labels
-        expected = expected_correctness(
-            right, labels, neutral.features, n_labels=len(weighting.labels), folds=AGAIN_FOLDS, trees=self.trees,
-            depth=self.depth, seed=self.seed,
+        return accuracy_without_leak(
+            right, neutral.labels, neutral.features, neutral.steady, rougher_weights=neutral.weighting.weights,
+            folds=AGAIN_FOLDS, trees=self.trees, depth=self.depth, units=neutral.units, seed=self.seed,
         )  # fmt: skip
-        # Under the weights the labels keep their shares. The prior behind the weights says the same, but a handful of
-        # examples that no forest expected can move it far.
-        shares = np.bincount(labels) / len(labels)
-        tilt = weighting.probabilities @ (1 / shares)
-        return doubly_robust_accuracy(right, labels, weighting.weights, shares, expected, tilt=tilt)
 
     def _neutral(self, data: Instances, examples: Examples) -> _Neutral:
         """Return leakage-neutral weights of the test pairs, and where forests are right.
@@ -157,9 +152,12 @@ class DebiasedEvaluation:
             warnings.simplefilter("ignore")  # said in the notes instead
             features = leakage_features(graph)[in_test]
             try:
-                weighting = leakage_neutral_weights(
-                    labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
-                    depth=self.depth, max_weight=self.max_weight, seed=self.seed,
+                weighting, steady = (
+                    leakage_neutral_weights(
+                        labels, features, folds=min(self.folds, len(labels)), trees=self.trees,
+                        depth=depth, max_weight=self.max_weight, seed=self.seed,
+                    )
+                    for depth in (self.depth, steady_depth(len(labels), self.depth))
                 )  # fmt: skip
             except ValueError as error:
                 raise UsageError(str(error)) from None
@@ -170,7 +168,15 @@ class DebiasedEvaluation:
             seed=self.seed + 1, weights=weighting.weights,
         )  # fmt: skip
         codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        return _Neutral(weighting, codes, features, guessed, answers.argmax(axis=1) == labels)
+        return _Neutral(
+            weighting,
+            steady.weights,
+            codes,
+            features,
+            guessed,
+            answers.argmax(axis=1) == labels,
+            shared_texts(examples),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +184,8 @@ class _Neutral:
     """Leakage-neutral weights of the test pairs with what they were made from."""
 
     weighting: LeakageNeutralWeights
+    steady: Floats
+    """Such weights from trees with enough examples in every leaf."""
     labels: Ints
     """Codes in the order of `weighting.labels`."""
     features: Floats
@@ -185,6 +193,8 @@ class _Neutral:
     """Where the forest behind the weights is right."""
     again: Bools
     """Where a forest that learnt under the weights is right."""
+    units: list[Ints]
+    """Codes that pairs with the same premise share, and pairs with the same hypothesis."""
 
 
 def _own_weights(examples: Examples, column: str) -> Floats:

@@ -14,7 +14,10 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import cue_phrase, for_model, q_of
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import effect_on_mean, effects_of, versus
 from cuecard.stats import wilson
+from cuecard.stats.arrays import Bools, Floats
+from cuecard.stats.models.design_effect import deflated_log10_p, widened
 from cuecard.stats.models.weakness import accuracy_gaps, model_weakness
 from cuecard.wording import percent, plural, points
 
@@ -75,7 +78,8 @@ class AccuracyTest:
 
     def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
         right = model.correct(cues.examples)
-        low, high = wilson(int(right.sum()), len(right))
+        effect = effect_on_mean(right, cues.shared)
+        low, high = wilson(right.sum() / effect, len(right) / effect)
         scores: dict[str, Any] = {
             "accuracy": float(right.mean()),
             "low": float(low),
@@ -87,7 +91,10 @@ class AccuracyTest:
             "notes": list(model.notes),
         }
         if len(cues):
-            weak = model_weakness(right, cues.members.having, draws=self.draws, seed=self.seed)
+            effects = _effects(right, cues)
+            weak = model_weakness(
+                right, cues.members.having, draws=self.draws, seed=self.seed, effects=effects
+            )
             scores |= {
                 "weakness": weak.weakness,
                 "weakness_corrected": weak.corrected,
@@ -99,9 +106,11 @@ class AccuracyTest:
 
 def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> pl.DataFrame:
     """Return a model's accuracy with and without every cue, with interval, exact test and q-value."""
-    gaps = accuracy_gaps(model.correct(cues.examples), cues.members.having)
+    right = model.correct(cues.examples)
+    gaps, effects = accuracy_gaps(right, cues.members.having), _effects(right, cues)
     # Every example has a choice in the first place, so that nothing can be compared with it.
     log_p = np.where((gaps.with_cue > 0) & (gaps.without_cue > 0), gaps.log10_p, np.nan)
+    log_p = deflated_log10_p(log_p, effects)
     q = q_of(log_p)
     return for_model(cues.names, model.model).with_columns(
         with_cue=gaps.with_cue,
@@ -109,12 +118,20 @@ def accuracy_table(model: Predictions, cues: CueSet, *, alpha: float = 0.05) -> 
         accuracy_with=gaps.accuracy_with,
         accuracy_without=gaps.accuracy_without,
         gap=gaps.gap,
-        gap_low=gaps.low,
-        gap_high=gaps.high,
+        gap_low=np.maximum(widened(gaps.gap, gaps.low, effects), -1.0),
+        gap_high=np.minimum(widened(gaps.gap, gaps.high, effects), 1.0),
         log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),
         q_value=pl.Series(q, dtype=pl.Float64).fill_nan(None),
         significant=pl.Series(q <= alpha, dtype=pl.Boolean),
     )
+
+
+def _effects(right: Bools, cues: CueSet) -> Floats:
+    """Return for every cue how many times the variance of the gap is that of examples that share no text."""
+    if not cues.shared:
+        return np.ones(len(cues))
+    having = np.asarray(cues.members.having.todense())
+    return effects_of(right, versus(having, 1 - having), cues.shared)
 
 
 def _findings(table: pl.DataFrame) -> list[Finding]:

@@ -14,6 +14,7 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result,
 from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import effect_on_mean, shared_texts
 from cuecard.registry import unknown_name
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
@@ -68,7 +69,8 @@ class AgreementOfModels:
         for name in self.normal:
             if name not in (model.model for model in predictions):
                 raise unknown_name("model in agreement.normal", name, [model.model for model in predictions])
-        gold = check_test(data).gold
+        examples = check_test(data)
+        gold, shared = examples.gold, shared_texts(examples)
         rows, findings = [], []
         skipped: list[str] = []
         for pair in combinations(predictions, 2):
@@ -80,7 +82,10 @@ class AgreementOfModels:
                 skipped.append(f"No example has an answer from both {first.model} and {second.model}.")
                 continue
             agreed = agreement(first.answers[both], second.answers[both], gold[both])
-            low, high = (float(end) for end in wilson(agreed.agreed, agreed.n))
+            effect = effect_on_mean(
+                (first.answers == second.answers)[both], [codes[both] for codes in shared]
+            )
+            low, high = (float(end) for end in wilson(agreed.agreed / effect, agreed.n / effect))
             rows.append(
                 {
                     "normal": first.model,

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
-from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
+from cuecard.analysis import About, Measure, MeasureKind, Need, Result
+from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
-from cuecard.probes.naming import cue_phrase, q_of
+from cuecard.probes.given_length import effect_on_picks
+from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
-from cuecard.stats.arrays import Bools
-from cuecard.stats.models.distribution import flattened_distribution
+from cuecard.probes.shared_texts import effects_of
+from cuecard.probes.tests.distribution_findings import distribution_findings
+from cuecard.stats.arrays import Bools, Floats
+from cuecard.stats.models.design_effect import deflated_log10_p, deflated_tail, widened
+from cuecard.stats.models.distribution import FlattenedDistribution, flattened_distribution
 from cuecard.stats.models.flattened_choice import bits_from, flattened_choice
 from cuecard.stats.models.flattened_contrast import FlattenedContrast, flattened_contrast
-from cuecard.wording import percent, plural
-
-FINDINGS_PER_MODEL = 3
-#: A lean gets a sentence if the interval of the usual label's share lies this far from flat.
-NOTABLE_LEAN = 0.05
 
 PREFERRED = MeasureKind("preferred.{model}", "cues whose usual label {model} prefers", "count", "higher")
 
@@ -86,7 +85,7 @@ class DistributionTest:
             "draws": self.draws,
             "alpha": self.alpha,
         }
-        findings = [f for part in parts for f in _findings(part[1], data.task)]
+        findings = [f for part in parts for f in distribution_findings(part[1], data.task)]
         tables = {"distribution_test": tests, "distribution_shares": shares}
         return Result(summary, tables, findings, measures=distribution_measures(summary))
 
@@ -134,6 +133,8 @@ class DistributionTest:
             predicted, gold, label_count=len(labels), draws=self.draws, seed=self.seed
         )
         contrast = self._contrast(model, cues, i, usual)
+        effects = _label_effects(model, cues, _members(cues, i))
+        flattened = _with_effects(flattened, effects)
         drawn_low, drawn_high = np.quantile(flattened.draws, [0.025, 0.975], axis=0)
         shares = [
             {
@@ -180,7 +181,16 @@ class DistributionTest:
         without = np.bincount(gold[~having], minlength=len(cues.examples.instances.labels))
         if without.min() < self.min_per_label:
             return None
-        return flattened_contrast(model.answers[answered] == usual, gold, having, seed=self.seed)
+        contrast = flattened_contrast(model.answers[answered] == usual, gold, having, seed=self.seed)
+        if contrast is None or not cues.shared:
+            return contrast
+        counts = [np.bincount(gold[who], minlength=int(gold.max()) + 1) for who in (having, ~having)]
+        mean = np.where(having, 1.0, -1.0) / np.where(having, counts[0][gold], counts[1][gold])
+        shared = [codes[answered] for codes in cues.shared]
+        [effect] = effects_of(
+            model.answers[answered] == usual, mean[:, None], shared, strata=2 * gold + having
+        )
+        return replace(contrast, log10_p=float(deflated_log10_p(contrast.log10_p, effect)))
 
     def _choice(self, model: Predictions, cues: CueSet, i: int) -> dict[str, Any]:
         """Return the test of one cue for a task whose answers are choices."""
@@ -197,6 +207,13 @@ class DistributionTest:
         contrast = None
         if counts.min() >= self.min_per_label:
             contrast = flattened_choice(picked, right, m, sizes)
+            if contrast is not None and (effect := effect_on_picks(model, cues, i)) > 1:
+                contrast = replace(
+                    contrast,
+                    low=max(float(widened(contrast.share, contrast.low, effect)), 0.0),
+                    high=min(float(widened(contrast.share, contrast.high, effect)), 1.0),
+                    log10_p=float(deflated_log10_p(contrast.log10_p, effect)),
+                )
         if contrast is None:
             flat = float((m / sizes).sum() / m.sum()) if len(m) else float("nan")
             return _untested(len(right), labels, train, np.array([flat, 1 - flat]), counts, usual)
@@ -239,6 +256,39 @@ class DistributionTest:
             "contrast_log10_p": contrast.log10_p,
         }
         return {"shares": shares, "test": test}
+
+
+def _label_effects(model: Predictions, cues: CueSet, having: Bools) -> Floats:
+    """Return for every label the design effect of its share among the predictions with a cue, gold labels flattened."""
+    labels, answered = len(cues.examples.instances.labels), model.answers != UNANSWERED
+    if not cues.shared:
+        return np.ones(labels)
+    gold, here, answers = cues.examples.gold[answered], having[answered], model.answers[answered]
+    weight = here / np.maximum(np.bincount(gold[here], minlength=labels), 1)[gold]
+    shared = [codes[answered] for codes in cues.shared]
+    return np.concatenate(
+        [
+            effects_of(answers == code, weight[:, None], shared, strata=2 * gold + here)
+            for code in range(labels)
+        ]
+    )
+
+
+def _with_effects(flattened: FlattenedDistribution, effects: Floats) -> FlattenedDistribution:
+    """Return the distribution with intervals and test of examples that share texts."""
+    largest = float(effects.max())
+    if largest <= 1:
+        return flattened
+    bits = flattened.amplification
+    return replace(
+        flattened,
+        low=np.maximum(widened(flattened.share, flattened.low, effects), 0.0),
+        high=np.minimum(widened(flattened.share, flattened.high, effects), 1.0),
+        amplification_low=max(float(widened(bits, flattened.amplification_low, largest)), 0.0),
+        amplification_high=float(widened(bits, flattened.amplification_high, largest)),
+        amplification_null=flattened.amplification_null * largest,
+        log10_p=deflated_tail(flattened.log10_p, largest, len(effects) - 1),
+    )
 
 
 _NAMES = {"model": pl.String, "family": pl.String, "feature": pl.String, "label": pl.String}
@@ -289,73 +339,3 @@ def _untested(
         "flat": float(flat[usual]),
     }
     return {"shares": shares, "test": tested}
-
-
-def _findings(tests: pl.DataFrame, task: Task) -> list[Finding]:
-    """Return a sentence for the strongest leans of a model towards a cue's usual label, and away from it."""
-    towards = pl.col("towards_usual") & pl.col("with_cue_only")
-    away = pl.col("away_from_usual") & pl.col("against_cue")
-    nearest = pl.when(towards).then(pl.col("usual_low") - pl.col("flat")).when(away).then(
-        pl.col("flat") - pl.col("usual_high")
-    )  # fmt: skip
-    notable = (
-        tests.with_columns(distance=nearest)
-        .filter(pl.col("distance") >= NOTABLE_LEAN)
-        .sort(pl.col("lean").abs(), descending=True, maintain_order=True)
-    )
-    findings = []
-    for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
-        name = cue_phrase(row["feature"])
-        severity: Severity = "high" if row["distance"] >= 4 * NOTABLE_LEAN else "medium"
-        title, text = (_of_choices if task in GROUPED_TASKS else _of_labels)(row, name)
-        findings.append(
-            Finding(
-                "distribution_test",
-                severity,
-                title,
-                text,
-                row["usual_share"],
-                row["usual_low"],
-                row["usual_high"],
-                row["flat"],
-                row["n"],
-                key=f"{row['model']}/{row['family']}:{row['feature']}",
-            )
-        )
-    return findings
-
-
-def _of_labels(row: dict[str, Any], name: str) -> tuple[str, str]:
-    text = (
-        f"On {plural(row['n'], 'test example')} with {name}, sampled to balanced labels, {row['model']} predicts "
-        f"{row['label']} for {_share(row)}. An unbiased model would predict it for {percent(row['flat'])}; without the "
-        f"cue, this model predicts it for {percent(row['usual_share_without'])}. In the training set, "
-        f"{percent(row['train_share'])} of the instances with the cue are {row['label']}."
-    )
-    if row["lean"] < 0:
-        return f"{row['model']} avoids {row['label']} in examples with {name}", text + _opposite(row)
-    return f"{row['model']} prefers {row['label']} in examples with {name}", text
-
-
-def _of_choices(row: dict[str, Any], name: str) -> tuple[str, str]:
-    verb = "prefers" if row["label"] in ("right", "chosen") else "rejects"
-    noun = "choices" if row["label"] in ("right", "wrong") else "answers"
-    text = (
-        f"On {plural(row['n'], 'test example')}, reweighted so that {noun} with {name} are correct at chance, "
-        f"{row['model']} {verb} {_share(row)} of them; an unbiased model would have {percent(row['flat'])}. In the "
-        f"training set, {percent(row['train_share'])} of these {noun} are {row['label']}."
-    )
-    if row["lean"] < 0:
-        opposite = "rejects" if verb == "prefers" else "prefers"
-        return f"{row['model']} {opposite} {noun} with {name}", text + _opposite(row)
-    return f"{row['model']} {verb} {noun} with {name}", text
-
-
-def _opposite(row: dict[str, Any]) -> str:
-    """Return that the model does the opposite of what train suggests, where train suggests anything."""
-    return " This is the opposite of the training set." if row["train_share"] > row["flat"] else ""
-
-
-def _share(row: dict[str, Any]) -> str:
-    low, high = percent(row["usual_low"]), percent(row["usual_high"])
-    return f"{percent(row['usual_share'])} (95 % CI {low} to {high})"

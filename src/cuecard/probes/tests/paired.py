@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Skip
@@ -14,7 +15,9 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.probes.cue_set import CueSet
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import effect_on_mean, effects_of
 from cuecard.stats import format_p
+from cuecard.stats.models.design_effect import deflated_log10_p, widened
 from cuecard.stats.models.paired import paired_by_cue, paired_comparison
 from cuecard.wording import percent, points
 
@@ -64,6 +67,7 @@ class PairedComparison:
         for a, b in combinations(predictions, 2):
             right_a, right_b = a.correct(cues.examples), b.correct(cues.examples)
             whole = paired_comparison(right_a, right_b, draws=self.draws, seed=self.seed)
+            effect = effect_on_mean(right_a.astype(np.int64) - right_b, cues.shared)
             rows.append(
                 {
                     "model_a": a.model,
@@ -72,11 +76,11 @@ class PairedComparison:
                     "accuracy_a": whole.accuracy_a,
                     "accuracy_b": whole.accuracy_b,
                     "difference": whole.difference,
-                    "low": whole.low,
-                    "high": whole.high,
+                    "low": max(float(widened(whole.difference, whole.low, effect)), -1.0),
+                    "high": min(float(widened(whole.difference, whole.high, effect)), 1.0),
                     "only_a": whole.only_a,
                     "only_b": whole.only_b,
-                    "log10_p": whole.log10_p,
+                    "log10_p": float(deflated_log10_p(whole.log10_p, effect)),
                 }
             )
             findings.append(_finding(rows[-1]))
@@ -86,14 +90,13 @@ class PairedComparison:
         return Result(summary, frames, findings, measures=paired_measures(summary))
 
     def _by_cue(self, a: Predictions, b: Predictions, cues: CueSet) -> pl.DataFrame:
-        comparison = paired_by_cue(
-            a.correct(cues.examples),
-            b.correct(cues.examples),
-            cues.members.having,
-            draws=self.draws,
-            seed=self.seed,
-        )
-        q = q_of(comparison.log10_p)
+        right_a, right_b, having = a.correct(cues.examples), b.correct(cues.examples), cues.members.having
+        comparison = paired_by_cue(right_a, right_b, having, draws=self.draws, seed=self.seed)
+        effects = effects_of(right_a.astype(np.int64) - right_b, having, cues.shared)
+        low = np.maximum(widened(comparison.difference, comparison.low, effects), -1.0)
+        high = np.minimum(widened(comparison.difference, comparison.high, effects), 1.0)
+        log_p = deflated_log10_p(comparison.log10_p, effects)
+        q = q_of(log_p)
         return cues.names.select(
             pl.lit(a.model).alias("model_a"), pl.lit(b.model).alias("model_b"), pl.all()
         ).with_columns(
@@ -101,9 +104,9 @@ class PairedComparison:
             only_a=comparison.only_a,
             only_b=comparison.only_b,
             difference=pl.Series(comparison.difference, dtype=pl.Float64).fill_nan(None),
-            low=pl.Series(comparison.low, dtype=pl.Float64).fill_nan(None),
-            high=pl.Series(comparison.high, dtype=pl.Float64).fill_nan(None),
-            log10_p=comparison.log10_p,
+            low=pl.Series(low, dtype=pl.Float64).fill_nan(None),
+            high=pl.Series(high, dtype=pl.Float64).fill_nan(None),
+            log10_p=log_p,
             q_value=pl.Series(q, dtype=pl.Float64),
             significant=pl.Series(q <= self.alpha, dtype=pl.Boolean),
         )

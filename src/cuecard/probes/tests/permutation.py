@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +15,10 @@ from cuecard.probes.cue_set import CueSet
 from cuecard.probes.membership import Membership, membership
 from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
+from cuecard.probes.shared_texts import versus
 from cuecard.stats import newcombe_difference
+from cuecard.stats.arrays import Ints
+from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects, widened
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
 from cuecard.wording import percent, plural, points
 
@@ -112,14 +115,16 @@ class PermutationTest:
     def _test(
         self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any
     ) -> PermutationResult:
-        return permutation_test(
-            model.correct(cues.examples),
-            usual,
-            unusual,
-            strata=strata,
-            reading=self.reading,
-            draws=self.draws,
-            seed=self.seed,
+        right = model.correct(cues.examples)
+        tested = permutation_test(
+            right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed
+        )
+        [effect] = two_sided_design_effects(right, versus(usual[:, None], unusual[:, None]), cues.shared)
+        return replace(
+            tested,
+            log10_p=float(deflated_log10_p(tested.log10_p, effect, sides=1)),
+            low=max(float(widened(tested.difference, tested.low, effect)), -1.0),
+            high=min(float(widened(tested.difference, tested.high, effect)), 1.0),
         )
 
     def _by_word(
@@ -129,7 +134,8 @@ class PermutationTest:
         # Unless answers are choices, the usual examples of a word are all of one right answer: nothing to shuffle.
         stratified = self.stratify is not None and cues.examples.instances.grouped
         strata = cues.examples.gold if stratified else None
-        return usual_table(model, names, sets, model.correct(cues.examples), alpha=self.alpha, strata=strata)
+        right = model.correct(cues.examples)
+        return usual_table(model, names, sets, right, alpha=self.alpha, strata=strata, shared=cues.shared)
 
     def _notes(self, cues: CueSet) -> list[str]:
         if self.stratify is None or cues.examples.instances.grouped:
@@ -148,11 +154,16 @@ def usual_table(
     *,
     alpha: float,
     strata: Any = None,
+    shared: Sequence[Ints] = (),
 ) -> pl.DataFrame:
-    """Return accuracy with the usual label and with another for every feature, tested one by one."""
+    """Return accuracy with the usual label and with another for every feature, tested one by one.
+
+    `shared` has codes of examples that share a text, one array per kind.
+    """
     tests = permutation_tests_by_feature(correct, sets.usual, sets.unusual, strata=strata)
     tested = (tests.usual > 0) & (tests.unusual > 0)
-    log_p = np.where(tested, tests.log10_p, np.nan)
+    effects = two_sided_design_effects(correct, versus(sets.usual, sets.unusual), shared)
+    log_p = deflated_log10_p(np.where(tested, tests.log10_p, np.nan), effects, sides=1)
     q = pl.Series(q_of(log_p), dtype=pl.Float64).fill_nan(None)
     low, high = newcombe_difference(
         np.round(np.nan_to_num(tests.usual_accuracy) * tests.usual),
@@ -160,12 +171,15 @@ def usual_table(
         np.round(np.nan_to_num(tests.unusual_accuracy) * tests.unusual),
         tests.unusual,
     )
+    difference = tests.usual_accuracy - tests.unusual_accuracy
+    low = np.maximum(widened(difference, low, effects), -1.0)
+    high = np.minimum(widened(difference, high, effects), 1.0)
     return for_model(names, model.model).with_columns(
         usual=tests.usual,
         unusual=tests.unusual,
         usual_accuracy=pl.Series(tests.usual_accuracy).fill_nan(None),
         unusual_accuracy=pl.Series(tests.unusual_accuracy).fill_nan(None),
-        difference=pl.Series(tests.usual_accuracy - tests.unusual_accuracy).fill_nan(None),
+        difference=pl.Series(difference).fill_nan(None),
         difference_low=pl.Series(np.where(tested, low, np.nan)).fill_nan(None),
         difference_high=pl.Series(np.where(tested, high, np.nan)).fill_nan(None),
         log10_p=pl.Series(log_p, dtype=pl.Float64).fill_nan(None),

@@ -92,7 +92,7 @@ class Reliance:
             "gap", "gap_low", "gap_high", gap_q="q_value"
         )
         right = model.correct(cues.examples)
-        breaks = usual_table(model, cues.names, cues.members, right, alpha=self.alpha)
+        breaks = usual_table(model, cues.names, cues.members, right, alpha=self.alpha, shared=cues.shared)
         leans = DistributionTest(draws=self.draws, alpha=self.alpha, seed=self.seed).tested(model, cues)[1]
         joined = pl.concat(
             [

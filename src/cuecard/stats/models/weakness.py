@@ -82,6 +82,7 @@ def model_weakness(
     confidence: float = 0.95,
     draws: int = 500,
     seed: int = 0,
+    effects: npt.ArrayLike | None = None,
 ) -> ModelWeakness:
     """Σ|Δ| over the cues, the same without what noise adds to absolute values, and a bootstrap interval.
 
@@ -89,7 +90,7 @@ def model_weakness(
     how rare they are. The correction takes a gap's sign from one half of the data and its size from the
     other: where the gap is zero the halves disagree as often as they agree. Its average over all halvings
     has a closed form. The interval is wide on purpose: a plain bootstrap of absolute values never reaches
-    zero.
+    zero. ``effects`` are design effects, one per cue, where instances are not independent.
     """
     right, member = _checked(correct, has_cue)
     if not 0 < confidence < 1 or draws < 2:
@@ -97,14 +98,19 @@ def model_weakness(
     rng = np.random.default_rng(seed)
     n = len(right)
     gaps = _gaps(np.ones((1, n)), right, member)
-    deviations = _deviations(right, member)
+    effect = np.ones(member.shape[1]) if effects is None else np.asarray(effects, dtype=np.float64)
+    independent = _deviations(right, member)
+    deviations = independent * np.sqrt(effect)
+    # Resamples of single instances vary too little by the mean effect.
+    total = float((independent**2).sum())
+    more = float(np.sqrt((deviations**2).sum() / total)) if total else 1.0
     resampled = np.concatenate(
         [_gaps(rng.multinomial(n, np.full(n, 1 / n), size=size), right, member) for size in _chunks(draws)]
     )
     raw, corrected = float(np.nansum(np.abs(gaps))), float(np.nansum(_cross_signed(gaps, deviations)))
     z = float(ndtri((1 + confidence) / 2))
-    corrected_error = float(np.std(np.nansum(_cross_signed(resampled, deviations), axis=1)))
-    raw_error = float(np.std(np.nansum(np.abs(resampled), axis=1)))
+    corrected_error = float(np.std(np.nansum(_cross_signed(resampled, deviations), axis=1))) * more
+    raw_error = float(np.std(np.nansum(np.abs(resampled), axis=1))) * more
     return ModelWeakness(raw, corrected, max(0.0, corrected - z * corrected_error), raw + z * raw_error)
 
 
