@@ -39,6 +39,8 @@ SMALL_ESS = 200
 FEW_EXAMPLES = 5000
 #: A loss gets a sentence of its own from here, by the end of its interval that is nearer to zero.
 NOTABLE_LOSS, LARGE_LOSS = 0.01, 0.05
+#: The intervals are simulated for test sets of this size or larger.
+SIMULATED_FROM = 100
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,10 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
         )
     if not own and n < FEW_EXAMPLES:
         notes.append(
-            f"The weights are estimated from only {plural(n, 'test example')}. The CIs do not include this uncertainty."
+            f"The weights are estimated from only {plural(n, 'test example')}; the CIs are widened for this."
+            if n >= SIMULATED_FROM
+            else f"{plural(n, 'test example')} are too few to estimate weights from: the coverage of these CIs was only "
+            f"tested from {SIMULATED_FROM}."
         )
     if summary["infinite"]:
         notes.append(

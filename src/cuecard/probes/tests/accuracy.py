@@ -79,7 +79,7 @@ class AccuracyTest:
     def _summary(self, model: Predictions, cues: CueSet) -> dict[str, Any]:
         right = model.correct(cues.examples)
         effect = effect_on_mean(right, cues.shared)
-        low, high = wilson(right.sum() / effect, len(right) / effect)
+        low, high = np.clip(widened(right.mean(), wilson(int(right.sum()), len(right)), effect), 0.0, 1.0)
         scores: dict[str, Any] = {
             "accuracy": float(right.mean()),
             "low": float(low),

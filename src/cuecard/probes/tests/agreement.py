@@ -18,6 +18,7 @@ from cuecard.probes.shared_texts import effect_on_mean, shared_texts
 from cuecard.registry import unknown_name
 from cuecard.stats import wilson
 from cuecard.stats.models.agreement import agreement
+from cuecard.stats.models.design_effect import widened
 from cuecard.wording import percent, plural
 
 SAME = MeasureKind("nba.{model}.{other}", "same answer of {model} and {other} (NBA)", "share")
@@ -85,7 +86,8 @@ class AgreementOfModels:
             effect = effect_on_mean(
                 (first.answers == second.answers)[both], [codes[both] for codes in shared]
             )
-            low, high = (float(end) for end in wilson(agreed.agreed / effect, agreed.n / effect))
+            ends = widened(agreed.nba, wilson(agreed.agreed, agreed.n), effect)
+            low, high = (float(end) for end in np.clip(ends, 0.0, 1.0))
             rows.append(
                 {
                     "normal": first.model,

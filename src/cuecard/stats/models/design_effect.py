@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.special import chdtrc, chdtri, log_ndtr, ndtri_exp
+from scipy.special import chdtrc, chdtri, log_ndtr, ndtri_exp, stdtrit
 
 from cuecard.stats.arrays import Floats
-from cuecard.stats.units.correlation import CAREFUL
 
 __all__ = [
     "deflated_log10_p",
@@ -30,9 +29,9 @@ _CHUNK = 32
 def intraclass_correlation(residuals: npt.ArrayLike, units: npt.ArrayLike) -> float:
     """Upper bound of the correlation of residuals within units, from 0 to 1.
 
-    The mean product of two residuals of one unit over the mean square, raised by two standard errors over units, and
-    at least 1/√(units of several): few units cannot show that their members are independent. 0 where no unit has
-    several members. Residuals may have a column per variable, 0 for examples without it: one correlation of them all.
+    The mean product of two residuals of one unit over the mean square, raised to the upper end of its 95 % interval
+    over units (Student): few units cannot show that their members are independent. 0 where no unit has several members,
+    1 where only one has. Residuals may have a column per variable, 0 for examples without it: one correlation of all.
 
     >>> intraclass_correlation([1, 1, -1, -1], [0, 0, 1, 1])
     1.0
@@ -54,12 +53,14 @@ def intraclass_correlation(residuals: npt.ArrayLike, units: npt.ArrayLike) -> fl
     total = float(square.sum())
     if not several or not total:
         return 0.0
+    if several == 1:
+        return 1.0
     sums = member @ r
     products = np.asarray((sums.multiply(sums) - member @ square).sum(axis=1)).ravel()
     mean = float(products.sum() / pairs.sum())
     error = float(np.sqrt(((products - mean * pairs) ** 2).sum()) / pairs.sum())
-    bound = (mean + CAREFUL * error) / (total / present.nnz)
-    return float(np.clip(max(bound, 1 / np.sqrt(several)), 0.0, 1.0))
+    bound = (mean + float(stdtrit(several - 1, 0.975)) * error) / (total / present.nnz)
+    return float(np.clip(bound, 0.0, 1.0))
 
 
 def design_effects(residuals: npt.ArrayLike, contrasts: Any, kinds: Sequence[npt.ArrayLike]) -> Floats:
