@@ -246,8 +246,8 @@ def _notes(summary: dict[str, Any], *, own: bool) -> list[str]:
         notes.append(
             f"The weights are estimated from only {plural(n, 'test example')}; the CIs are widened for this."
             if n >= SIMULATED_FROM
-            else f"{plural(n, 'test example')} are too few to estimate weights from: the coverage of these CIs was only "
-            f"tested from {SIMULATED_FROM}."
+            else f"{plural(n, 'test example')} are too few to estimate weights from: the coverage of these CIs "
+            f"is only tested from {SIMULATED_FROM}."
         )
     if summary["infinite"]:
         notes.append(
