@@ -117,7 +117,7 @@ def test_the_terminal_says_the_verdict_first_and_what_would_settle_it(check):
     console = Console(file=StringIO(), width=100)
     render_check(check, console)
     lines = console.file.getvalue().splitlines()
-    assert lines[0].startswith("FAIL: tiny violates conf/cue card.toml: 2 of 6 rules fail, 2 undecided.")
+    assert lines[0].startswith("FAIL: tiny violates conf/cue card.toml: 2 of 6 measures fail, 2 undecided.")
     said = " ".join(" ".join(lines).split())
     assert "About 4,100 examples (500 now) would settle it." in said
     assert "\x1b" not in said

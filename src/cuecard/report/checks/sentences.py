@@ -16,14 +16,14 @@ def headline(check: Check) -> str:
     name, policy = display_text(check.card.dataset.name, 80), display_text(check.policy.source, 120)
     failing = [ruling for ruling in check.rulings if ruling.fails]
     undecided = check.of_verdict("undecided")
-    total = numbers.plural(len(check.rulings), "rule")
+    total = numbers.plural(len(check.rulings), "measure")
     if failing:
         verb = "fails" if len(failing) == 1 else "fail"
         more = f", {len(undecided)} undecided" if undecided else ""
         return f"FAIL: {name} violates {policy}: {len(failing)} of {total} {verb}{more}."
     if check.verdict == "undecided":
         words = "is" if len(undecided) == 1 else "are"
-        return f"UNDECIDED: {name} violates no rule of {policy}, but {len(undecided)} of {total} {words} undecided."
+        return f"UNDECIDED: {name} violates no limit of {policy}, but {len(undecided)} of {total} {words} undecided."
     warned = len(check.of_verdict("fail"))
     more = f" ({numbers.plural(warned, 'warning')})" if warned else ""
     return f"PASS: {name} satisfies {policy}, {total}{more}."
