@@ -22,6 +22,7 @@ __all__ = [
     "meter",
     "ordered_findings",
     "other_ways",
+    "worst_severity",
 ]
 
 
@@ -35,6 +36,12 @@ def how_many_more(findings: Sequence[FindingModel]) -> str:
 def ordered_findings(card: Card) -> list[FindingModel]:
     """Return the findings, most serious first, otherwise in the card's order."""
     return most_serious_first(card.findings)
+
+
+def worst_severity(card: Card, section: str) -> str:
+    """Return the severity of a section's most serious finding, "none" where it has none."""
+    graded = [finding.severity for finding in ordered_findings(card) if finding.section == section]
+    return next(iter(graded), "none")
 
 
 @dataclass(frozen=True)

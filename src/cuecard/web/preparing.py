@@ -24,6 +24,7 @@ from cuecard.card.files import CARD_FILE
 from cuecard.errors import CueCardError
 from cuecard.report import numbers
 from cuecard.report.findings import facts, looked_at, meter, ordered_findings, other_ways
+from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.sections import section_view
@@ -34,7 +35,7 @@ from cuecard.web.settings import OWN_FOLDER
 
 PAGE, CHARTS = "page.json", "charts"
 #: Changes when pages need other files than before.
-LAYOUT = 1
+LAYOUT = 2
 
 
 def prepared_folder(root: Path, key: str) -> Path:
@@ -103,6 +104,7 @@ def _page(card: Card) -> tuple[dict[str, Any], dict[str, Any]]:
     page = {
         "verdict": asdict(judged),
         "figures": [_figure(figure) for figure in key_figures(card)],
+        "answers": [asdict(answer) for answer in answers(card)],
         "findings": [_finding(card, finding) for finding in ordered_findings(card)],
         "sections": sections,
         "labels": list(card.dataset.labels),

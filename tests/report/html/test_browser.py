@@ -40,7 +40,13 @@ def open_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
         file = folder / "report.html"
         file.write_text(html, encoding="utf-8")
         assert BROWSER is not None
-        command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--dump-dom", file.as_uri()]
+        command = [
+            BROWSER,
+            *FLAGS,
+            f"--user-data-dir={folder / 'profile'}",
+            "--dump-dom",
+            file.as_uri(),
+        ]
         done = subprocess.run(command, capture_output=True, timeout=120, check=True)
         return _without_scripts(done.stdout.decode("utf-8"))
 

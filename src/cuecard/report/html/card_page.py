@@ -14,7 +14,16 @@ from markupsafe import Markup, escape
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
-from cuecard.report.findings import facts, how_many_more, looked_at, meter, ordered_findings, other_ways
+from cuecard.report.findings import (
+    facts,
+    how_many_more,
+    looked_at,
+    meter,
+    ordered_findings,
+    other_ways,
+    worst_severity,
+)
+from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.inlined import resource, script_json, security_policy
@@ -38,13 +47,25 @@ class _Chapter:
     section: Section
     view: SectionView
     seconds: float | None
+    severity: str  # of its most serious finding, "none" where it has none
+
+    @property
+    def first(self) -> str:
+        """The sentence it is folded behind."""
+        return next(iter(self.view.lead), "") if self.section.status == "done" else ""
 
 
 @of_readable_card
 def render_html(card: Card) -> str:
     """Return the whole report as HTML: findings first, then every section, then how it was made."""
     chapters = [
-        _Chapter(name, section, section_view(card, name), card.provenance.seconds.get(name))
+        _Chapter(
+            name,
+            section,
+            section_view(card, name),
+            card.provenance.seconds.get(name),
+            worst_severity(card, name),
+        )
         for name, section in card.sections.items()
     ]
     findings = ordered_findings(card)
@@ -63,6 +84,7 @@ def render_html(card: Card) -> str:
             card=card,
             verdict=verdict(card),
             figures=key_figures(card),
+            answers=answers(card),
             findings=findings,
             open_findings=OPEN_FINDINGS,
             more_findings=how_many_more(findings[OPEN_FINDINGS:]),

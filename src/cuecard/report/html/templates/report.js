@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("cuecard-data").textContent);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  async function draw() {
+  async function draw({ again = false, folded = false } = {}) {
     if (!window.vegaEmbed) {
       for (const place of document.querySelectorAll("[data-chart]")) {
         place.textContent = data.charts[place.dataset.chart].description + " (" + data.without_charts + ")";
@@ -12,6 +12,10 @@
     }
     const theme = data.themes[dark.matches ? "dark" : "light"];
     for (const place of document.querySelectorAll("[data-chart]")) {
+      const fold = place.closest("[data-fold]");
+      if (place.dataset.state && !again) continue;
+      if (fold && !fold.open && (!folded || !place.clientWidth)) continue;
+      place.dataset.state = "drawing";
       const spec = fitted(data.charts[place.dataset.chart], place.clientWidth);
       try {
         await window.vegaEmbed(place, spec, {
@@ -29,7 +33,7 @@
         place.textContent = "This chart could not be drawn (" + error.message + ").";
       }
     }
-    document.documentElement.dataset.charts = "drawn";
+    if (folded) document.documentElement.dataset.charts = "drawn";
   }
   // Charts beside each other stand below each other where the page is too narrow for them.
   function fitted(spec, width) {
@@ -39,17 +43,34 @@
     return { ...spec, facet, columns: 1, spec: inner };
   }
 
-  dark.addEventListener("change", draw);
-  // Folded findings are part of the print.
-  const folded = [];
+  dark.addEventListener("change", () => draw({ again: true, folded: true }));
+
+  // A section is folded behind its first sentence. Its charts are drawn when it opens, or when nothing else is to do,
+  // so that they are there in a print.
+  const folds = [...document.querySelectorAll("[data-fold]")];
+  for (const fold of folds) fold.addEventListener("toggle", () => { if (fold.open) draw(); });
+  function openTarget() {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && (target.closest("details") || target.querySelector("[data-fold]"));
+    if (fold) { fold.open = true; target.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", openTarget);
+  for (const link of document.querySelectorAll('a[href^="#"]')) link.addEventListener("click", () => setTimeout(openTarget));
+  const all = document.querySelector("[data-unfold]");
+  if (all) {
+    all.hidden = folds.length === 0;
+    all.addEventListener("click", () => { for (const fold of folds) fold.open = true; });
+  }
+  const opened = [];
   window.addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details:not([open])")) {
       details.open = true;
-      folded.push(details);
+      opened.push(details);
     }
   });
-  window.addEventListener("afterprint", () => { while (folded.length) folded.pop().open = false; });
-  draw();
+  window.addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
+  openTarget();
+  draw().then(() => (window.requestIdleCallback || setTimeout)(() => draw({ folded: true })));
 
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.hidden = false;

@@ -1,0 +1,185 @@
+"""The first screen of a report: the questions a reader comes with, each answered in a row."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+
+from cuecard.analysis import Measure, Severity, severity_of
+from cuecard.card.card import Card, FindingModel
+from cuecard.card.measures import measures_about, shortcuts
+from cuecard.report import numbers
+from cuecard.report.findings import Meter, meter, ordered_findings
+from cuecard.report.headline.model_verdict import model_headline
+from cuecard.report.texts import display_text
+from cuecard.run.finishing.repeating import OPTIONS_OF_DATA, next_commands
+from cuecard.wording import listed
+
+#: Severities that a row names as an answer; remarks are not.
+_TELLING = ("high", "medium", "low")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question with its answer: a sentence, the number behind it, and the section that says more.
+
+    `command` is what to type where the card cannot answer yet.
+    """
+
+    question: str
+    text: str
+    severity: Severity = "info"
+    section: str = ""
+    value: str = ""
+    interval: str = ""
+    meter: Meter | None = None
+    command: str = ""
+
+
+def answers(card: Card) -> list[Answer]:
+    """Return the questions a reader comes with, answered; none for a card that is about weights or experiments."""
+    first = next(iter(card.sections.values()), None)
+    if first is None or first.about not in ("data", "models"):
+        return []
+    findings = [f for f in ordered_findings(card) if f.severity in _TELLING]
+    about_models = {name for name, section in card.sections.items() if section.about == "models"}
+    of_data = [f for f in findings if f.section not in about_models and f.role == "cue"]
+    return [
+        _guessed(card),
+        _by_what(card, of_data),
+        *_where(of_data),
+        _by_models(card, [f for f in findings if f.section in about_models]),
+        _what_helps(card, bool(of_data)),
+    ]
+
+
+def _guessed(card: Card) -> Answer:
+    question = "Can the label be guessed from part of the input?"
+    largest = next(iter(shortcuts(card)), None)
+    if largest is not None:
+        return _of_measure(question, largest, severity_of(largest.gain))
+    tried = [m for m in measures_about(card, ["data"]) if m.unit == "share" and m.chance is not None]
+    if not tried:
+        return Answer(question, "Not tested.", command=_with_section(card, "partial_input"))
+    closest = max(tried, key=lambda m: (m.value or 0.0) - (m.chance or 0.0))
+    answer = _of_measure(question, closest, "info")
+    return Answer(
+        question,
+        "No model of part of the input beats chance beyond noise. A stronger one might.",
+        section=answer.section,
+        value=answer.value,
+        interval=answer.interval,
+        meter=answer.meter,
+    )
+
+
+def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
+    """Return a measure as an answer, with its interval and chance level."""
+    as_finding = FindingModel(
+        section=measure.section,
+        severity=severity,
+        title="",
+        text="",
+        value=measure.value,
+        low=measure.low,
+        high=measure.high,
+        chance=measure.chance,
+        unit=measure.unit,
+    )
+    label = display_text(measure.label or measure.name, 80)
+    chance = numbers.in_unit(measure.chance, measure.unit)
+    return Answer(
+        question,
+        f"Yes: {label}, where chance is {chance}." if severity != "info" else f"{label}, chance {chance}.",
+        severity,
+        measure.section,
+        numbers.in_unit(measure.value, measure.unit),
+        _interval(as_finding),
+        meter(as_finding),
+    )
+
+
+def _by_what(card: Card, findings: list[FindingModel]) -> Answer:
+    question = "By what?"
+    cues = [f for f in findings if f.cue]
+    leading = next(iter(cues), None)
+    if leading is None:
+        searched = any(m.unit == "count" and m.key and m.n for m in measures_about(card, ["data"]))
+        return Answer(
+            question, "No cue is strong enough to name." if searched else "No cue was searched for."
+        )
+    answer = _of_finding(question, leading)
+    others = listed([f"“{display_text(f.cue.partition(':')[2] or f.cue, 40)}”" for f in cues[1:3]])
+    return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
+
+
+def _where(findings: list[FindingModel]) -> list[Answer]:
+    """Return which part of the data is worst, where a finding is about a part of it and not about a cue."""
+    part = next((f for f in findings if not f.cue and f.coverage < 1.0 and f.chance is not None), None)
+    return [] if part is None else [_of_finding("Where?", part)]
+
+
+def _by_models(card: Card, findings: list[FindingModel]) -> Answer:
+    question = "Does a model use it?"
+    if said := model_headline(card):
+        severity = findings[0].severity if findings else "info"
+        section = findings[0].section if findings else _first_about(card, "models")
+        return Answer(question, said, severity, section)
+    command = next((command for command, _ in next_commands(card) if " probe " in command), "")
+    return Answer(question, "No model was probed.", command=command)
+
+
+def _what_helps(card: Card, something: bool) -> Answer:
+    question = "What helps?"
+    size = next(
+        (m for m in measures_about(card, ["weights"]) if m.name.endswith(".effective_sample_size")), None
+    )
+    if size is not None:
+        return Answer(
+            question,
+            "Weights balance the cues; this is the effective sample size that remains.",
+            section=size.section,
+            value=numbers.in_unit(size.value, size.unit),
+        )
+    if not something:
+        return Answer(question, "There is nothing to balance.")
+    words = shlex.split(card.provenance.command)
+    rows = [w for w in words[2:3] if not w.startswith("-")]
+    command = shlex.join(["cuecard", "debias", *rows, "--out", "weighted.parquet"]) if rows else ""
+    return Answer(question, "Balance the cues with weights before training.", command=command)
+
+
+def _of_finding(question: str, finding: FindingModel) -> Answer:
+    value = "" if finding.value is None else numbers.in_unit(finding.value, finding.unit)
+    return Answer(
+        question,
+        display_text(finding.title, 160).rstrip(".") + ".",
+        finding.severity,
+        finding.section,
+        value,
+        _interval(finding),
+        meter(finding),
+    )
+
+
+def _interval(finding: FindingModel) -> str:
+    if finding.low is None or finding.high is None:
+        return ""
+    low, high = (numbers.in_unit(x, finding.unit) for x in (finding.low, finding.high))
+    return f"95 % CI {low} to {high}"
+
+
+def _first_about(card: Card, about: str) -> str:
+    return next((name for name, section in card.sections.items() if section.about == about), "")
+
+
+def _with_section(card: Card, section: str) -> str:
+    words = shlex.split(card.provenance.command)
+    if words[:2] != ["cuecard", "audit"] or section in card.sections:
+        return ""
+    kept = [
+        w
+        for i, w in enumerate(words[2:])
+        if i == 0 or words[i + 1] in OPTIONS_OF_DATA or w in OPTIONS_OF_DATA
+    ]
+    return shlex.join(["cuecard", "audit", *kept, "--only", section])

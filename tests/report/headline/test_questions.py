@@ -1,0 +1,90 @@
+"""The first screen answers what a reader comes to ask, with numbers, or says what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cuecard.analysis import Measure
+from cuecard.card.card import Card, FindingModel, Section
+from cuecard.report.headline.questions import answers
+from cuecard.report.html.card_page import render_html
+
+GUESSED = Measure(
+    "blind.hypothesis_only.accuracy",
+    0.646,
+    0.636,
+    0.655,
+    0.343,
+    9824,
+    "share",
+    "higher",
+    "hypothesis-only accuracy",
+)
+
+
+def _card(make_card: Callable[..., Card], measures: list[Measure], findings: list[FindingModel]) -> Card:
+    section = Section(title="Blind", status="done", measures=measures)
+    return make_card(findings=findings, sections={"blind": section})
+
+
+def _cue(name: str, severity: str = "high") -> FindingModel:
+    return FindingModel(
+        section="cues", severity=severity, title=f"Cue for neutral: “{name}”", text="", value=0.9, low=0.8, high=0.95,
+        chance=0.33, cue=name, coverage=0.1,
+    )  # fmt: skip
+
+
+def test_the_largest_leak_and_its_cue_lead_with_interval_and_chance(make_card: Callable[..., Card]) -> None:
+    rows = answers(_card(make_card, [GUESSED], [_cue("nobody"), _cue("word:tall")]))
+    guessed, by_what, *_ = rows
+    assert (guessed.value, guessed.interval, guessed.severity) == (
+        "64.6 %",
+        "95 % CI 63.6 % to 65.5 %",
+        "high",
+    )
+    assert guessed.section == "blind"
+    assert guessed.meter is not None
+    assert "nobody" in by_what.text
+    assert "“tall”" in by_what.text
+
+
+def test_a_part_of_the_data_answers_where(make_card: Callable[..., Card]) -> None:
+    part = FindingModel(
+        section="slices",
+        severity="medium",
+        title="Longest is right in one source",
+        text="",
+        value=0.9,
+        chance=0.5,
+        coverage=0.2,
+    )
+    rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [part]))}
+    assert rows["Where?"].section == "slices"
+    whole = part.model_copy(update={"coverage": 1.0})
+    assert "Where?" not in {row.question for row in answers(_card(make_card, [GUESSED], [whole]))}
+
+
+def test_what_is_not_known_yet_says_what_to_type(make_card: Callable[..., Card]) -> None:
+    rows = {row.question: row for row in answers(_card(make_card, [GUESSED], [_cue("nobody")]))}
+    assert rows["Does a model use it?"].command.startswith("cuecard probe tiny.parquet")
+    assert rows["What helps?"].command.startswith("cuecard debias tiny.parquet")
+
+
+def test_nothing_found_is_not_called_clean(make_card: Callable[..., Card]) -> None:
+    at_chance = Measure(
+        "blind.hypothesis_only.accuracy", 0.34, 0.32, 0.36, 0.34, 100, "share", "higher", "x"
+    )
+    guessed, by_what, *rest = answers(_card(make_card, [at_chance], []))
+    assert guessed.severity == "info"
+    assert "stronger" in guessed.text
+    assert by_what.value == ""
+    assert rest[-1].text == "There is nothing to balance."
+
+
+def test_sections_are_folded_and_the_navigation_shows_their_severity(make_card: Callable[..., Card]) -> None:
+    html = render_html(
+        _card(make_card, [GUESSED], [_cue("nobody").model_copy(update={"section": "blind"})])
+    )
+    assert '<a href="#blind" class="mark-high">' in html
+    assert html.count('<details class="fold"') == len(_card(make_card, [GUESSED], []).sections) + 1  # and the methods
+    assert html.index('class="answers"') < html.index('id="findings"')
