@@ -70,7 +70,7 @@
   });
   window.addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
   openTarget();
-  draw().then(() => (window.requestIdleCallback || setTimeout)(() => draw({ folded: true })));
+  draw().then(() => setTimeout(() => draw({ folded: true })));
 
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.hidden = false;
