@@ -22,13 +22,13 @@ COMPATIBLE = re.compile(
     r"Mozilla Public.*|Zlib|CC0-1\.0|"
     r"BSL-1\.0|CNRI-Python|HPND|Unlicense|The Unlicense.*|Public Domain)$"
 )
-#: Packages whose metadata do not say it, read in their licence files.
+#: Packages whose metadata do not say it: from their licence files, or from another distributor.
 READ = {"axe-playwright-python": "MIT", "mlcroissant": "Apache-2.0", "sarif-pydantic": "MIT"}
 HEAD = """# Licences of dependencies
 
 CueCard is under Apache-2.0. Every package that it installs, with its extras `english`, `nltk`, `zh`, `llm`, `models`,
-`minilm` and `serve`, and every package that its tests need has a licence that permits this use; none is under the GPL. The
-table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
+`minilm` and `serve`, and every package that its tests need has a licence that permits this use; none is under the GPL.
+The table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
 
 | package | licence |
 |---|---|

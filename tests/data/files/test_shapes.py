@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from types import SimpleNamespace
 
 import polars as pl
@@ -62,7 +63,8 @@ def test_objects_by_id_keep_their_ids(tmp_path):
         ("{}", "holds no rows"),
         ([{"a": 1}, 3], "Row 2 of"),
         ({"a": [1, 2], "b": [1]}, "lists of different lengths (a 2, b 1)"),
-        ({"train": [{"a": 1}], "test": [{"a": 1}]}, "contains several tables (train, test)"),
+        ({"first": [{"a": 1}], "second": [{"a": 1}]}, "contains several tables (first, second)"),
+        ({"validation": [{"a": 1}], "test": [{"a": 1}]}, "contains several tables (test, validation)"),
         ('[{"a": ' + "9" * 5000 + "}]", "more than 4,300 digits"),
         ("[" * 100_000, "nested too deeply"),
         ('[{"text": "\\ud800"}]', "Row 1 of"),
@@ -70,6 +72,31 @@ def test_objects_by_id_keep_their_ids(tmp_path):
 )
 def test_json_documents_that_are_no_table(tmp_path, document, says):
     assert says in refused(written(tmp_path, "set.json", document))
+
+
+SPLIT_ROWS = [{"text": f"t{i}", "label": "xy"[i % 2]} for i in range(6)]
+AS_COLUMNS = {name: [row[name] for row in SPLIT_ROWS] for name in ("text", "label")}
+
+
+@pytest.mark.parametrize(
+    ("document", "splits"),
+    [
+        ({"train": SPLIT_ROWS, "test": SPLIT_ROWS[:2]}, {"train": 6, "test": 2}),
+        ({"train": AS_COLUMNS, "validation": AS_COLUMNS}, {"train": 6, "test": 6}),
+        ({"version": "1.1", "info": {"by": "us"}, "my_train": SPLIT_ROWS, "my_dev": SPLIT_ROWS[:2],
+          "my_test": SPLIT_ROWS[:3]}, {"train": 6, "dev": 2, "test": 3}),
+    ],
+    ids=["rows", "columns", "beside a description"],
+)  # fmt: skip
+def test_one_document_with_several_splits(tmp_path, document, splits):
+    data = load(written(tmp_path, "set.json", document))
+    assert dict(Counter(data.table["split"].cast(str))) == splits
+    assert data.labels == ("x", "y")
+
+
+def test_a_column_called_train_is_no_split(tmp_path):
+    document = {"text": ["a", "b"], "train": ["x", "y"], "label": ["0", "1"]}
+    assert load(written(tmp_path, "set.json", document)).n_examples == 2
 
 
 def test_questions_nested_in_a_passage_are_rows_of_their_own(tmp_path):

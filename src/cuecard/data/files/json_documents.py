@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from cuecard.data.layout.diagnosis import frame_of, whole_characters
 from cuecard.errors import InputError
 
 Record = dict[str, Any]
+#: What stands for a text of several documents, one per line.
+_SEVERAL = object()
+#: A key that may name a split, before the whole document is read for it.
+_NAMED_SPLIT = re.compile(rb'"[^"]{0,40}train[^"]{0,40}"\s*:\s*[\[{]', re.IGNORECASE)
 
 #: What a list of rows is called where an object has it beside a version, a description, …
 _ROWS = (
@@ -32,15 +37,53 @@ _ROWS = (
 _EXPECTED = "expected an array of objects, an object of equally long lists, or objects by their id"
 
 
+def read_splits(data: bytes, where: str, split_of: Callable[[str], str | None]) -> dict[str, RawTable]:
+    """Return the tables of a JSON document with one per split, by their names there; empty if it is another document.
+
+    Other parts, such as a version or a description, are left out.
+    """
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{" or not _NAMED_SPLIT.search(data):
+        return {}
+    document = _parsed(data, where)
+    if not isinstance(document, dict):
+        return {}
+    tables = {
+        name: part
+        for name, part in document.items()
+        if split_of(name) and isinstance(part, list | dict) and part
+    }
+    others = [name for name, part in document.items() if isinstance(part, list | dict) and name not in tables]
+    if len(tables) < 2 or any(isinstance(document[name], list) for name in others):
+        return {}
+    if not all(isinstance(part, list) and _holds_rows(part) for part in tables.values()) and not all(
+        isinstance(part, dict) and all(isinstance(column, list) for column in part.values())
+        for part in tables.values()
+    ):
+        return {}
+    return {
+        name: _table(_records(part, f"{name} of {where}"), f"{name} of {where}")
+        for name, part in tables.items()
+    }
+
+
+def _holds_rows(part: list[Any]) -> bool:
+    return all(isinstance(row, dict) for row in part) or all(isinstance(row, list) for row in part)
+
+
 def read_document(data: bytes, where: str) -> RawTable | None:
     """Return the table that a JSON document holds, or None if it is several documents, one per line."""
+    document = _parsed(data, where)
+    return None if document is _SEVERAL else _table(_records(document, where), where)
+
+
+def _parsed(data: bytes, where: str) -> Any:
     try:
-        document = json.loads(data.decode("utf-8-sig"))
+        return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(f"{where} is not valid UTF-8: save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and error.msg == "Extra data":
-            return None
+            return _SEVERAL
         raise InputError(
             f"{where} is not valid JSON (line {error.lineno:,}: {error.msg}): correct it or export it again."
         ) from None
@@ -50,7 +93,6 @@ def read_document(data: bytes, where: str) -> RawTable | None:
         raise InputError(
             f"{where} has a number of more than 4,300 digits: write it as text in quotation marks."
         ) from None
-    return _table(_records(document, where), where)
 
 
 def _records(document: Any, where: str) -> list[Record]:

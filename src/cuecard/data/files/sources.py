@@ -14,7 +14,15 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cuecard.data.files.class_folders import class_folders, read_class_folder
-from cuecard.data.files.formats import EXTENSIONS, format_of, magic, stem, text_format
+from cuecard.data.files.formats import (
+    EXTENSIONS,
+    checked_format,
+    content,
+    format_of,
+    magic,
+    stem,
+    text_format,
+)
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.hub import (
     from_dataset,
@@ -24,6 +32,7 @@ from cuecard.data.files.hub import (
     read_saved,
     saved_splits,
 )
+from cuecard.data.files.json_documents import read_splits
 from cuecard.data.files.paths import shown, typed_path
 from cuecard.data.files.raw import RawTable, stacked
 from cuecard.data.files.reading import OnError, parquet_table, parse, read_file
@@ -93,7 +102,23 @@ def read_as_is(
             return read_saved(path) if is_saved_dataset(path) else read_class_folder(path)
         return read_file(path, on_error=on_error, limit=limit, header=header)
 
-    return {split: stacked([read(p) for p in paths]) for split, paths in paths_by_split(source).items()}
+    by_split = paths_by_split(source)
+    if list(by_split) == ["train"] and len(by_split["train"]) == 1:
+        tables = _in_document(by_split["train"][0])
+        if tables:
+            return {split: table if limit is None else table.head(limit) for split, table in tables.items()}
+    return {split: stacked([read(p) for p in paths]) for split, paths in by_split.items()}
+
+
+def _in_document(path: Path) -> dict[str, RawTable]:
+    """Return the tables of a JSON document that has one per split; empty for any other file."""
+    named = format_of(path) if path.is_file() else None
+    if named is None or named[0] != "json" or checked_format(path) != named:
+        return {}
+    tables = read_splits(content(path, named[1])[0], shown(path), split_in_name)
+    names = {Path(name): name for name in tables}
+    by_split = _by_split(list(names), [split_in_name(name) for name in tables]) if tables else {}
+    return {split: stacked([tables[names[p]] for p in paths]) for split, paths in by_split.items()}
 
 
 def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
