@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calibration.before_after import before_after
 from benchmarks.calibration.clean_sets import clean_sets
 from benchmarks.calibration.page import page
 from benchmarks.calibration.sections import SECTIONS
@@ -20,7 +21,7 @@ from benchmarks.calibration.whole_cards import audited
 ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).parent / "figures"
 PAGE = ROOT / "docs" / "calibration.md"
-NAMES = ("whole cards", "blocks", *SECTIONS)
+NAMES = ("before and after", "whole cards", "blocks", *SECTIONS)
 SHORT = 0.1
 #: Of the published figures. Settings were chosen with seeds below 10,000, and none with these.
 SEED = 20_000
@@ -31,6 +32,8 @@ def simulated(name: str, *, scale: float, seed: int, cards: int, data: Path) -> 
     if name == "whole cards":
         sets = chain(clean_sets(cards // 2, seed=seed), shuffled_sets(data, cards - cards // 2, seed=seed))
         yield from (card.as_json() for card in audited(sets))
+    elif name == "before and after":
+        yield from before_after(data)
     elif name == "blocks":
         found = significant_under_blocks(max(2, round(6 * scale)), seed=seed)
         yield from ({"significant": significant, "tested": tested} for significant, tested in found)

@@ -27,6 +27,14 @@ value is there evidence against it. *Before* is the figure of versions that took
 and judged by hits, or of the simpler method named there. Before, any high or medium finding was 100 % of sets whose
 texts occur three times.
 """
+BEFORE = """\
+## Before and now
+
+What versions that took every row for an independent example, weights for known and hits for all there is to see
+concluded, and what is concluded now (`python -m benchmarks.calibration.before_after`). On public datasets where they
+are named, otherwise on generated ones of the same shape. Shares of simulated datasets are in the sections below, each
+with its figure before.
+"""
 CARDS = """\
 ## Whole cards
 
@@ -42,6 +50,8 @@ _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at
 def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Return the page as Markdown."""
     parts = [INTRODUCTION]
+    if figures.get("before and after"):
+        parts.append(BEFORE + "\n" + _before_after(figures["before and after"]))
     if figures.get("whole cards"):
         parts.append(CARDS + "\n" + _cards(figures["whole cards"]))
     if blocks := figures.get("blocks"):
@@ -52,7 +62,7 @@ def page(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             "Before, in a real set\nof this shape with shuffled blocks: 1,030 of 2,232.\n"
         )
     for name, rows in figures.items():
-        if name not in ("whole cards", "blocks") and rows:
+        if name not in ("before and after", "whole cards", "blocks") and rows:
             parts.append(f"## {name.capitalize()}\n\n{_table([Row(**row) for row in rows])}")
     return "\n".join(parts)
 
@@ -80,6 +90,13 @@ def _share(share: float, interval: tuple[float, float]) -> str:
     low, high = interval
     digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
     return f"{100 * share:.{digits}f} % [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _before_after(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| about | before | now |", "|---|---|---|"]
+    return (
+        "\n".join([*lines, *(f"| {row['about']} | {row['before']} | {row['now']} |" for row in rows)]) + "\n"
+    )
 
 
 def _cards(cards: Sequence[Mapping[str, Any]]) -> str:

@@ -11,7 +11,13 @@ import pytest
 from cuecard.analysis import Result
 from cuecard.audits import PartialInput
 from cuecard.audits.partial_input.baselines.frequency_rules import choice_rules, label_rules
-from cuecard.data.demo import demo_elimination, demo_nli, demo_rare_choices, demo_unbalanced
+from cuecard.data.demo import (
+    demo_elimination,
+    demo_nli,
+    demo_rare_choices,
+    demo_sources,
+    demo_unbalanced,
+)
 from cuecard.data.examples import Examples
 from small_sets import choice_instances, pair_instances
 
@@ -153,3 +159,10 @@ def test_words_of_the_premise_are_named_where_the_premise_is_below_chance():
     assert result.tables["premise_words"]["feature"][0] == "indeed"
     finding = next(f for f in result.findings if f.title == "Premise-only accuracy is below chance")
     assert "“indeed”" in finding.text
+
+
+def test_a_source_that_goes_with_a_label_is_seen_and_a_random_one_is_not():
+    for strength, direction in ((0.6, "above"), (0.0, "at")):
+        found = lines(QUICK.run(demo_sources(1_000, strength=strength, seed=3)))
+        assert found["metadata"]["direction"] == direction
+        assert found["hypothesis_only"]["direction"] == "at"

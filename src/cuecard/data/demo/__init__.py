@@ -7,6 +7,7 @@ from cuecard.data.demo.hidden_leaks import (
     demo_elimination,
     demo_long_answers,
     demo_rare_choices,
+    demo_sources,
     demo_unbalanced,
 )
 from cuecard.data.demo.nli import demo_nli
@@ -29,6 +30,7 @@ __all__ = [
     "demo_nli",
     "demo_predictions",
     "demo_rare_choices",
+    "demo_sources",
     "demo_unbalanced",
     "mixed_choices",
     "random_labels",

@@ -124,6 +124,29 @@ def demo_long_answers(
     return Instances(table, "preference", ("chosen", "rejected"), "demo-long-answers")
 
 
+def demo_sources(
+    n: int = 1500, *, strength: float = 0.6, test_fraction: float = 0.25, seed: int = 0
+) -> Instances:
+    """Return pairs from two sources, one of which has most contradictions: the extra column tells what no text does.
+
+    With chance `strength` a contradiction is from "crowd" and any other pair from "news"; otherwise the source is
+    random.
+    """
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, n)
+    contradiction = np.array(LABELS)[codes] == "contradiction"
+    crowd = np.where(rng.random(n) < strength, contradiction, rng.random(n) < 0.5)
+    table = pl.DataFrame(
+        {
+            "premise": random_texts(n, 12.0, rng),
+            "hypothesis": random_texts(n, 7.0, rng),
+            "label": pl.Series(LABELS, dtype=pl.String).gather(codes),
+            "source": np.where(crowd, "crowd", "news"),
+        }
+    )
+    return _pairs(table, rng.random(n) < test_fraction, LABELS, "demo-sources")
+
+
 def _pairs(table: pl.DataFrame, in_test: np.ndarray, labels: tuple[str, ...], name: str) -> Instances:
     rows = table.with_columns(
         example_id=pl.int_range(table.height).cast(pl.String),
@@ -132,4 +155,5 @@ def _pairs(table: pl.DataFrame, in_test: np.ndarray, labels: tuple[str, ...], na
         label=pl.col("label").cast(pl.Enum(list(labels))),
     ).sort("split", descending=True, maintain_order=True)
     columns = ["example_id", "position", "split", "premise", "hypothesis", "label"]
-    return Instances(rows.select(columns), "pair", labels, name)
+    extra = [column for column in ("source",) if column in rows.columns]
+    return Instances(rows.select(*columns, *extra), "pair", labels, name)

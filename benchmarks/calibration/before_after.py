@@ -1,0 +1,164 @@
+"""What used to be concluded on difficult data, and what is now: `python -m benchmarks.calibration.before_after`.
+
+*Before* are figures of versions that took every row for an independent example, weights for known and hits for all
+there is to see. *Now* is computed when this runs: on public datasets where they exist, otherwise on generated ones of
+the same shape. Figures that need many simulated datasets are in the sections of the calibration page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import cuecard as cc
+from benchmarks.calibration.units import significant_under_blocks
+from cuecard.audits import Cues, Overview, PartialInput
+from cuecard.audits.cues.nulls import independent
+from cuecard.data import Instances
+from cuecard.data.demo import demo_elimination, demo_long_answers, demo_rare_choices, demo_unbalanced
+from cuecard.features import count_cues
+from cuecard.stats import q_values
+
+#: What it is about, the figure before, and what computes the figure now from the folder of public datasets.
+Case = tuple[str, str, Callable[[Path], str]]
+
+
+def _load(data: Path, train: str, test: str | None = None) -> Instances:
+    held_out = None if test is None else pl.read_parquet(data / f"{test}.parquet")
+    return cc.load(pl.read_parquet(data / f"{train}.parquet"), test=held_out)
+
+
+def _baseline(data: Instances, name: str) -> dict[str, Any]:
+    lines = PartialInput(learning_curve=False, cross_fit=False).run(data).summary["baselines"]
+    return next(line for line in lines if line["name"] == name)
+
+
+def few_hypotheses(_: Path) -> str:
+    """Features that are significant where 171 hypotheses have a random label each."""
+    counts = significant_under_blocks(2, seed=20_000)
+    return ", ".join(f"{significant} of {tested}" for significant, tested in counts)
+
+
+def hopeless_tests(data: Path) -> str:
+    """Associations of SICK's training set, without and with the tests that cannot be significant."""
+    audit = Cues()
+    encoded, families = audit.prepared(_load(data, "sick/train"))
+    texts = []
+    for copies in (False, True):
+        counts = count_cues(encoded, families, minimum=audit.min_count, copies=copies)
+        by_label = [f"train_{label}" for label in counts.labels]
+        features = counts.features.filter(pl.sum_horizontal(by_label) >= audit.min_count)
+        prior = counts.totals[0] / counts.totals[0].sum()
+        null = independent(counts, features, features.select(by_label).to_numpy(), prior, known_prior=False)
+        log_p, least = null.log_p.ravel(), null.least_log_p.ravel()
+        plain, mended = (
+            int((q <= audit.alpha).sum())
+            for q in (q_values(log_p), q_values(log_p, least_log_p=least, alpha=audit.alpha))
+        )
+        texts.append(
+            f"{plain} → {mended} {'with copies counted once' if copies else 'with every row counted'}"
+        )
+    return "; ".join(texts)
+
+
+def sick_hypothesis(data: Path) -> str:
+    """The test of SICK's hypotheses alone."""
+    line = _baseline(_load(data, "sick/train", "sick/test"), "hypothesis_only")
+    return f"p = {line['p_value']:.0e} (AUC {line['auc']:.3f}, {line['information']:.3f} bits)"
+
+
+def ranked_well(_: Path) -> str:
+    """The test of a hypothesis that ranks a rare label well and never names it."""
+    line = _baseline(demo_unbalanced(2_000, strength=0.5, seed=20_000), "hypothesis_only")
+    return f"p = {line['p_value']:.0e} (AUC {line['auc']:.2f}; by hits p = {line['hits_p_value']:.2g})"
+
+
+def half_of_a_rare_label(_: Path) -> str:
+    """A word at 50 % of a label whose share is 11 %."""
+    rng = np.random.default_rng(20_000)
+    labels = rng.choice(["a", "b", "c"], 2_000, p=[0.11, 0.39, 0.5])
+    has = rng.random(2_000) < np.where(labels == "a", 0.5, 0.0618)
+    rows = {"text": [f"x{i} {'word' if h else 'other'}" for i, h in enumerate(has)], "label": labels}
+    row = Cues(features=("word",)).run(cc.load(pl.DataFrame(rows))).tables["cues"]
+    cue = row.row(by_predicate=pl.col("feature") == "word", named=True)
+    return f"{'a' if cue['is_cue'] else 'no'} cue, {cue['share']:.0%} {cue['label']}, z = {cue['z']:.0f}"
+
+
+def ruled_out(data: Path) -> str:
+    """Words of MNLI's development set that rule a label out, beside those that point to one."""
+    cues = Cues(features=("word",)).run(_load(data, "mnli/dev_matched")).tables["cues"]
+    significant = cues.filter(pl.col("significant") & pl.col("is_cue"))
+    out = significant.filter(pl.col("direction") == "rules out").height
+    return f"{out} beside {significant.height - out} that point to a label"
+
+
+def elimination(_: Path) -> str:
+    """The least frequent training label of a premise that occurs once with every label."""
+    line = _baseline(demo_elimination(700, strength=0.6, seed=20_000), "premise_least")
+    return f"{line['accuracy']:.1%} (chance {line['chance']:.1%}), {line['direction']} chance"
+
+
+def rare_choice(_: Path) -> str:
+    """The choice whose text is rarer."""
+    line = _baseline(demo_rare_choices(600, seed=20_000), "rarest_choice")
+    return f"{line['accuracy']:.0%} (chance {line['chance']:.0%}), {line['direction']} chance"
+
+
+def travelling_with_length(_: Path) -> str:
+    """Words that are cues because the longer answer is preferred."""
+    cues = Cues(features=("word", "length")).run(demo_long_answers(1_500, seed=20_000)).tables["cues"]
+    words = cues.filter((pl.col("family") == "word") & pl.col("is_cue"))
+    own = words.filter(pl.col("significant") & ~pl.col("by_length")).height
+    return f"{words['by_length'].sum()} go with length, {own} are cues of their own"
+
+
+def in_train(data: Path) -> str:
+    """The grade of SICK's test examples that occur in the training set."""
+    findings = Overview().run(_load(data, "sick/train", "sick/test")).findings
+    finding = next(one for one in findings if one.key == "test-examples-in-train")
+    return f"{finding.severity}: {finding.n} of 4,927"
+
+
+def confirmed_choices(data: Path) -> str:
+    """What ARCT's test set says of “not”, where the two choices nearly copy each other."""
+    cues = Cues(features=("word",)).run(_load(data, "arct/train", "arct/test")).tables["cues"]
+    row = cues.row(by_predicate=pl.col("feature") == "not", named=True)
+    return f"{row['again_share']:.0%} of {row['again_n']:.0f} questions whose choices differ in it"
+
+
+CASES: tuple[Case, ...] = (
+    ("171 hypotheses in 2,126 pairs, random labels: significant features", "1,030 of 2,232", few_hypotheses),
+    ("SICK: significant associations when hopeless tests do not count", "76 → 100", hopeless_tests),
+    ("SICK: hypothesis only", "p = .37", sick_hypothesis),
+    ("a rare label ranked with an AUC of .75", "p = 1", ranked_well),
+    ("a word at 50 % of a label of 11 %, z = 17", "no cue", half_of_a_rare_label),
+    ("MNLI: words that rule a label out", "lost", ruled_out),
+    ("every premise with every label: the label it has least in train", "“below chance”", elimination),
+    ("take the rarer choice", "not looked for", rare_choice),
+    ("the longer answer is preferred: words that are cues", "each one a cue", travelling_with_length),
+    ("SICK: test examples in train", "medium, first on the card", in_train),
+    ("ARCT: “not” in the test set", "42 %, of all its choices", confirmed_choices),
+)  # fmt: skip
+
+
+def before_after(data: Path) -> Iterator[dict[str, str]]:
+    """Yield what each case is about, the figure before and the figure now; without its dataset, a case is left out."""
+    for about, before, now in CASES:
+        try:
+            yield {"about": about, "before": before, "now": now(data).replace("%", " %").replace("  %", " %")}
+        except FileNotFoundError:
+            continue
+
+
+def main() -> None:
+    """Print the table."""
+    for row in before_after(Path(__file__).parents[3] / "shared" / "data"):
+        print(" | ".join(row.values()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
