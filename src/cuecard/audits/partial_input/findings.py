@@ -219,7 +219,7 @@ def _rule(baseline: Baseline, task: Task) -> str:
 
 
 def _score(baseline: Baseline, task: Task) -> str:
-    accuracy = f"{_percent(baseline.accuracy)} on {baseline.n:,} {_NOUN[task]}"
+    accuracy = f"{_percent(baseline.accuracy)} on {baseline.n:,} {_NOUN[task]}{_distinct(baseline, task)}"
     chance = "the majority baseline" if task in ("pair", "text") else "chance"
     text = (
         f"{accuracy} (95 % CI {_percent(baseline.low)} to {_percent(baseline.high)}); {chance} is "
@@ -228,6 +228,14 @@ def _score(baseline: Baseline, task: Task) -> str:
     if baseline.kind == "content-blind" and baseline.auc is None and baseline.luck < baseline.chance - 0.0005:
         text += f", and chance for these predictions is {_percent(baseline.luck)}"
     return text
+
+
+def _distinct(baseline: Baseline, task: Task) -> str:
+    """Say how many different texts the examples have, where some repeat."""
+    if baseline.units is None or baseline.units >= baseline.n:
+        return ""
+    what = "distinct texts" if task in ("pair", "text") else "distinct sets of answers"
+    return f" with {baseline.units:,} {what}"
 
 
 def _against_full(baseline: Baseline) -> str:
