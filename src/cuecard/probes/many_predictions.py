@@ -11,13 +11,13 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
 from cuecard.probes.examples import check_test, only_test
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 from cuecard.probes.predictions import (
     Predictions,
     PredictionSource,
-    given_predictions,
     named_parts,
     settled_predictions,
+    unmatched_predictions,
 )
 from cuecard.stats.arrays import Ints
 
@@ -41,37 +41,39 @@ def read_many_predictions(
         labels: as in `read_predictions`.
     """
     examples = check_test(data)
-    parts: list[tuple[str, Given]] = []
+    parts: list[tuple[str, Unmatched]] = []
     models: list[Predictions | None] = []
     for name, source in sources:
         if isinstance(source, Predictions):
             models.append(source)
             continue
-        given = named_parts(given_predictions(source, data, columns or {}), name)
-        parts += given
-        models += [None] * len(given)
-    kept = _asked_about(examples, [given.ids for _, given in parts if given.prompt and given.ids is not None])
+        unmatched = named_parts(unmatched_predictions(source, data, columns or {}), name)
+        parts += unmatched
+        models += [None] * len(unmatched)
+    kept = _asked_about(
+        examples, [unmatched.ids for _, unmatched in parts if unmatched.prompt and unmatched.ids is not None]
+    )
     part = data if kept is None else only_test(data, examples, kept)
     of_part = examples if kept is None else check_test(part)
 
-    def settled(name: str, given: Given) -> Predictions:
-        if given.prompt and given.ids is not None:
-            return settled_predictions(given.about(of_part.ids), name, part, of_part, labels or {})
-        whole = settled_predictions(given, name, data, examples, labels or {})
+    def settled(name: str, unmatched: Unmatched) -> Predictions:
+        if unmatched.prompt and unmatched.ids is not None:
+            return settled_predictions(unmatched.about(of_part.ids), name, part, of_part, labels or {})
+        whole = settled_predictions(unmatched, name, data, examples, labels or {})
         return whole if kept is None else whole.only(kept)
 
-    read = iter([settled(name, given) for name, given in parts])
+    read = iter([settled(name, unmatched) for name, unmatched in parts])
     in_order = [
         next(read) if model is None else model if kept is None else model.only(kept) for model in models
     ]
     return part, in_order
 
 
-def _asked_about(examples: Examples, asked: Sequence[pl.Series]) -> Ints | None:
+def _asked_about(examples: Examples, ids_by_model: Sequence[pl.Series]) -> Ints | None:
     """Return the test examples that every model was asked about; None if these are all of them."""
     ids = examples.ids.cast(pl.String)
     everywhere = np.ones(len(examples), dtype=np.bool_)
-    for of_model in asked:
+    for of_model in ids_by_model:
         everywhere &= ids.is_in(of_model.cast(pl.String).implode()).to_numpy()
     if everywhere.all():
         return None

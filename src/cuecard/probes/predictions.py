@@ -17,7 +17,7 @@ from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.formats.called import called_predictions
 from cuecard.probes.formats.harness import is_harness_log, read_harness_log
 from cuecard.probes.formats.inspect_log import read_inspect_log
-from cuecard.probes.formats.settling import Given, settle
+from cuecard.probes.formats.settling import Unmatched, settle
 from cuecard.probes.formats.table import read_table_predictions, table_predictions
 from cuecard.stats.arrays import Bools, Floats, Ints
 
@@ -80,20 +80,20 @@ def read_predictions(
         labels: names of raw label values, such as ``{"0": "entailment"}``.
     """
     examples = check_test(data)
-    parts = given_predictions(source, data, columns or {})
+    parts = unmatched_predictions(source, data, columns or {})
     return [
         settled_predictions(part, name, data, examples, labels or {})
         for name, part in named_parts(parts, model)
     ]
 
 
-def named_parts(parts: Sequence[Given], model: str | None) -> list[tuple[str, Given]]:
+def named_parts(parts: Sequence[Unmatched], model: str | None) -> list[tuple[str, Unmatched]]:
     """Return the parts of a source with their names; the user's own name is that of a source about one model."""
     return [(model if model and len(parts) == 1 else part.model, part) for part in parts]
 
 
 def settled_predictions(
-    part: Given, name: str, data: Instances, examples: Examples, labels: Mapping[str, str | None]
+    part: Unmatched, name: str, data: Instances, examples: Examples, labels: Mapping[str, str | None]
 ) -> Predictions:
     """Return raw answers as predictions for the test examples."""
     settled = settle(part, data, examples, labels)
@@ -108,7 +108,9 @@ def settled_predictions(
     )
 
 
-def given_predictions(source: PredictionSource, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+def unmatched_predictions(
+    source: PredictionSource, data: Instances, columns: Mapping[str, str]
+) -> list[Unmatched]:
     """Return the raw answers that a source holds, one entry per model and prompt."""
     if isinstance(source, pl.DataFrame):
         return table_predictions(source, "the table of predictions", data, columns)

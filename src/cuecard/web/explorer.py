@@ -61,8 +61,8 @@ class Explorer:
     def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
         """Return everything the card says about one cue."""
         same = (("family", "=", family), ("feature", "=", feature))
-        found = self.table(entry, "cues", Query(where=same, limit=1))
-        if not found.rows:
+        matches = self.table(entry, "cues", Query(where=same, limit=1))
+        if not matches.rows:
             raise KeyError(feature)
         tables = self.tables(entry)
         labels = (
@@ -70,7 +70,7 @@ class Explorer:
             if "associations" in tables
             else []
         )
-        row = found.rows[0]
+        row = matches.rows[0]
         group = (
             self.table(
                 entry,

@@ -70,5 +70,5 @@ def _control(hint: Any) -> dict[str, Any] | None:
 def _help(kind: type[Any]) -> dict[str, str]:
     """Return what a class' docstring says of each parameter."""
     _, _, listed = (inspect.getdoc(kind) or "").partition("Args:\n")
-    found = re.findall(r"^ {4}(\w+): ((?:.+\n?)(?: {8}.+\n?)*)", listed, re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", text).strip() for name, text in found}
+    described = re.findall(r"^ {4}(\w+): ((?:.+\n?)(?: {8}.+\n?)*)", listed, re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", text).strip() for name, text in described}

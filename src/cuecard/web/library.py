@@ -87,8 +87,8 @@ class Library:
                 except OSError:
                     continue
                 mark = (status.st_mtime_ns, status.st_size, status.st_ino)
-                known = self._read.get(file)
-                entry = known[1] if known is not None and known[0] == mark else self._entry(file)
+                earlier = self._read.get(file)
+                entry = earlier[1] if earlier is not None and earlier[0] == mark else self._entry(file)
                 seen[file] = (mark, entry)
                 if entry is not None:
                     entries[entry.id] = entry

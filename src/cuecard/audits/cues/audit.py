@@ -200,7 +200,7 @@ class Cues:
             settled={name: summary[name] for name in ("tokens", "language", "null")},
             tables={"cues": cues, "associations": tables.associations, "redundancy": redundancy},
             findings=findings,
-            smallest_q=None if cues.is_empty() else float(cues["q_value"].min()),  # type: ignore[arg-type]
+            smallest_q=None if cues.is_empty() else float(np.nanmin(cues["q_value"].to_numpy())),
         )
 
     def _summary(

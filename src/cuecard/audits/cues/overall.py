@@ -95,7 +95,7 @@ def all_features(
     )
     return Finding(
         "cues", severity_of(away), title, text, value=share, n=total, key=ALL_FEATURES, counted="instances",
-        q_value=float(notable["q_value"].min()),  # type: ignore[arg-type]
+        q_value=float(np.nanmin(notable["q_value"].to_numpy())),
     )  # fmt: skip
 
 

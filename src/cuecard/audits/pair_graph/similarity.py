@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
 from cuecard.models.embeddings.embedders import embed as embedded
 from cuecard.stats.arrays import Floats
@@ -66,10 +67,9 @@ def word_movers_distance(
     `cosine_similarity`.
     """
     import ot
-    from scipy.sparse import csr_matrix
 
     encoded = tokenised or tokenise(pl.concat([first.alias("text"), second.alias("text")]))
-    counts = csr_matrix(
+    counts = sparse.csr_matrix(
         (np.ones(len(encoded.ids)), encoded.ids, encoded.offsets), shape=(len(encoded), encoded.n_types)
     )
     counts.sum_duplicates()
@@ -90,8 +90,8 @@ def word_movers_distance(
     return distances
 
 
-def _bag(counts: object, row: int) -> tuple[npt.NDArray[np.int64], Floats]:
+def _bag(counts: sparse.csr_matrix, row: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the distinct words of a text and the share of each."""
-    start, end = counts.indptr[row : row + 2]  # type: ignore[attr-defined]
-    amounts = counts.data[start:end].astype(np.float64)  # type: ignore[attr-defined]
-    return counts.indices[start:end], amounts / amounts.sum() if end > start else amounts  # type: ignore[attr-defined]
+    start, end = counts.indptr[row : row + 2]
+    amounts = counts.data[start:end].astype(np.float64)
+    return counts.indices[start:end], amounts / amounts.sum() if end > start else amounts

@@ -65,7 +65,7 @@ class Slices:
             "strongest": _strongest(table, self.alpha),
         }
         findings = slice_findings(summary, data.task)
-        smallest = float(table["q_value"].min())  # type: ignore[arg-type]
+        smallest = float(np.nanmin(table["q_value"].to_numpy()))
         return Result(
             summary, {"slices": table}, findings, None, slice_measures(summary), smallest_q=smallest
         )

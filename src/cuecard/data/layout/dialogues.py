@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import cast
 
 import polars as pl
 
@@ -68,7 +68,8 @@ def chat_prompt(first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Seri
         for rest, messages in zip(rests, (a, b), strict=True):
             left = messages[shared:]
             rest.append(left[0][1] if len(left) == 1 else _joined(left))
-    return tuple(pl.Series(texts, dtype=pl.String) for texts in (prompts, *rests))  # type: ignore[return-value]
+    one, other = (pl.Series(texts, dtype=pl.String) for texts in rests)
+    return pl.Series(prompts, dtype=pl.String), one, other
 
 
 def prompt_marker(first: pl.Series, second: pl.Series) -> str | None:
@@ -112,7 +113,7 @@ def _field(dtype: pl.Struct, names: tuple[str, ...]) -> str | None:
 
 def _messages(values: pl.Series) -> list[list[tuple[str, str]]]:
     """Return every conversation as (speaker, text) of its messages."""
-    inner: Any = values.dtype.inner  # type: ignore[attr-defined]
+    inner = cast("pl.Struct", cast("pl.List", values.dtype).inner)
     text, speaker = _field(inner, _TEXT_FIELDS), _field(inner, _SPEAKER_FIELDS)
     return [
         [(m.get(speaker) or "" if speaker else "", m.get(text) or "") for m in row or () if m is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import polars as pl
 
@@ -95,7 +96,7 @@ def _filled(frame: pl.DataFrame, by_name: Roles, lacking: list[str]) -> dict[Rol
     texts, labels = ([c for c in columns if c not in taken] for columns in texts_and_labels(frame))
     roles: dict[Role, tuple[str, ...]] = {}
     for name in lacking:
-        role: Role = name  # type: ignore[assignment]
+        role = cast("Role", name)
         wanted = labels if role in ("label", "answer", "winner") else texts
         several = role in ("choices", "responses")
         if several and len(wanted) >= 2:

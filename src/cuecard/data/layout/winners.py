@@ -49,7 +49,8 @@ def winner_rule(
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count():
         return "name"
-    low, high = float(numbers.min() or 0), float(numbers.max() or 0)  # type: ignore[arg-type]
+    sorted_numbers = sorted(numbers.drop_nans().to_list()) or [0.0]
+    low, high = sorted_numbers[0], sorted_numbers[-1]
     if 1 <= low <= high <= 2 and high > 1:
         return "from 1"
     counted = responses[0][-1:] == "0" or name.endswith(("winner", "_id", "_idx", "index"))

@@ -107,7 +107,8 @@ class Descent:
             validation = (None, None) if judged is None else self._judge(judged)
             self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *validation))
             if judged is None or self._best_epoch == len(self.history):
-                self.best = tuple(array.copy() for array in self.now)  # type: ignore[assignment]
+                words, outputs, bias = self.now
+                self.best = (words.copy(), outputs.copy(), bias.copy())
             if record:
                 self._record()
             if state is not None:

@@ -10,10 +10,10 @@ import polars as pl
 
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 
 
-def called_predictions(function: Callable[..., Any], examples: Examples) -> Given:
+def called_predictions(function: Callable[..., Any], examples: Examples) -> Unmatched:
     """Return what a function answers for the test examples, all given to it at once.
 
     It is called with lists of texts: `(premises, hypotheses)` for pairs, `(questions, choices)` for multiple
@@ -37,6 +37,6 @@ def called_predictions(function: Callable[..., Any], examples: Examples) -> Give
             raise InputError(
                 f"{source} returned an array of shape {matrix.shape}; for probabilities it must be {wanted}."
             )
-        return Given(name, source, None, probabilities=matrix.astype(np.float64))
+        return Unmatched(name, source, None, probabilities=matrix.astype(np.float64))
     answers = [None if answer is None or answer != answer else str(answer) for answer in returned]
-    return Given(name, source, pl.Series(answers, dtype=pl.String))
+    return Unmatched(name, source, pl.Series(answers, dtype=pl.String))

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from cuecard.data import Instances
 from cuecard.data.files.formats import content, format_of
 from cuecard.documents import checked, parse_json
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 
 _MARKS = ("doc_id", "filtered_resps")
 #: How a file of samples is called: samples_<task>_<time>.
@@ -63,7 +63,7 @@ def is_harness_log(path: Path) -> bool:
     return all(f'"{mark}"'.encode() in first for mark in _MARKS)
 
 
-def read_harness_log(path: Path, data: Instances) -> Given:
+def read_harness_log(path: Path, data: Instances) -> Unmatched:
     """Return the answers of a sample log; of several filters the first one is taken."""
     samples = _samples(path)
     filters = list(dict.fromkeys(sample.filter for sample in samples))
@@ -72,7 +72,7 @@ def read_harness_log(path: Path, data: Instances) -> Given:
         samples = [sample for sample in samples if sample.filter == filters[0]]
         notes.append(f"The log has the filters {', '.join(filters)}; the answers of {filters[0]!r} are used.")
     ids = _ids(samples, data.report.recognised.get("id"))
-    return Given(
+    return Unmatched(
         model=_model(path),
         source=str(path),
         answers=pl.Series([sample.answer() for sample in samples], dtype=pl.String),

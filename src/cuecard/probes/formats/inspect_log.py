@@ -16,7 +16,7 @@ from cuecard.data.files.formats import content
 from cuecard.data.files.guard import guarded
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 
 _REMEDY = "write the log again"
 
@@ -70,7 +70,7 @@ class _Log(_Read):
     samples: Annotated[list[_Sample], Field(min_length=1)]
 
 
-def read_inspect_log(path: Path) -> Given:
+def read_inspect_log(path: Path) -> Unmatched:
     """Return the answers of an eval log, those of the first epoch."""
     log: _Log = checked(_Log, _document(path), str(path), _REMEDY)
     samples = log.samples
@@ -82,7 +82,7 @@ def read_inspect_log(path: Path) -> Given:
     if log.status != "success":
         notes.append(f"The log's status is {log.status!r}, not 'success'.")
     targets = [sample.label(sample.right()) for sample in samples]
-    return Given(
+    return Unmatched(
         model=(log.eval.model if log.eval else None) or path.stem,
         source=str(path),
         answers=pl.Series([sample.label(sample.answer()) for sample in samples], dtype=pl.String),

@@ -10,12 +10,12 @@ import polars as pl
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.auto_classes import FROM_DISK, loading
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 
 BATCH = 32
 
 
-def pipeline_predictions(folder: Path, examples: Examples) -> Given:
+def pipeline_predictions(folder: Path, examples: Examples) -> Unmatched:
     """Return the labels that the classifier in a folder gives to pairs or texts, by the names in its config.
 
     Only safetensors weights are loaded, and nothing is downloaded.
@@ -59,4 +59,4 @@ def pipeline_predictions(folder: Path, examples: Examples) -> Given:
             )
             picked = np.asarray(model(**inputs).logits.argmax(dim=1))
             answers += [names[i] for i in picked]
-    return Given(folder.resolve().name, str(folder), pl.Series(answers))
+    return Unmatched(folder.resolve().name, str(folder), pl.Series(answers))

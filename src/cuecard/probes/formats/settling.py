@@ -22,7 +22,7 @@ SUM_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Unmatched:
     """Raw answers as a source holds them.
 
     `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`, as in logs,
@@ -46,7 +46,7 @@ class Given:
     prompt: str = ""
     """Name of the prompt that a language model was asked with; such answers may be about a part of the test split."""
 
-    def about(self, ids: pl.Series) -> Given:
+    def about(self, ids: pl.Series) -> Unmatched:
         """Return the answers to some of the examples; rows must have ids."""
         assert self.ids is not None
         kept = self.ids.cast(pl.String).is_in(ids.cast(pl.String).implode())
@@ -76,80 +76,86 @@ class Settled:
     notes: tuple[str, ...]
 
 
-def settle(given: Given, data: Instances, examples: Examples, labels: Mapping[str, str | None]) -> Settled:
+def settle(
+    unmatched: Unmatched, data: Instances, examples: Examples, labels: Mapping[str, str | None]
+) -> Settled:
     """Return the answers to the test examples, or raise an error that says what does not fit."""
-    order = _order(given, data, examples)
-    notes = [*given.notes, *_left_over(given, examples)]
+    order = _order(unmatched, data, examples)
+    notes = [*unmatched.notes, *_left_over(unmatched, examples)]
     probabilities = None
-    if given.probabilities is not None:
-        probabilities = _checked_probabilities(given, given.probabilities, examples, order)
-    gold = given.gold.gather(order) if given.gold is not None else None
-    if given.answers is None:
+    if unmatched.probabilities is not None:
+        probabilities = _checked_probabilities(unmatched, unmatched.probabilities, examples, order)
+    gold = unmatched.gold.gather(order) if unmatched.gold is not None else None
+    if unmatched.answers is None:
         assert probabilities is not None
         answers = np.argmax(np.nan_to_num(probabilities, nan=-np.inf), axis=1).astype(np.int64)
     else:
-        raw = given.answers.gather(order)
-        if not given.may_be_unanswered and raw.null_count():
+        raw = unmatched.answers.gather(order)
+        if not unmatched.may_be_unanswered and raw.null_count():
             row = int(order[int(raw.is_null().arg_max() or 0)])
             raise InputError(
-                f"{given.source}: row {row + 1:,} has no prediction "
+                f"{unmatched.source}: row {row + 1:,} has no prediction "
                 f"({raw.null_count():,} of {plural(len(raw), 'row')} in all); give every example one."
             )
-        answers = decode(raw, gold, examples, labels, where=given.source, free=given.may_be_unanswered)
+        answers = decode(
+            raw, gold, examples, labels, where=unmatched.source, free=unmatched.may_be_unanswered
+        )
     if gold is not None:
-        _check_gold(given, decode(gold, gold, examples, labels, where=given.source), examples)
+        _check_gold(unmatched, decode(gold, gold, examples, labels, where=unmatched.source), examples)
     unread = int((answers == UNANSWERED).sum())
     if unread:
         notes.append(
             f"{plural(unread, 'answer')} of {len(answers):,} could not be parsed and count as wrong."
         )
-    if given.probability_kind == "score":
+    if unmatched.probability_kind == "score":
         probabilities = None
     return Settled(answers, probabilities, tuple(notes))
 
 
-def _order(given: Given, data: Instances, examples: Examples) -> Ints:
+def _order(unmatched: Unmatched, data: Instances, examples: Examples) -> Ints:
     """Return for every test example the row of the source that is about it."""
-    if given.ids is not None:
-        return _by_id(given, given.ids.cast(pl.String), data, examples)
-    if given.rows is not None:
-        numbered = pl.Series(given.rows + 1).cast(pl.String)
+    if unmatched.ids is not None:
+        return _by_id(unmatched, unmatched.ids.cast(pl.String), data, examples)
+    if unmatched.rows is not None:
+        numbered = pl.Series(unmatched.rows + 1).cast(pl.String)
         if _row_numbers(data, examples):
-            return _by_id(given, numbered, data, examples)
-        if len(given.rows) == len(examples) and sorted(given.rows.tolist()) == list(range(len(examples))):
-            return np.argsort(given.rows, kind="stable").astype(np.int64)
-        raise _wrong_length(given, examples)
-    if given.height == len(examples):
+            return _by_id(unmatched, numbered, data, examples)
+        if len(unmatched.rows) == len(examples) and sorted(unmatched.rows.tolist()) == list(
+            range(len(examples))
+        ):
+            return np.argsort(unmatched.rows, kind="stable").astype(np.int64)
+        raise _wrong_length(unmatched, examples)
+    if unmatched.height == len(examples):
         return np.arange(len(examples), dtype=np.int64)
-    if _row_numbers(data, examples) and given.height == len(examples) + _dropped(data):
+    if _row_numbers(data, examples) and unmatched.height == len(examples) + _dropped(data):
         # The file is about all rows of the test file, those without a label included.
-        numbered = pl.Series(np.arange(1, given.height + 1)).cast(pl.String)
-        return _by_id(given, numbered, data, examples)
-    raise _wrong_length(given, examples)
+        numbered = pl.Series(np.arange(1, unmatched.height + 1)).cast(pl.String)
+        return _by_id(unmatched, numbered, data, examples)
+    raise _wrong_length(unmatched, examples)
 
 
-def _by_id(given: Given, ids: pl.Series, data: Instances, examples: Examples) -> Ints:
+def _by_id(unmatched: Unmatched, ids: pl.Series, data: Instances, examples: Examples) -> Ints:
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
-        raise InputError(f"{given.source}: row {row + 1:,} has no id; give every row one.")
+        raise InputError(f"{unmatched.source}: row {row + 1:,} has no id; give every row one.")
     if ids.n_unique() < len(ids):
         twice = ids.filter(ids.is_duplicated())
         raise InputError(
-            f"{given.source}: {plural(twice.n_unique(), 'id')} occur in several rows (such as {_some(twice)}); "
+            f"{unmatched.source}: {plural(twice.n_unique(), 'id')} occur in several rows (such as {_some(twice)}); "
             "keep one prediction per example, or name the models in a column `model`."
         )
-    wanted, known = examples.ids.cast(pl.String), set(ids.to_list())
-    missing = wanted.filter(~wanted.is_in(known))
+    wanted, present = examples.ids.cast(pl.String), set(ids.to_list())
+    missing = wanted.filter(~wanted.is_in(present))
     unknown = ids.filter(~ids.is_in(wanted.implode()))
     if len(unknown) > (_dropped(data) if not len(missing) else 0):
         raise InputError(
-            f"{given.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
+            f"{unmatched.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
             f"{data.name} (such as {_some(unknown)}; the split has {_some(wanted)}); "
             "give predictions for this split, or name the id column with --prediction-columns id=NAME."
         )
     if len(missing):
         raise InputError(
-            f"{given.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
+            f"{unmatched.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
             f"(such as {_some(missing)}); give every example one."
         )
     at = dict(zip(ids.to_list(), range(len(ids)), strict=True))
@@ -170,19 +176,19 @@ def _dropped(data: Instances) -> int:
     return sum(data.report.dropped.values())
 
 
-def _left_over(given: Given, examples: Examples) -> list[str]:
-    extra = given.height - len(examples)
+def _left_over(unmatched: Unmatched, examples: Examples) -> list[str]:
+    extra = unmatched.height - len(examples)
     return [f"{plural(extra, 'prediction')} about rows that were left out are not used."] if extra > 0 else []
 
 
-def _wrong_length(given: Given, examples: Examples) -> InputError:
+def _wrong_length(unmatched: Unmatched, examples: Examples) -> InputError:
     return InputError(
-        f"{given.source}: {plural(given.height, 'prediction')} for {plural(len(examples), 'test example')}; without "
-        "ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
+        f"{unmatched.source}: {plural(unmatched.height, 'prediction')} for {plural(len(examples), 'test example')}; "
+        "without ids they are matched by row, so give one per example, in the order of the test file, or a column `id`."
     )
 
 
-def _checked_probabilities(given: Given, values: Floats, examples: Examples, order: Ints) -> Floats:
+def _checked_probabilities(unmatched: Unmatched, values: Floats, examples: Examples, order: Ints) -> Floats:
     """Return the probabilities by test example: none is missing or negative, and every row sums to one."""
     # How many answers are possible is known by example, so the rows are put in that order first.
     values = values[order]
@@ -193,10 +199,10 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
     if broken.any():
         row = _first_row(broken, order)
         raise InputError(
-            f"{given.source}: row {row + 1:,} has a {given.probability_kind} that is missing or not a number "
+            f"{unmatched.source}: row {row + 1:,} has a {unmatched.probability_kind} that is missing or not a number "
             f"({plural(int(broken.sum()), 'row')} in all); give every answer one."
         )
-    if given.probability_kind == "score":
+    if unmatched.probability_kind == "score":
         return np.where(possible, values, np.nan)
     filled = np.where(possible, values, 0.0)
     negative: Bools = np.any(filled < 0, axis=1)
@@ -204,7 +210,7 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
         row = _first_row(negative, order)
         lowest = filled[np.flatnonzero(order == row)[0]].min()
         raise InputError(
-            f"{given.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
+            f"{unmatched.source}: row {row + 1:,} has the negative probability {lowest:.4g} "
             f"({plural(int(negative.sum()), 'row')} in all); "
             "give probabilities from 0 to 1, or call the columns score_… if they are not."
         )
@@ -213,7 +219,7 @@ def _checked_probabilities(given: Given, values: Floats, examples: Examples, ord
         row = _first_row(outside, order)
         total = filled[np.flatnonzero(order == row)[0]].sum()
         raise InputError(
-            f"{given.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
+            f"{unmatched.source}: the probabilities of row {row + 1:,} sum to {total:.4g} "
             f"({plural(int(outside.sum()), 'row')} in all do not sum to 1); "
             "give probabilities, or call the columns score_… if they are not."
         )
@@ -225,7 +231,7 @@ def _first_row(faulty: Bools, order: Ints) -> int:
     return int(order[faulty].min())
 
 
-def _check_gold(given: Given, gold: Ints, examples: Examples) -> None:
+def _check_gold(unmatched: Unmatched, gold: Ints, examples: Examples) -> None:
     """Raise if the source's own right answers are not those of the examples they were matched to."""
     differ = gold != examples.gold
     if not differ.any():
@@ -233,7 +239,7 @@ def _check_gold(given: Given, gold: Ints, examples: Examples) -> None:
     where = int(differ.argmax())
     names = examples.answer_names
     raise InputError(
-        f"{given.source}: its right answers differ from the data for {int(differ.sum()):,} of "
+        f"{unmatched.source}: its right answers differ from the data for {int(differ.sum()):,} of "
         f"{plural(len(gold), 'test example')} (first example {examples.ids[where]!r}: {names[gold[where]]!r} there, "
         f"{names[examples.gold[where]]!r} here), so its rows are in another order or about other data; "
         "give ids, or predictions for this split."

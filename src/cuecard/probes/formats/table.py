@@ -15,7 +15,7 @@ from cuecard.data.files.reading import read_file
 from cuecard.data.layout.labels import label_texts
 from cuecard.errors import InputError, UsageError
 from cuecard.probes.examples import check_test
-from cuecard.probes.formats.settling import Given
+from cuecard.probes.formats.settling import Unmatched
 from cuecard.stats.arrays import Floats
 from cuecard.wording import listed
 
@@ -33,7 +33,7 @@ PROBABILITIES = ("p_", "prob_", "probability_")
 SCORE = "score_"
 
 
-def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Given]:
+def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, str]) -> list[Unmatched]:
     """Return the predictions of every model in a file."""
     raw = read_file(path)
     return table_predictions(raw.frame, str(path), data, columns)
@@ -41,7 +41,7 @@ def read_table_predictions(path: Path, data: Instances, columns: Mapping[str, st
 
 def table_predictions(
     frame: pl.DataFrame, source: str, data: Instances, columns: Mapping[str, str]
-) -> list[Given]:
+) -> list[Unmatched]:
     """Return the predictions of every model in a table with one row per example (and model)."""
     frame = _test_rows(frame)
     if not frame.height:
@@ -57,12 +57,12 @@ def table_predictions(
     parts = []
     for names, part in frame.group_by(called, maintain_order=True):
         texts = [own_name, *map(str, names)] if "model" not in roles else list(map(str, names))
-        given = _given(part, " · ".join(texts), source, roles, data)
-        parts.append(_prompted(given, texts[-1], part) if "prompt" in roles else given)
+        unmatched = _given(part, " · ".join(texts), source, roles, data)
+        parts.append(_prompted(unmatched, texts[-1], part) if "prompt" in roles else unmatched)
     return parts
 
 
-def _prompted(given: Given, prompt: str, rows: pl.DataFrame) -> Given:
+def _prompted(unmatched: Unmatched, prompt: str, rows: pl.DataFrame) -> Unmatched:
     """Return the answers to one prompt; what could not be read is no answer."""
     notes: tuple[str, ...] = ()
     if READ_FROM in rows.columns:
@@ -71,7 +71,7 @@ def _prompted(given: Given, prompt: str, rows: pl.DataFrame) -> Given:
             f"{(by == 'probability').sum():,} answers by log-probability, {(by == 'text').sum():,} by text, "
             f"{by.null_count():,} could not be parsed and count as wrong.",
         )
-    return replace(given, prompt=prompt, may_be_unanswered=True, notes=notes)
+    return replace(unmatched, prompt=prompt, may_be_unanswered=True, notes=notes)
 
 
 def _test_rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -136,10 +136,10 @@ def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str |
     return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
-def _given(frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], data: Instances) -> Given:
+def _given(frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], data: Instances) -> Unmatched:
     probabilities = _prefixed(frame, data)
     prediction = roles.get("prediction")
-    return Given(
+    return Unmatched(
         model=model,
         source=source,
         answers=_texts(frame[prediction]) if prediction else None,

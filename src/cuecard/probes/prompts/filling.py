@@ -178,15 +178,15 @@ class _Bounded(SandboxedEnvironment):
         self.count(
             1 + sum(len(v) // (100 if isinstance(v, str) else 1) for v in values if isinstance(v, Sized))
         )
-        given = [*values[1:], *options.values()]
-        if any(isinstance(value, int) and abs(value) > WIDEST for value in given):
+        arguments = [*values[1:], *options.values()]
+        if any(isinstance(value, int) and abs(value) > WIDEST for value in arguments):
             raise LimitError(f"{name} takes numbers up to {WIDEST}")
         if name == "replace" and len(values) > 2:
             text, old, new = (str(value) for value in values[:3])
             _check_length(len(text) + (text.count(old) if old else len(text) + 1) * len(new))
         if name == "join":
             separator = str(values[0]) if isinstance(values[0], str) and len(values) == 2 else ""
-            separator = max(separator, *(str(v) for v in given if isinstance(v, str)), "", key=len)
+            separator = max(separator, *(str(v) for v in arguments if isinstance(v, str)), "", key=len)
             items = next((v for v in values[::-1] if isinstance(v, list | tuple)), [])
             _check_length(sum(len(str(item)) + len(separator) for item in items))
 

@@ -43,9 +43,9 @@ def _case(suite: ElementTree.Element, check: Check, ruling: Ruling) -> None:
     )
     words = _text(sentence(ruling))
     if ruling.fails:
-        found = "\n".join([words, *map(_text, ruling.findings)])
+        lines = "\n".join([words, *map(_text, ruling.findings)])
         failure = ElementTree.SubElement(case, "failure", {"message": words, "type": "violated"})
-        failure.text = found
+        failure.text = lines
     elif ruling.verdict == "undecided":
         ElementTree.SubElement(case, "skipped", {"message": words})
     else:

@@ -43,7 +43,9 @@ def cluster_map(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> An
 
 def threshold_slider(clusters: Sequence[pl.DataFrame]) -> Any:
     """Return the slider that says from which divergence on a cluster counts as biased."""
-    top = max((float(frame["divergence_l2"].max() or 0.0) for frame in clusters), default=1.0)  # type: ignore[arg-type]
+    top = max(
+        (max([0.0, *frame["divergence_l2"].drop_nulls().drop_nans()]) for frame in clusters), default=1.0
+    )
     return alt.param(
         name="threshold",
         value=FIRST_THRESHOLD if top > FIRST_THRESHOLD else round(top / 2, 2),

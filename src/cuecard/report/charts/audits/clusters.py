@@ -51,7 +51,7 @@ def curve(tables: Mapping[str, pl.DataFrame]) -> Any:
 def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
     """Return the excess over shuffled labels for numbers of clusters and of components."""
     frame = tables["cluster_sweep"]
-    top = max(float(frame["excess"].max() or 0.0), 1e-9)  # type: ignore[arg-type]
+    top = max([*frame["excess"].drop_nulls().drop_nans(), 1e-9])
     rows = [
         {
             "k": str(row["k"]),

@@ -168,10 +168,10 @@ def _curves(
     priors = prior_of(section)
     prior = {display_text(label, 60): priors[label] for label in labels if label in priors}
     z = -float(ndtri(max(critical_p(section, cues), 1e-300) / 2))
-    lowest, highest = cues["train_count"].min(), cues["train_count"].max()
-    if lowest is None or highest is None:
+    counts = cues["train_count"].drop_nulls().to_numpy()
+    if not len(counts):
         return []
-    grid = np.geomspace(max(float(lowest), 1.0) * 0.9, max(float(highest), 10.0) * 1.4, 60)  # type: ignore[arg-type]
+    grid = np.geomspace(max(float(counts.min()), 1.0) * 0.9, max(float(counts.max()), 10.0) * 1.4, 60)
     bounds: list[dict[str, Any]] = [
         {"label": label, "n": float(n), "share": float(p + z * np.sqrt(p * (1 - p) / n))}
         for label, p in prior.items()
