@@ -29,7 +29,7 @@ def planted_questions(n: int = 240, first: float = 1 / 3):
         texts = [" ".join(rng.choice(WORDS, 3)) for _ in range(3)]
         answer = int(rng.choice(3, p=[first, (1 - first) / 2, (1 - first) / 2]))
         marked = answer if rng.random() < 0.9 else (answer + 1) % 3
-        texts[marked] = f"surely {texts[marked]}"
+        texts[marked] = " ".join(["surely", *texts[marked].split()[1:]])
         rows.append(("train" if i % 3 else "test", f"What is it, number {i}?", texts, answer))
     return choice_instances(sorted(rows, key=lambda row: row[0] == "test"))
 

@@ -20,7 +20,7 @@ from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
 from cuecard.probes.always_probed import always_probed
 from cuecard.probes.examples import check_test
-from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership
+from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership, presence_of
 from cuecard.probes.shared_texts import shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
@@ -185,16 +185,7 @@ def _presence(
     chosen: pl.DataFrame, encoded: Encoded, families: Sequence[Family]
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Return which test instances, and which of all instances, have the chosen cues."""
-    blocks, places = [sparse.csr_matrix((len(encoded.instances), 0))], [np.empty(0, dtype=np.int64)]
-    for family in families:
-        here = np.flatnonzero((chosen["family"] == family.name).to_numpy())
-        if len(here):
-            presence = family.presence(encoded)
-            columns = feature_columns(presence, chosen["feature"].gather(here).to_list())
-            blocks.append(presence.matrix()[:, columns])
-            places.append(here)
-    order = np.argsort(np.concatenate(places), kind="stable")
-    everywhere = sparse.csr_matrix(sparse.hstack(blocks, format="csr")[:, order])
+    everywhere = presence_of(chosen, encoded, families)
     return everywhere[_first_test_row(encoded) :], everywhere
 
 

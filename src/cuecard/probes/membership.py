@@ -11,8 +11,9 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.data.examples import Examples
-from cuecard.features import Presence
+from cuecard.features import Family, Presence
 from cuecard.stats.arrays import Ints
+from cuecard.text import Encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,20 @@ def _split(row: Any, column: Any, as_usual: Any, shape: tuple[int, int]) -> Memb
         return sparse.csr_matrix((np.ones(int(kept.sum())), (row[kept], column[kept])), shape=shape)
 
     return Membership(matrix(np.ones(len(row), dtype=np.bool_)), matrix(as_usual), matrix(~as_usual))
+
+
+def presence_of(chosen: pl.DataFrame, encoded: Encoded, families: Sequence[Family]) -> sparse.csr_matrix:
+    """Return which instances have the features that a table names by `family` and `feature`, in its order."""
+    blocks, places = [sparse.csr_matrix((len(encoded.instances), 0))], [np.empty(0, dtype=np.int64)]
+    for family in families:
+        here = np.flatnonzero((chosen["family"] == family.name).to_numpy())
+        if len(here):
+            presence = family.presence(encoded)
+            columns = feature_columns(presence, chosen["feature"].gather(here).to_list())
+            blocks.append(presence.matrix()[:, columns])
+            places.append(here)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return sparse.csr_matrix(sparse.hstack(blocks, format="csr")[:, order])
 
 
 def feature_columns(presence: Presence, names: Sequence[str]) -> Ints:

@@ -15,7 +15,7 @@ from cuecard.audits.cues.findings import cue_gain
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
-from cuecard.probes.membership import feature_columns
+from cuecard.probes.membership import presence_of
 from cuecard.remedies.reaudit import STRONG_GAIN
 from cuecard.stats.removal import feature_z
 
@@ -93,16 +93,7 @@ def cue_evidence(data: Instances, audit: Cues, table: pl.DataFrame) -> CueEviden
         strong=pl.col("significant") & (cue_gain() >= STRONG_GAIN),
     )
     encoded, families = audit.prepared(data)
-    blocks, places = [sparse.csr_matrix((len(data), 0))], [np.empty(0, dtype=np.int64)]
-    for family in families:
-        here = np.flatnonzero((cues["family"] == family.name).to_numpy())
-        if len(here):
-            presence = family.presence(encoded)
-            columns = feature_columns(presence, cues["feature"].gather(here).to_list())
-            blocks.append(presence.matrix()[:, columns])
-            places.append(here)
-    order = np.argsort(np.concatenate(places), kind="stable")
-    having = sparse.csr_matrix(sparse.hstack(blocks, format="csr")[:, order])
+    having = presence_of(cues, encoded, families)
     examples = Examples(data)
     row, column, hit, chance = _entries(examples, having, cues)
     sign = np.where(cues["direction"].to_numpy() == POINTS_TO, 1.0, -1.0)[column]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 from cuecard.card.policy import Check
@@ -40,12 +41,12 @@ def show_check(
 
         from cuecard.report.checks.terminal import render_check
 
-        if out is None:
-            if not quiet:
-                render_check(check, Console(), strict=strict)
-            return
-        with out.open("w", encoding="utf-8") as file:
-            render_check(check, Console(file=file, width=100, no_color=True), strict=strict)
+        if out is not None:
+            page = StringIO()
+            render_check(check, Console(file=page, width=100, no_color=True), strict=strict)
+            write_text(out, page.getvalue())
+        elif not quiet:
+            render_check(check, Console(), strict=strict)
         return
     text = WRITERS[format](check)
     if out is not None:
