@@ -28,7 +28,10 @@ def test_an_uploaded_file_is_previewed_audited_and_opens(client: Client) -> None
     assert ended["status"] == "done", ended
     assert "Preparing the pages" in ended["steps"]
     assert ended["command"].startswith("cuecard audit ")
-    assert client.get(f"/cards/{ended['card']}")["prepared"]
+    opened = client.get(f"/cards/{ended['card']}")
+    assert opened["prepared"]
+    assert opened["card"]["name"] == "My-pairs"
+    assert opened["page"]["index"]["texts"]
 
 
 def test_columns_that_are_not_recognised_are_said_and_corrected(client: Client, root: Path) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cuecard.run.finishing.repeating import FLAGS, FLAGS_OF_DATA, OPTIONS_OF_DATA
+
 #: Options that say how a dataset is read, with a value.
-READING_OPTIONS = (
-    "--test", "--task", "--columns", "--labels", "--label-file", "--header", "--on-error", "--max-skipped", "--cluster",
-    "--holdout",
-)  # fmt: skip
+READING_OPTIONS = OPTIONS_OF_DATA - {"--seed"}
 #: Those of them that name files.
 _PATHS = frozenset({"--test", "--label-file"})
-#: Those without a value.
-READING_FLAGS = frozenset({"--keep-unlabelled"})
+#: Flags of verbs that make no card.
+OTHER_FLAGS = frozenset({"--balance-labels", "--trade-off"})
 #: Verbs whose first argument is a dataset.
 VERBS = frozenset({"audit", "probe", "debias", "ask", "train", "stress"})
 
@@ -61,10 +60,10 @@ def reading_of(command: str) -> Reading | None:
     rest = iter(words[2:])
     for word in rest:
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if name in READING_FLAGS:
+        if name in FLAGS_OF_DATA:
             flags.append(name)
         elif name.startswith("-") and name != "-":
-            if name in _ALONE:
+            if name in FLAGS or name in OTHER_FLAGS:
                 continue
             value = value if equals else next(rest, "")
             if name in READING_OPTIONS:
@@ -72,15 +71,6 @@ def reading_of(command: str) -> Reading | None:
         elif train is None:
             train = word
     return None if train is None else Reading(train, tuple(options), tuple(flags))
-
-
-#: Options of any verb that stand alone: what follows them is not their value.
-_ALONE = frozenset(
-    {
-        "--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache", "--stop-words", "--no-stop-words",
-        "--balance-labels", "--trade-off", "--keep-unlabelled", "--no-report",
-    }
-)  # fmt: skip
 
 
 def inside(root: Path, path: str) -> Path | None:

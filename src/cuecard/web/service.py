@@ -26,8 +26,8 @@ from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, ProbeBody
 from cuecard.web.settings import AppSettings
-from cuecard.web.state import Job, State
-from cuecard.web.uploads import ENDINGS
+from cuecard.web.state import Job, State, Upload
+from cuecard.web.uploads import ENDINGS, stem_of
 
 PREVIEW_SECONDS = 60.0
 MOST_FILES = 2_000
@@ -62,16 +62,19 @@ class Service:
     def path_of(self, source: str) -> str:
         """Return the whole path of a file that a page names: an upload, or a path below the root."""
         if source.startswith(UPLOAD):
-            try:
-                return str(self.settings.root / self.state.upload(source.removeprefix(UPLOAD)).file)
-            except KeyError:
-                raise InputError("The uploaded file is not there any more: upload it again.") from None
+            return str(self.settings.root / self._upload(source).file)
         place = inside(self.settings.root, source)
         if place is None or place.is_relative_to(self.settings.own.resolve()):
             raise InputError(f"{source!r} is not below the folder that the app was started with.")
         if not place.exists():
             raise InputError(f"{source!r} does not exist below the folder that the app was started with.")
         return str(place)
+
+    def _upload(self, source: str) -> Upload:
+        try:
+            return self.state.upload(source.removeprefix(UPLOAD))
+        except KeyError:
+            raise InputError("The uploaded file no longer exists: upload it again.") from None
 
     def reading(self, data: DataBody) -> Reading:
         """Return how a dataset is read, its paths checked."""
@@ -147,13 +150,23 @@ class Service:
             if name not in AUDITS.names():
                 raise unknown_name("audit", name, AUDITS.names())
         reading = self.reading(body.data)
+        name = body.name or self._dataset_name(body.data.train)
         arguments = reading.arguments()
+        arguments += ["--name", name] if name else []
         arguments += ["--only", ",".join(body.only)] if body.only else []
         arguments += _settings(body.settings)
         arguments += ["--seed", str(body.seed)] if body.seed else []
-        return self._queue(
-            "audit", f"Audit of {Path(reading.train).name}", arguments, self._new_folder(body.name, reading)
+        folder = self._new_folder(name, reading)
+        return self._queue("audit", f"Audit of {name or Path(reading.train).name}", arguments, folder)
+
+    def _dataset_name(self, source: str) -> str:
+        """Return what a dataset is called whose file was uploaded: by the user's name of it, if that says anything."""
+        if not source.startswith(UPLOAD):
+            return ""
+        stem = re.sub(
+            r"[-_. ]?(train|dev|test)$", "", stem_of(self._upload(source).name), flags=re.IGNORECASE
         )
+        return stem or "upload"
 
     def probe(self, entry: Entry, body: ProbeBody) -> Job:
         """Queue a probe of models on the dataset of a card."""
