@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from fuzzing.commands import Command, command, fill  # noqa: E402
 
 #: Seconds that a command on 80 rows may take.
-LIMIT = 120
+LIMIT = 300
 #: What a run does on disk: it can be killed before each of these.
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "ctypes.dlsym", "shutil.rmtree"}
 

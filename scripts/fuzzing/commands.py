@@ -155,6 +155,8 @@ def command(rng: random.Random) -> Command:
     for values in positional:
         right = "card" if verb in ("report", "compare", "export") else "train.csv"
         arguments.append(right if values is PATHS and rng.random() < 0.7 else rng.choice(values))
+    if verb == "demo":
+        arguments += ["--rows", "200"]
     if verb in ("audit", "probe") and rng.random() < 0.7:
         arguments += ["--only", "overview"]
     if verb in ("debias", "stress", "train", "ask") and rng.random() < 0.7:

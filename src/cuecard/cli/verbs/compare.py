@@ -57,13 +57,14 @@ def compare(
                 f"{folder}`.",
                 err=True,
             )
+    alone = chart is not None and len(loaded) == 1  # a chart can show a single card
+    comparisons = [] if alone else compare_cards(loaded, [str(card) for card in cards])
     if chart is not None:
         from cuecard.report import write_comparison_charts
 
         typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=output.json)
-        if len(loaded) < 2:
+        if alone:
             return
-    comparisons = compare_cards(loaded, [str(card) for card in cards])
     if output.json:
         from json import dumps
 

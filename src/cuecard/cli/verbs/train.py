@@ -99,6 +99,7 @@ def train(
 ) -> None:
     """Train a model and write its predictions, scores and training dynamics."""
     from cuecard.cli.progress import training_bar
+    from cuecard.errors import InputError
     from cuecard.models.recipe import recipes
     from cuecard.run import WeightFile, train_recipe, training_recipe
     from cuecard.run.training.run_folder import check_run_folder
@@ -128,7 +129,12 @@ def train(
 
         with output.progress("Drawing the data map"):
             reads = "full input" if condition == "full" else f"{condition} only"
-            write_data_map(done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}")
+            try:
+                write_data_map(
+                    done.dynamics, out / "data_map.html", data, of=f"{model} on {data.name}, {reads}"
+                )
+            except InputError as error:  # the run itself is written
+                typer.echo(f"cuecard: there is no data map: {error}", err=True)
     if output.json:
         from json import dumps
 
@@ -141,7 +147,7 @@ def train(
         render_training(done.metrics, Console())
         already = "This run is already complete; nothing was trained.\n" if done.resumed else ""
         typer.echo(f"{already}Model and predictions: {out}")
-        if done.dynamics is not None:
+        if (out / "data_map.html").exists():
             typer.echo(f"Data map: {out / 'data_map.html'}")
 
 
