@@ -37,6 +37,10 @@ NOTHING_WITHIN = pl.DataFrame(
 )
 
 
+#: How the reason of a family begins that has a bug.
+FAILED = "the family failed with"
+
+
 @dataclass(frozen=True, eq=False)
 class CueCounts:
     """Counts of features by split and label, and for grouped tasks within examples.
@@ -116,7 +120,7 @@ def count_cues(
             skipped[family.name] = str(error)
             continue
         except Exception as error:  # a bug in a family of the user's own must not cost the other families
-            skipped[family.name] = f"the family failed with {type(error).__name__}: {error}"
+            skipped[family.name] = f"{FAILED} {type(error).__name__}: {error}"
             continue
         frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere

@@ -370,3 +370,16 @@ def test_choices_that_nearly_copy_each_other_are_confirmed_in_test() -> None:
     assert cannot["outcome"] == "holds"
     assert cannot["again_n"] == 200
     assert cannot["again_share"] == pytest.approx(0.8, abs=0.08)
+
+
+def test_a_family_that_the_user_names_and_that_fails_is_an_error(monkeypatch):
+    def fail(self, data):
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(FAMILIES.get("overlap"), "presence", fail)
+    rows = [("train", "p", f"h{i}", "ab"[i % 2]) for i in range(30)]
+    with pytest.raises(
+        UsageError, match=r"'overlap' cannot be used: .*ZeroDivisionError: planted\. Leave it out"
+    ):
+        Cues(features=("word", "overlap")).run(pair_instances(rows))
+    assert "planted" in Cues().run(pair_instances(rows)).summary["families"]["overlap"]["skipped"]

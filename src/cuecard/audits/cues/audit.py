@@ -34,6 +34,7 @@ from cuecard.features import (
     count_cues,
     learned,
 )
+from cuecard.features.counts import FAILED
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
@@ -107,7 +108,16 @@ class Cues:
         encoded, families = self.prepared(data)
         weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
+        self._check_named(counts)
         return self.result(counts, encoded, families, weights)
+
+    def _check_named(self, counts: CueCounts) -> None:
+        """Raise if a family that the user named has failed; one that does not fit the data is only left out."""
+        for name in self.features or ():
+            if isinstance(name, str) and (reason := counts.skipped.get(name, "")).startswith(FAILED):
+                raise UsageError(
+                    f"The feature family {name!r} cannot be used: {reason}. Leave it out of --features."
+                )
 
     def prepared(self, data: Instances) -> tuple[Encoded, list[Family]]:
         """Return the tokens of the data and the families, after they have seen what they must."""

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cuecard.cli.help import CLUSTERS, FEATURES
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.groups import option, typed
 from cuecard.cli.options.shared import named_patterns, names_of
 
@@ -33,6 +35,7 @@ class Texts:
             "Tokenisation: default, stubborn, treebank, treebank-lemma, chars, words-zh, …. Default: what suits "
             "the language.",
             panel=FEATURES,
+            autocompletion=listed_names(completion.tokenisers),
         ),
     ] = None
     scope: Annotated[
@@ -73,6 +76,7 @@ class Features(Texts):
             "A,B",
             "Feature families, such as word,bigram,negation. Default: all.",
             panel=FEATURES,
+            autocompletion=listed_names(completion.families),
         ),
     ] = None
     min_count: Annotated[

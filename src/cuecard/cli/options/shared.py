@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cuecard.cli.help import MODELS, OUTPUT, WEIGHTS
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.groups import option
 from cuecard.errors import UsageError
 from cuecard.limits import LARGEST_SEED
@@ -39,8 +41,21 @@ OutOption = Annotated[
     Path | None,
     option("--out", "-o", "DIR", "Write card.json, report.html and tables/ here.", parser=path),
 ]
-OnlyOption = Annotated[str | None, option("--only", "A,B", "Run only these sections of the card.")]
-SkipOption = Annotated[str | None, option("--skip", "A,B", "Run all sections except these.")]
+OnlyOption = Annotated[
+    str | None,
+    option(
+        "--only",
+        "A,B",
+        "Run only these sections of the card.",
+        autocompletion=listed_names(completion.sections),
+    ),
+]
+SkipOption = Annotated[
+    str | None,
+    option(
+        "--skip", "A,B", "Run all sections except these.", autocompletion=listed_names(completion.sections)
+    ),
+]
 SeedOption = Annotated[int, option("--seed", "N", "Random seed.", min=0, max=LARGEST_SEED)]
 SubsetOption = Annotated[
     int | None,
@@ -78,6 +93,7 @@ SettingsOption = Annotated[
         "[SECTION.]NAME=VALUE",
         "Set a parameter of a section, such as pair_graph.forest=paper, or of a trained model, such as "
         "epochs=3. Repeatable.",
+        autocompletion=completion.settings,
     ),
 ]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from cuecard.cli.help import MODELS
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import ClusterOptions, Features
 from cuecard.cli.options.groups import grouped, option, typed
@@ -62,6 +64,7 @@ def audit(
             "--learner",
             "A,B",
             "Also train these models with full and with partial input: fasttext, bilstm, transformer, …",
+            autocompletion=listed_names(completion.models),
             panel=MODELS,
         ),
     ] = None,

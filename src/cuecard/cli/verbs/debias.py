@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from cuecard.cli.help import FEATURES, WEIGHTS
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Rows
 from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option, typed
@@ -91,6 +93,7 @@ def debias(
             "Balance these families, such as word,negation,length; significant: all significant cues.",
             panel=FEATURES,
             default="word",
+            autocompletion=listed_names(completion.families),
         ),
     ] = None,
     ngrams: Annotated[

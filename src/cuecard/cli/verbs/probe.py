@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cuecard.cli.help import TESTS
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Features
 from cuecard.cli.options.groups import grouped, option, typed
@@ -61,6 +63,7 @@ def probe(
             "NAME|DIR",
             "Train and probe linear, fasttext, bilstm, … (with partial input: fasttext-hypothesis, …), or probe "
             "the model in a folder that `cuecard train` wrote. Repeatable.",
+            autocompletion=listed_names(completion.models),
         ),
     ] = None,
     cues: Annotated[

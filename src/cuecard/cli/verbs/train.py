@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from cuecard.cli.help import MODELS, WEIGHTS
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
 from cuecard.cli.options.shared import (
@@ -52,6 +54,7 @@ def train(
             "-m",
             "NAME",
             "linear, fasttext, bilstm, siamese-lstm, esim, transformer, or a plug-in's name.",
+            autocompletion=listed_names(completion.models),
         ),
     ] = "linear",
     dev: Annotated[

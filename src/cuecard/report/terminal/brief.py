@@ -101,6 +101,10 @@ def _named(card: Card, console: Console) -> None:
         console.print(table_of(cue_table(card, table), table.height, console.width))
     present = {*table["feature"].to_list(), *table["family"].to_list()}
     missing = [name for name in (*patterns, *families) if name not in present]
+    for name in [name for name in missing if name in families]:
+        if reason := (section.summary.get("families", {}).get(name) or {}).get("skipped"):
+            missing.remove(name)
+            console.print(prose(f"Not tested: {name} ({reason.rstrip('.')}).", console.width))
     if missing:
         console.print()
         fewest = section.summary.get("min_count", 1)
