@@ -62,7 +62,7 @@ def cues(*rows: tuple[str, str, int, int, bool]) -> pl.DataFrame:
     table = []
     for feature, label, k, n, significant in rows:
         low, high = (float(end) for end in wilson(k, n))
-        table.append(("word", feature, label, k / n, low, high, 0.5, significant, True))
+        table.append(("word", feature, label, k / n, low, high, 0.5, significant, True, -3.0))
     names = [
         "family",
         "feature",
@@ -73,6 +73,7 @@ def cues(*rows: tuple[str, str, int, int, bool]) -> pl.DataFrame:
         "chance",
         "significant",
         "is_cue",
+        "log10_p",
     ]
     return pl.DataFrame(table, schema=names, orient="row")
 
@@ -122,6 +123,12 @@ def test_the_verdict_of_a_comparison_is_its_first_line():
     lines = [line for line in console.file.getvalue().splitlines() if line]
     assert lines[0] == "Worse: 1 measure got worse beyond noise."
     assert "m0" in lines[2]
+    grown = with_cues(("grown", "yes", 190, 200, True))
+    grown.dataset = grown.dataset.model_copy(update={"fingerprint": "other"})
+    [cues_only] = compare([with_cues(("grown", "yes", 120, 200, True)), grown])
+    page = Console(file=StringIO(), width=120)
+    render_comparison(cues_only, page)
+    assert "▲ worse  “grown” yes 60.0 % → 95.0 %" in page.file.getvalue().replace("\xa0", " ")
     assert "95 % CI" in lines[2]
 
 

@@ -71,7 +71,11 @@ def check(
         return judged
     shorter = shrunk(judged, accepted)
     write_ratchet(Path(ratchet), shorter)
-    return judged if accepted is not None else judge_card(card, rules, references=[*references, shorter])
+    return (
+        judged
+        if accepted is not None
+        else judge_card(card, rules, references=[*references, shorter], today=today)
+    )
 
 
 def card_to_check(

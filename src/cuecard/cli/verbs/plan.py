@@ -118,4 +118,5 @@ def plan(
         render_plan(result, Console())
         if result.goals:
             typer.echo(f"Worksheet: {out}")
-            typer.echo(f"Fill it, then: cuecard plan {dataset.train} --apply {out} --out NEW")
+            test = f" --test {dataset.test}" if dataset.test else ""
+            typer.echo(f"Fill it, then: cuecard plan {dataset.train}{test} --apply {out} --out NEW")

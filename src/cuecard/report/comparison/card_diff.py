@@ -24,6 +24,9 @@ _KINDS = {
     "turned": ("↻", "yellow"),
 }
 
+#: Sign and colour of what moved beyond noise.
+_SIGNS = {"worse": ("▲", "red"), "better": ("▼", "green")}
+
 
 def render_comparison(
     comparison: Comparison, console: Console, *, top: int = 15, every_number: bool = False
@@ -39,6 +42,7 @@ def render_comparison(
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
     _moved_measures(comparison, console, top)
+    _moved_cues(comparison, console, top)
     if comparison.unchanged:
         console.print("The data and the results are the same.")
         return
@@ -91,7 +95,7 @@ def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
         )
         interval = f", 95 % CI {low} to {high}" if one.change.low < one.change.high else ""
         paired = f", {numbers.count(one.change.shared)} shared examples" if one.change.shared else ""
-        sign, style = ("▲", "red") if one.direction == "worse" else ("▼", "green")
+        sign, style = _SIGNS[one.direction]
         console.print(
             Text.assemble(
                 (f"{sign} {one.direction}  ", style),
@@ -101,6 +105,24 @@ def _moved_measures(comparison: Comparison, console: Console, top: int) -> None:
                 f"{numbers.in_unit(one.change.difference, unit).replace('-', '−')}{interval}{paired})",
             )
         )
+
+
+def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
+    """Print the cues that moved beyond noise."""
+    for one in comparison.cues_moved[:top]:
+        sign, style = _SIGNS[one.direction]
+        shares = f"{numbers.percent(one.share_before)} → {numbers.percent(one.share_after)}"
+        cue = f"“{display_text(one.feature, 60)}”"
+        console.print(
+            Text.assemble(
+                (f"{sign} {one.direction}  ", style),
+                (cue, "bold"),
+                f" {display_text(one.label, 60)} {shares}",
+            )
+        )
+    if len(comparison.cues_moved) > top:
+        more = len(comparison.cues_moved) - top
+        console.print(Text(f"… and {more:,} more cues (--json shows all)", style="dim"))
 
 
 def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:
