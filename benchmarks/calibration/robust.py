@@ -14,8 +14,8 @@ from cuecard.audits import Cues
 from cuecard.data.demo import demo_nli
 from cuecard.probes import Predictions, Reliance, choose_cues
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.doubly_robust import accuracy_without_leak, steady_depth
 from cuecard.stats.neutral_weights import leakage_neutral_weights
+from cuecard.stats.scores.doubly_robust import accuracy_without_leak, steady_depth
 from cuecard.stats.weighted import weighted_share
 
 Model: TypeAlias = Callable[[Floats, Ints, np.random.Generator], Ints]

@@ -26,7 +26,7 @@ def score_test_level(
     sets: int, *, n: int = 200, rare: float = 0.1, skewed: bool = True, seed: int = 0
 ) -> float:
     """Return how often the score test rejects where probabilities have nothing to do with the labels."""
-    from cuecard.stats.score_test import score_test
+    from cuecard.stats.scores.score_test import score_test
 
     rng = np.random.default_rng(seed)
     rejected = 0
@@ -41,7 +41,7 @@ def copies_level(
     sets: int, *, units: int = 60, copies: int = 5, same_label: bool = True, seed: int = 0
 ) -> float:
     """Return how often it rejects where every text occurs several times, with one label or with labels of their own."""
-    from cuecard.stats.score_test import score_test
+    from cuecard.stats.scores.score_test import score_test
 
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(units), copies)
@@ -82,7 +82,7 @@ def accuracy_coverage(
     """Return how often 95 % intervals of a cross-fitted accuracy hold the accuracy of such models on fresh data."""
     from cuecard.models import LinearModel
     from cuecard.stats import clopper_pearson
-    from cuecard.stats.cross_fit_intervals import cross_fit_inflation, share_interval
+    from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
 
     rng = np.random.default_rng(seed)
     fresh, answers = _words(rng, 5_000, strength, rare)

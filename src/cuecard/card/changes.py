@@ -10,8 +10,8 @@ from scipy.special import ndtr, ndtri
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
-from cuecard.stats.changes import change_of_share
-from cuecard.stats.limits import LEVEL, difference_interval
+from cuecard.stats.limits.changes import change_of_share
+from cuecard.stats.limits.limits import LEVEL, difference_interval
 
 _Z = float(ndtri((1 + LEVEL) / 2))
 #: A change is paired if at least this share of the smaller version is in the other one.

@@ -13,7 +13,7 @@ from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.changes import MeasuredChange, measured_change
 from cuecard.stats.intervals import wilson
-from cuecard.stats.limits import difference_interval
+from cuecard.stats.limits.limits import difference_interval
 from cuecard.stats.multiple_testing import holm
 
 Direction = Literal["worse", "better"]

@@ -33,7 +33,7 @@ from cuecard.remedies.plan.predicting import predicted_value
 from cuecard.remedies.plan.re_pairing import re_paired
 from cuecard.run.auditing import audit
 from cuecard.run.runner import Data, Progress, loaded
-from cuecard.stats.limits import judge
+from cuecard.stats.limits.limits import judge
 
 Kind = Literal["drop", "rewrite", "re-pair", "permute"]
 #: A plan never proposes more than this share of the examples.

@@ -11,7 +11,7 @@ from scipy import sparse
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.holding import REVERSES, concerned
 from cuecard.data import Instances
-from cuecard.stats.detectable import detectable_accuracy
+from cuecard.stats.limits.detectable import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 
 #: Keys of the findings about all features together, and about cues that test does not confirm.

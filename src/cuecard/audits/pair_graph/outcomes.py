@@ -12,9 +12,9 @@ from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.stats.arrays import Floats
-from cuecard.stats.auc import Auc, choice_auc, label_auc
-from cuecard.stats.cross_fit_intervals import cross_fit_inflation, share_interval
-from cuecard.stats.score_test import ScoreTest, choice_score_test, score_test
+from cuecard.stats.scores.auc import Auc, choice_auc, label_auc
+from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, share_interval
+from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 
 #: Share of even probabilities mixed into those of a forest before its log score is taken.
 DOUBT = 0.1

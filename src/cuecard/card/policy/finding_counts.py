@@ -9,7 +9,7 @@ from cuecard.analysis import HIGH_GAIN, MEDIUM_GAIN, SEVERITIES, Measure, Severi
 from cuecard.card.card import Card, FindingModel
 from cuecard.card.policy.references import Reference
 from cuecard.card.policy.rules import Policy
-from cuecard.stats.limits import examples_to_settle
+from cuecard.stats.limits.limits import examples_to_settle
 
 #: Severities that rules can count; every finding is at least info.
 COUNTED: tuple[Severity, ...] = SEVERITIES[:3]

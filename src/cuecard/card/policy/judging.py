@@ -14,7 +14,7 @@ from cuecard.card.policy.finding_counts import FindingCount, finding_counts
 from cuecard.card.policy.matching import check_limits, check_policy, matched
 from cuecard.card.policy.references import Reference
 from cuecard.card.policy.rules import Limit, Policy, Rule
-from cuecard.stats.limits import Verdict, examples_to_settle, judge
+from cuecard.stats.limits.limits import Verdict, examples_to_settle, judge
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.policy.rules import Limit, Policy, Rule
 from cuecard.errors import InputError
-from cuecard.stats.limits import judge
+from cuecard.stats.limits.limits import judge
 from cuecard.wording import only_applies_to
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from cuecard.data import Task
-from cuecard.stats.limits import Operator
+from cuecard.stats.limits.limits import Operator
 
 #: An error that is violated fails the check; a warning and a note are only reported.
 RuleSeverity = Literal["error", "warning", "note"]

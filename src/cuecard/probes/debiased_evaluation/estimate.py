@@ -9,7 +9,7 @@ from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats
-from cuecard.stats.doubly_robust import DebiasedAccuracy
+from cuecard.stats.scores.doubly_robust import DebiasedAccuracy
 from cuecard.stats.weighted import weighted_change, weighted_share
 
 

@@ -23,8 +23,8 @@ from cuecard.probes.shared_texts import shared_texts
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import cross_fitted, fold_numbers
-from cuecard.stats.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
 from cuecard.stats.neutral_weights import LeakageNeutralWeights, leakage_neutral_weights
+from cuecard.stats.scores.doubly_robust import DebiasedAccuracy, accuracy_without_leak, steady_depth
 from cuecard.stats.weighted import effective_sample_size
 from cuecard.wording import only_applies_to, percent, plural, points
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from cuecard.card.policy import Check, Ruling
 from cuecard.report.checks.sentences import headline, sentence, severity
 from cuecard.report.texts import display_text
-from cuecard.stats.limits import Verdict
+from cuecard.stats.limits.limits import Verdict
 
 _TONES: dict[Verdict, tuple[str, str]] = {
     "fail": ("bold red", "✗"),

@@ -11,10 +11,10 @@ import numpy as np
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.stats import accuracy_log_p, clopper_pearson, log10_p, mixed_chance_log_p, q_values
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.auc import choice_auc, label_auc
-from cuecard.stats.cross_fit_intervals import effective_units, mean_interval, share_interval
-from cuecard.stats.detectable import detectable_auc, detectable_choice_auc
-from cuecard.stats.score_test import ScoreTest, choice_score_test, score_test
+from cuecard.stats.limits.detectable import detectable_auc, detectable_choice_auc
+from cuecard.stats.scores.auc import choice_auc, label_auc
+from cuecard.stats.scores.cross_fit_intervals import effective_units, mean_interval, share_interval
+from cuecard.stats.scores.score_test import ScoreTest, choice_score_test, score_test
 from cuecard.stats.weighted import weighted_share
 
 #: Inputs that should not be enough. The full input and relations of both texts may well succeed.

@@ -16,7 +16,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.cross_fit_intervals import cross_fit_inflation
+from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000

@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from cuecard.stats.score_test import choice_score_test, score_test
+from cuecard.stats.scores.score_test import choice_score_test, score_test
 
 
 def binary(logit: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from cuecard.stats import accuracy_log_p
-from cuecard.stats.detectable import detectable_accuracy, detectable_auc, detectable_choice_auc
-from cuecard.stats.score_test import choice_score_test, score_test
+from cuecard.stats.limits.detectable import detectable_accuracy, detectable_auc, detectable_choice_auc
+from cuecard.stats.scores.score_test import choice_score_test, score_test
 
 
 @pytest.mark.parametrize(("n", "chance"), [(50, 0.25), (400, 0.5), (3000, 0.37)])

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t
 
 from cuecard.stats import wilson
-from cuecard.stats.cross_fit_intervals import (
+from cuecard.stats.scores.cross_fit_intervals import (
     cross_fit_inflation,
     effective_units,
     mean_interval,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from cuecard.stats.auc import choice_auc, label_auc
+from cuecard.stats.scores.auc import choice_auc, label_auc
 
 
 def draw(rng: np.random.Generator, n: int, effect: float) -> tuple[np.ndarray, np.ndarray]:

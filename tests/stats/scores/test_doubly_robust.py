@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.calibration.robust import MODELS, debiased_coverage
 
-from cuecard.stats.doubly_robust import doubly_robust_accuracy, expected_correctness
+from cuecard.stats.scores.doubly_robust import doubly_robust_accuracy, expected_correctness
 
 
 def leaky(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

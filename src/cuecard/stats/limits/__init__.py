@@ -1,0 +1,1 @@
+"""Values against limits: what an interval decides, what a change between versions is, what a test could have seen."""

@@ -1,0 +1,1 @@
+"""How good predictions are: rank, log score, accuracy without a leak, intervals of cross-fits."""
