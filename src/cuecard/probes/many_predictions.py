@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from cuecard.probes.predictions import (
     unmatched_predictions,
 )
 from cuecard.stats.arrays import Ints
+from cuecard.wording import plural
 
 
 def read_many_predictions(
@@ -28,6 +30,7 @@ def read_many_predictions(
     *,
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str | None] | None = None,
+    surplus_ids: bool = False,
 ) -> tuple[Instances, list[Predictions]]:
     """Return the predictions of several sources, and the data with the test examples that all of them are about.
 
@@ -39,6 +42,7 @@ def read_many_predictions(
         data: what `cuecard.load` returned.
         columns: as in `read_predictions`.
         labels: as in `read_predictions`.
+        surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
     """
     examples = check_test(data)
     parts: list[tuple[str, Unmatched]] = []
@@ -48,6 +52,8 @@ def read_many_predictions(
             models.append(source)
             continue
         unmatched = named_parts(unmatched_predictions(source, data, columns or {}), name)
+        if surplus_ids:
+            unmatched = [(model, _without_surplus(one, examples)) for model, one in unmatched]
         parts += unmatched
         models += [None] * len(unmatched)
     kept = _asked_about(
@@ -67,6 +73,16 @@ def read_many_predictions(
         next(read) if model is None else model if kept is None else model.only(kept) for model in models
     ]
     return part, in_order
+
+
+def _without_surplus(unmatched: Unmatched, examples: Examples) -> Unmatched:
+    """Return the predictions for test examples, with a note on how many others there are."""
+    if unmatched.ids is None:
+        return unmatched
+    kept = unmatched.about(examples.ids)
+    surplus = unmatched.height - kept.height
+    note = f"{plural(surplus, 'prediction')} with an id that no test example has are not used."
+    return replace(kept, notes=(*kept.notes, note)) if surplus else unmatched
 
 
 def _asked_about(examples: Examples, ids_by_model: Sequence[pl.Series]) -> Ints | None:

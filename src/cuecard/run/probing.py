@@ -31,6 +31,7 @@ from cuecard.probes import (
     trained_predictions,
 )
 from cuecard.probes.identical_pairs.scores import check_source
+from cuecard.probes.one_file import read_one_file
 from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
@@ -65,6 +66,7 @@ def probe(
     tell: Tell = silently,
     command: str = "",
     cache: bool = True,
+    surplus_ids: bool = False,
     **options: Any,
 ) -> Card:
     """Return the card of one or several models: do they use the cues of the data they were trained for?
@@ -96,6 +98,7 @@ def probe(
             the progress.
         command: what the user typed, for the findings and the provenance.
         cache: whether what models gave before may come from the user's cache folder, and this go there.
+        surplus_ids: leave out predictions whose id no test example has, instead of raising an error.
         options: parameters of the probes and of the cue audit, such as ``scope="both"``.
     """
     selection = selected_probes(
@@ -120,9 +123,19 @@ def probe(
         inputs["identical_pairs"] = tuple(identical_pairs)
     if selection.need("predictions", "cues", "prompts"):
         with progress("Reading predictions") if progress else nullcontext():
-            data, read = read_many_predictions(
-                _sources(predictions), data, columns=prediction_columns, labels=labels
-            )
+            sources = _sources(predictions)
+            reader: dict[str, Any] = {
+                "columns": prediction_columns,
+                "labels": labels,
+                "surplus_ids": surplus_ids,
+            }
+            if data.test is None and sources and not models:
+                seed = options.get("seed", 0)
+                data, read, halved = read_one_file(sources, data, **reader, seed=seed)
+                tested = data
+            else:
+                data, read = read_many_predictions(sources, data, **reader)
+                halved = ""
         for name in models:
             with tell(f"Training {name}") as watch:
                 trained = trained_predictions(
@@ -136,7 +149,8 @@ def probe(
             read.append(trained)
         everyone = distinctly_named(read)
         examples = [_about_examples(everyone, data)]
-        notes = [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
+        notes = [halved] if halved else []
+        notes += [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
         tested, everyone, note = counted_once(data, everyone)
         notes += [note] if note else []
         inputs["predictions"] = everyone

@@ -119,6 +119,14 @@ def probe(
             panel=TESTS,
         ),
     ] = None,
+    surplus_ids: Annotated[
+        bool,
+        option(
+            "--surplus-ids",
+            "Leave out predictions whose id no test example has; otherwise an error.",
+            panel=TESTS,
+        ),
+    ] = False,
     match: MatchOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -152,6 +160,7 @@ def probe(
         command=typed_command(),
         tell=lambda title: training_bar(title, silent=output.silent),
         cache=not no_cache,
+        surplus_ids=surplus_ids,
         seed=seed,
         **features.of_features,
         **typed(top=top, stratify=stratify, reading=reading, test_weights=test_weights, match=match),

@@ -151,7 +151,8 @@ def _by_id(unmatched: Unmatched, ids: pl.Series, data: Instances, examples: Exam
         raise InputError(
             f"{unmatched.source}: {len(unknown):,} of {plural(len(ids), 'id')} are not in the test split of "
             f"{data.name} (such as {_some(unknown)}; the split has {_some(wanted)}); "
-            "give predictions for this split, or name the id column with --prediction-columns id=NAME."
+            "give predictions for this split, name the id column with --prediction-columns id=NAME, or leave the "
+            "others out with --surplus-ids."
         )
     if len(missing):
         raise InputError(

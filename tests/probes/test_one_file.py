@@ -1,0 +1,67 @@
+"""Benchmarks without a training set, and predictions about more than the test examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.data import Examples
+from cuecard.errors import InputError
+from cuecard.probes.many_predictions import read_many_predictions
+from cuecard.probes.one_file import read_one_file
+from small_sets import choice_instances, pair_instances
+
+
+def benchmark(n: int = 60) -> cc.Instances:
+    rng = np.random.default_rng(0)
+    rows = [
+        (
+            "train",
+            f"question {i}",
+            [f"right word{i}", f"other word{i} more", "third one"],
+            int(rng.integers(0, 3)),
+        )
+        for i in range(n)
+    ]
+    return choice_instances(rows)
+
+
+def test_one_file_is_halved_and_predictions_follow_their_examples():
+    data = benchmark()
+    examples = Examples(data)
+    table = pl.DataFrame({"id": examples.ids.cast(pl.String), "prediction": examples.gold}).reverse()
+    halves, [model], note = read_one_file([("oracle", table)], data, seed=3)
+    assert (halves.train.n_examples, halves.test.n_examples) == (30, 30)
+    assert not set(halves.train.table["example_id"]) & set(halves.test.table["example_id"])
+    assert model.correct(Examples(halves.test)).all()
+    assert "one half of its examples" in note
+    in_order = pl.DataFrame({"prediction": examples.gold})
+    _, [model], _ = read_one_file([("oracle", in_order)], data, seed=3)
+    assert model.correct(Examples(halves.test)).all()
+
+
+def test_the_card_of_one_file_says_so():
+    data = benchmark()
+    table = pl.DataFrame({"prediction": Examples(data).gold})
+    card = cc.probe(data, {"oracle": table}, only=["option_order"])
+    assert any("no training set" in note for note in card.dataset.notes)
+
+
+def test_too_few_examples_are_not_halved():
+    table = pl.DataFrame({"prediction": [0] * 8})
+    with pytest.raises(InputError, match="8 examples are too few"):
+        read_one_file([("m", table)], benchmark(8))
+
+
+def test_surplus_ids_are_left_out_where_the_user_says_so():
+    rows = [("train", f"p{i}", f"h{i}", "ab"[i % 2]) for i in range(4)]
+    data = pair_instances(rows + [("test", f"q{i}", f"g{i}", "ab"[i % 2]) for i in range(4)])
+    ids = [*Examples(data.test).ids.cast(pl.String).to_list(), "elsewhere"]
+    table = pl.DataFrame({"id": ids, "prediction": ["a", "b", "a", "b", "a"]})
+    with pytest.raises(InputError, match="--surplus-ids"):
+        read_many_predictions([("m", table)], data)
+    _, [model] = read_many_predictions([("m", table)], data, surplus_ids=True)
+    assert model.correct(Examples(data.test)).all()
+    assert "1 prediction with an id that no test example has" in " ".join(model.notes)
