@@ -30,6 +30,19 @@ def test_equal_cards_are_unchanged_and_a_removed_cue_is_gone(cards):
     assert significant.difference < 0
 
 
+def test_new_and_stronger_cues_come_before_those_that_vanished(cards):
+    other = demo_nli(3000, seed=2)
+    again = cc.audit(other.instances, features=("word",), only=["cues", "overview"])
+    [change] = compare([cards[2], again])
+    gained = [cue.kind in ("new", "stronger", "turned") for cue in change.cues]
+    assert gained[0]
+    [turned] = compare([again, cards[2]])
+    kinds = [cue.kind for cue in turned.cues]
+    assert "gone" in kinds
+    for order in (gained, [kind in ("new", "stronger", "turned") for kind in kinds]):
+        assert order == sorted(order, reverse=True)
+
+
 def test_a_comparison_is_json(cards):
     plain = json.loads(json.dumps([part.as_dict() for part in compare(cards)]))
     assert plain[0]["unchanged"] is True

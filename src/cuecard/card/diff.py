@@ -252,7 +252,10 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _cues(before: Card, after: Card) -> list[CueChange]:
-    """Return the significant cues that came, went, turned to another label or changed their share."""
+    """Return the significant cues that came, went, turned to another label or changed their share.
+
+    New, stronger and turned ones first, each the most significant first.
+    """
     if "cues" not in before.tables or "cues" not in after.tables:
         return []
     columns = ["label", "share", "share_low", "share_high", "log10_p"]
@@ -277,6 +280,8 @@ def _cues(before: Card, after: Card) -> list[CueChange]:
         .when(moved)
         .then(pl.lit("weaker"))
     )
+    # What a dataset gained comes before what it lost.
+    worse = pl.col("kind").is_in(["new", "stronger", "turned"])
     changed = both.with_columns(kind=kind, strength=pl.min_horizontal("log10_p", "log10_p_right")).filter(
         pl.col("kind").is_not_null()
     )
@@ -290,7 +295,7 @@ def _cues(before: Card, after: Card) -> list[CueChange]:
             row["share"],
             row["share_right"],
         )
-        for row in changed.sort("strength", maintain_order=True).iter_rows(named=True)
+        for row in changed.sort(worse.not_(), "strength", maintain_order=True).iter_rows(named=True)
     ]
 
 

@@ -58,8 +58,8 @@ def render_comparison(
         if rest > 0:
             console.print(Text(f"{rest:,} more numbers differ (--all shows them)", style="dim"))
     for sign, style, titles in (
-        ("−", "green", comparison.findings_gone),
         ("+", "red", comparison.findings_new),
+        ("−", "green", comparison.findings_gone),
     ):
         for title in titles[:top]:
             console.print(Text.assemble((f"{sign} ", style), display_text(title, 200)))
