@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
+import socket
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
+from tool_logs import harness_line, inspect_log, inspect_sample
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -37,7 +40,23 @@ def files(tmp_path_factory) -> Path:
         {"question": "stem", "choices": "options", "answer": "key"}
     )
     renamed.write_ndjson(folder / "qa.jsonl")
+    _write_logs(pl.read_parquet(written["test"]), folder)
     return folder
+
+
+def _write_logs(test: pl.DataFrame, folder: Path) -> None:
+    """Write what lm-evaluation-harness and Inspect log of a model that is right four times of five."""
+    labels = ["neutral", "entailment", "contradiction"]
+    lines, samples = [], []
+    for i, row in enumerate(test.select("id", "premise", "hypothesis", "label").to_dicts()):
+        gold = labels.index(row["label"])
+        said = gold if i % 5 else (gold + 1) % 3
+        scores = [[str(-0.2 if k == said else -3.0 - k), "False"] for k in range(3)]
+        lines.append(harness_line(i, row, str(gold), scores, acc=float(said == gold)))
+        answer = {"value": "C", "answer": labels[said], "explanation": labels[said]}
+        samples.append(inspect_sample(row["id"], row["label"], answer, "match"))
+    (folder / "samples_my_nli.jsonl").write_text("".join(lines))
+    inspect_log(folder / "inspect_log.json", samples, "match")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -83,6 +102,24 @@ def test_documented_python_runs_from_top_to_bottom(page, files, cuecard, monkeyp
             assert doctest.DocTestRunner().run(test).failed == 0, capsys.readouterr().out
         else:
             exec(compile(block, str(page), "exec"), namespace)
+
+
+def test_the_notebook_runs_offline_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    def no_network(*_: object) -> None:
+        raise AssertionError("the notebook opens a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", no_network)
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((ROOT / "docs" / "first-audit.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    namespace: dict[str, object] = {}
+    for cell in cells:
+        exec(compile(cell, "first-audit.ipynb", "exec"), namespace)
+    assert len(cells) >= 6
+    assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")
+    assert "Hypothesis-only accuracy is" in capsys.readouterr().out
+    assert "<" in namespace["card"]._repr_html_()  # type: ignore[attr-defined]
+    assert namespace["probe"].findings  # type: ignore[attr-defined]
 
 
 def test_the_pages_have_commands_and_python_to_run():
