@@ -119,7 +119,7 @@ def killed(folder: Path, rng: random.Random) -> str:
 
         def hook(event: str, arguments: tuple[object, ...]) -> None:
             nonlocal left
-            if event in STEPS and (event == "ctypes.dlsym" or inside in str(arguments[0])):
+            if event in STEPS and (event == "ctypes.dlsym" or inside in os.path.abspath(str(arguments[0]))):
                 left -= 1
                 if left == 0:
                     os.kill(os.getpid(), signal.SIGKILL)
