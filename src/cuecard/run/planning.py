@@ -370,6 +370,8 @@ class _Search:
             cluster = clusters.get(example)
             reasons = [self.evidence.reasons(example), f"cluster {cluster}" if cluster is not None else ""]
             reasons += [f"copy of {copies[example]}"] if example in copies else []
+            if self.change == "permute":
+                reasons = ["its position has the right answer too often"]
             row: dict[str, Any] = {
                 "example": example,
                 "action": "rewrite" if self.change == "rewrite" else change.action,

@@ -22,34 +22,25 @@ def render_plan(plan: Plan, console: Console) -> None:
     what = (
         f"{plan.kind} {numbers.count(plan.changed)} of {numbers.plural(plan.examples, 'example')} ({share})"
     )
-    console.print(Text(f"The plan {verb} its goal: {what}, chosen by {plan.method}.", style="bold"))
+    how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
+    console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
     for heading in ("", "Limit", "Before", "Predicted", "Verified"):
         table.add_column(heading, justify="left" if not heading else "right")
     for goal in plan.goals:
         table.add_row(*_row(goal))
     console.print(table)
-    kept = numbers.plural(plan.protected, "example")
-    console.print(
-        Text(f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.", style="dim")
-    )
-    console.print(
-        Text(
-            "Predicted: the same answers without these examples. Verified: an audit of the changed data.",
-            style="dim",
-        )
-    )
+    notes = ["Predicted: the same answers without these examples. Verified: an audit of the changed data."]
+    if plan.kind != "permute":
+        kept = numbers.plural(plan.protected, "example")
+        notes.insert(0, f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.")
     if plan.kind == "rewrite":
-        console.print(
-            Text("The texts to rewrite do not exist yet: verified without these examples.", style="dim")
-        )
+        notes.append("The texts to rewrite do not exist yet: verified without these examples.")
     if plan.suspects:
         suspects = numbers.plural(plan.suspects, "example")
-        console.print(
-            Text(
-                f"{suspects} with identical input and different labels are listed to be decided.", style="dim"
-            )
-        )
+        notes.append(f"{suspects} with identical input and different labels are listed to be decided.")
+    for note in notes:
+        console.print(Text(note, style="dim"))
 
 
 def _row(goal: Goal) -> list[str]:

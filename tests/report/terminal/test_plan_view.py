@@ -1,0 +1,42 @@
+"""A plan in the terminal: verdict first, predicted and verified side by side."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import polars as pl
+from rich.console import Console
+
+from cuecard.card.policy import Limit, Rule
+from cuecard.report import render_plan
+from cuecard.run import Plan
+from cuecard.run.planning import Goal
+from policy_cards import excess
+
+
+def shown(**values: object) -> str:
+    goal = Goal(Rule("x", (Limit("<=", 0.05),)), excess(0.2, 0.02), 0.03, excess(0.07, 0.02))
+    fields = {"method": "aflite", "kind": "drop", "examples": 200, "changed": 50, "protected": 9} | values
+    plan = Plan(pl.DataFrame(), fields.pop("goals", (goal,)), **fields)
+    console = Console(file=StringIO(), width=100)
+    render_plan(plan, console)
+    return " ".join(console.file.getvalue().replace("\xa0", " ").split())
+
+
+def test_what_is_not_reached_is_said_first_with_both_effects():
+    text = shown(suspects=3)
+    assert text.startswith(
+        "The plan does not reach its goal: drop 50 of 200 examples (25.0 %), chosen by aflite."
+    )
+    assert "+20.0 +3.0 +7.0 (+5.0 to +9.0)" in text
+    assert "9 examples that contradict a strong cue are kept" in text
+    assert "3 examples with identical input and different labels" in text
+
+
+def test_moved_answers_are_chosen_by_no_method_and_rewriting_is_verified_without_the_examples():
+    assert "chosen by" not in shown(kind="permute")
+    assert "do not exist yet" in shown(kind="rewrite")
+
+
+def test_nothing_to_change_is_said():
+    assert shown(goals=()) == "Nothing to change: the data meets every goal."
