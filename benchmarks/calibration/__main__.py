@@ -52,7 +52,13 @@ def main() -> None:
         "--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of public datasets"
     )
     parser.add_argument("--cards", type=int, default=200, help="datasets of which a whole card is made")
+    parser.add_argument(
+        "--page", action="store_true", help="write the page from the stored figures, simulate nothing"
+    )
     options = parser.parse_args()
+    if options.page:
+        PAGE.write_text(page(stored()), encoding="utf-8")
+        return
     scale, cards = (SHORT, 20) if options.short else (options.scale, options.cards)
     warnings.simplefilter("ignore")
     for name in options.only:

@@ -114,6 +114,12 @@ def clusters(scale: float, seed: int) -> Iterator[Row]:
         )
         data = f"choice, 3 near copies each, choices of {words} words"
         yield Row("level", what, data, "300 distinct", runs, share, before)
+    for words in (10, 6):
+        sets = max(2, round(12 * scale))
+        draw = partial(repeats, "choice", 300, "three", True, words=words)
+        share = units.peco_rejections(draw, sets, labels=100, seed=seed)
+        data = f"choice, 3 near copies each, choices of {words} words, 100 draws of labels per dataset"
+        yield Row("level", what, data, "300 distinct", 100 * sets, share)
     for n in (50, 2_000):
         share = units.peco_rejections(partial(uneven, "pair", n), runs, seed=seed)
         yield Row("level", what, "pair, uneven labels", f"{n:,}", runs, share)

@@ -116,6 +116,36 @@ def travelling_with_length(_: Path) -> str:
     return f"{words['by_length'].sum()} go with length, {own} are cues of their own"
 
 
+def reversed_in_test(_: Path) -> str:
+    """A word that goes with one label in train and with another in test."""
+    rng = np.random.default_rng(20_000)
+    frames = []
+    for n, shares in ((1_500, (0.92, 0.08)), (500, (0.21, 0.79))):
+        has = rng.random(n) < 0.2
+        label = np.where(rng.random(n) < np.where(has, shares[0], 0.5), "a", "b")
+        words = rng.integers(0, 200, (n, 6))
+        texts = [" ".join(f"w{w}" for w in row) + " word" * int(h) for row, h in zip(words, has, strict=True)]
+        frames.append(
+            pl.DataFrame({"premise": [f"p{i}" for i in range(n)], "hypothesis": texts, "label": label})
+        )
+    findings = Cues(features=("word",)).run(cc.load(frames[0], test=frames[1])).findings
+    return ", ".join(f"{one.severity}: {one.title}" for one in findings if one.severity != "info")
+
+
+def always_d(_: Path) -> str:
+    """Questions whose last choice is right in 41.5 %, beside a rare word that is always right."""
+    rng = np.random.default_rng(20_000)
+    rows = []
+    for i in range(1_000):
+        answer = 3 if rng.random() < 0.22 else int(rng.integers(4))
+        choices = [" ".join(f"w{w}" for w in rng.integers(0, 300, 6)) for _ in range(4)]
+        choices[answer] += " rare" if rng.random() < 0.01 else ""
+        rows.append({"question": f"q{i}", "choices": choices, "answer": answer})
+    findings = cc.audit(cc.load(pl.DataFrame(rows)), only=["partial_input", "cues"]).findings
+    first = findings[0]
+    return f"first, {first.severity}: {first.title}"
+
+
 def in_train(data: Path) -> str:
     """The grade of SICK's test examples that occur in the training set."""
     findings = Overview().run(_load(data, "sick/train", "sick/test")).findings
@@ -140,6 +170,8 @@ CASES: tuple[Case, ...] = (
     ("every premise with every label: the label it has least in train", "“below chance”", elimination),
     ("take the rarer choice", "not looked for", rare_choice),
     ("the longer answer is preferred: words that are cues", "each one a cue", travelling_with_length),
+    ("a word at 92 % in train and 21 % in test", "high", reversed_in_test),
+    ("the last choice is right in 41.5 %, beside a word of 10 questions", "last on the card", always_d),
     ("SICK: test examples in train", "medium, first on the card", in_train),
     ("ARCT: “not” in the test set", "42 %, of all its choices", confirmed_choices),
 )  # fmt: skip

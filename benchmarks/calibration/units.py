@@ -104,9 +104,17 @@ def null_cues(
 
 
 def peco_rejections(
-    draw: Callable[[int], Instances], runs: int, *, weights: str | None = None, seed: int = 0
+    draw: Callable[[int], Instances],
+    runs: int,
+    *,
+    labels: int = 0,
+    weights: str | None = None,
+    seed: int = 0,
 ) -> float:
-    """Return how often PECO is significant at 5 %, by the audit's own vectors, clusters and shuffles."""
+    """Return how often PECO is significant at 5 %, by the audit's own vectors, clusters and shuffles.
+
+    With `labels`, every dataset is labelled at random so many times, copies of an example alike.
+    """
     rejected = 0
     for i in range(runs):
         data = draw(seed + i)
@@ -121,17 +129,32 @@ def peco_rejections(
         starts = [
             one.of_instances(codes).clusters for one in clusterings(points, times, 10, starts=2, seed=i)
         ]
-        mean = peco_means(
-            data.label_codes,
-            [starts],
-            groups=data.example_codes if data.grouped else None,
-            units=moving_units(data, "hypothesis"),
-            weights=None if weights is None else data.table[weights].to_numpy(),
-            permutations=99,
-            seed=i,
-        )[0]
-        rejected += mean.p_value <= 0.05
-    return rejected / runs
+        for j in range(max(labels, 1)):
+            mean = peco_means(
+                _labelled_again(data, [seed + i, j]) if labels else data.label_codes,
+                [starts],
+                groups=data.example_codes if data.grouped else None,
+                units=moving_units(data, "hypothesis"),
+                weights=None if weights is None else data.table[weights].to_numpy(),
+                permutations=99,
+                seed=j if labels else i,
+            )[0]
+            rejected += mean.p_value <= 0.05
+    return rejected / (runs * max(labels, 1))
+
+
+def _labelled_again(data: Instances, seed: list[int]) -> npt.NDArray[np.int64]:
+    """Return random labels for data of `repeated`; all copies of a question have the same right choice."""
+    rng = np.random.default_rng(seed)
+    ids = data.table["example_id"].cast(pl.String).str.split("#").list.first()
+    original = ids.rank("dense").to_numpy().astype(np.int64) - 1
+    if not data.grouped:
+        return np.asarray(
+            rng.integers(0, len(data.labels), int(original.max()) + 1)[original], dtype=np.int64
+        )
+    right = rng.integers(0, int(data.table["position"].max()) + 1, int(original.max()) + 1)  # type: ignore[arg-type]
+    wrong: npt.NDArray[np.int64] = (right[original] != data.table["position"].to_numpy()).astype(np.int64)
+    return wrong
 
 
 def share_coverage(runs: int, *, n: int = 2_000, fresh: int = 20_000, seed: int = 0) -> dict[str, float]:
