@@ -25,7 +25,7 @@ def finding(severity: str, section: str = "cues", **numbers: float | str) -> Fin
     [
         ([finding("low"), finding("high")], "tiny contains strong cues that predict the label."),
         ([finding("high", role="flaw"), finding("low")], "tiny has flaws that can inflate a score."),
-        ([finding("medium")], "tiny contains cues: check them before you trust a score."),
+        ([finding("medium")], "tiny contains cues that can inflate a score."),
         ([finding("low", role="flaw")], "tiny has only small flaws."),
         ([finding("info")], "No cue found in tiny."),
     ],
@@ -101,7 +101,7 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
         (0.60, "tiny contains strong cues that predict the label: m.x accuracy 70.0 % (chance 50.0 %)."),
         (
             0.53,
-            "tiny contains cues: check them before you trust a score: m.x accuracy 70.0 % (chance 50.0 %).",
+            "tiny contains cues that can inflate a score: m.x accuracy 70.0 % (chance 50.0 %).",
         ),
         (0.501, "tiny contains only weak cues: m.x accuracy 70.0 % (chance 50.0 %)."),
         (0.49, "No cue found in tiny."),

@@ -33,7 +33,7 @@ def long_finding(number: int) -> FindingModel:
     return FindingModel(
         section="cues",
         severity="high" if number < 5 else "low",
-        title=f"Cue {number}: “a feature with a name of some length that has to be cut”",
+        title=f"Cue {number}" + ": “a feature with a name of some length that has to be cut”" * (number % 2),
         text="A sentence with numbers, 62.0 % of 7,971 and chance 34.6 %, " * 5,
         value=0.62,
         chance=0.346,

@@ -31,7 +31,7 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
     ),
     (
         "medium",
-        "{name} contains cues: check them before you trust a score.",
+        "{name} contains cues that can inflate a score.",
         "{name} has flaws: check them before you trust a score.",
     ),
     ("low", "{name} contains only weak cues.", "{name} has only small flaws."),

@@ -73,6 +73,8 @@ def _title(finding: FindingModel, *, numbers_too: bool, width: int) -> Text:
     tone, sign = TONES[finding.severity]
     head = f"{sign} {finding.severity}".ljust(8) + "  "
     tail = _numbers(finding) if numbers_too else ""
+    if len(head) + len(finding.title) + len(tail) > width:  # the title says what it is about: it comes first
+        tail = ""
     room = max(20, width - len(head) - len(tail))
     style = "" if numbers_too else "bold"
     return Text.assemble((head, tone), (display_text(finding.title, room), style), (tail, "dim"))
