@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 
 import cuecard as cc
+from cuecard.card.measures import slices
 from cuecard.data import Examples
 from cuecard.errors import InputError
 from cuecard.probes.many_predictions import read_many_predictions
 from cuecard.probes.one_file import read_one_file
+from cuecard.report.headline.model_verdict import model_figures, model_headline
 from small_sets import choice_instances, pair_instances
 
 
@@ -47,6 +49,24 @@ def test_the_card_of_one_file_says_so():
     table = pl.DataFrame({"prediction": Examples(data).gold})
     card = cc.probe(data, {"oracle": table}, only=["option_order"])
     assert any("no training set" in note for note in card.dataset.notes)
+
+
+def test_of_many_models_the_headline_names_the_most_accurate_and_counts_the_rest():
+    data = benchmark()
+    gold = Examples(data).gold
+    rng = np.random.default_rng(1)
+    answers = {
+        f"m{i}": np.where(rng.random(len(gold)) < 0.3 + 0.1 * i, gold, (gold + 1) % 3) for i in range(6)
+    }
+    models = {name: pl.DataFrame({"prediction": one}) for name, one in answers.items()}
+    card = cc.probe(data, models, only=["reliance", "accuracy_test"])
+    accuracies = slices(card, "accuracy_test.accuracy")
+    best = max(accuracies, key=lambda name: accuracies[name].value)
+    headline = model_headline(card)
+    assert f"{best} on" in headline
+    assert "3 other models on none" in headline
+    assert sum("read as" in note for note in card.dataset.notes) == 1
+    assert best in model_figures(card)[0].label
 
 
 def test_too_few_examples_are_not_halved():

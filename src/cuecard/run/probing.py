@@ -37,6 +37,7 @@ from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Answer, Data, Progress, answer, card_of, in_steps, loaded
+from cuecard.wording import listed
 
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any
@@ -150,7 +151,7 @@ def probe(
         everyone = distinctly_named(read)
         examples = [_about_examples(everyone, data)]
         notes = [halved] if halved else []
-        notes += [f"{model.model} read as {model.read_as}." for model in everyone if model.read_as]
+        notes += _read_as(everyone)
         tested, everyone, note = counted_once(data, everyone)
         notes += [note] if note else []
         inputs["predictions"] = everyone
@@ -245,6 +246,15 @@ def _sources(predictions: ManyPredictions) -> list[tuple[str | None, Any]]:
         return list(predictions.items())
     several = predictions if isinstance(predictions, (list, tuple)) else [predictions]
     return [source if isinstance(source, tuple) else (None, source) for source in several]
+
+
+def _read_as(models: Sequence[Predictions]) -> list[str]:
+    """Return how predictions were read, one sentence for all models that were read alike."""
+    alike: dict[str, list[str]] = {}
+    for model in models:
+        if model.read_as:
+            alike.setdefault(model.read_as, []).append(model.model)
+    return [f"{listed(names)} read as {roles}." for roles, names in alike.items()]
 
 
 def _about_examples(models: Sequence[Predictions], data: Instances) -> pl.DataFrame:

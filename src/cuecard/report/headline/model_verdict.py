@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
@@ -35,14 +35,27 @@ def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str,
     cues, signs = card.measure("reliance.cues").value or 0, slices(card, "reliance.signs")
     order = sorted(relied, key=lambda model: (-_value(relied[model]), -_value(signs.get(model))))
     parts: list[str] = []
-    for model in order[:NAMED]:
+    named = _with_best(order, accuracies)
+    for model in named:
         some = numbers.count(relied[model].value) if relied[model].value else "none"
         what = f"{some} of {numbers.plural(int(cues), 'cue')}" if not parts else some
         accuracy = f" (accuracy {numbers.percent(accuracies[model].value)})" if model in accuracies else ""
         parts.append(f"{display_text(model, 60)} {'relies on ' if not parts else 'on '}{what}{accuracy}")
-    if (rest := len(order) - NAMED) > 0:
-        parts.append(f"{numbers.plural(rest, 'other model', 'other models')} on fewer")
+    if rest := [model for model in order if model not in named]:
+        most = max(_value(relied[model]) for model in rest)
+        some = f"at most {numbers.count(most)}" if most else "none"
+        parts.append(f"{numbers.plural(len(rest), 'other model', 'other models')} on {some}")
     return parts
+
+
+def _with_best(order: Sequence[str], accuracies: Mapping[str, Measure]) -> list[str]:
+    """Return the first models to name; where there are more, the last of them is the most accurate one."""
+    named = list(order[:NAMED])
+    if len(order) > NAMED and accuracies:
+        best = max(accuracies, key=lambda model: _value(accuracies[model]))
+        if best in order and best not in named:
+            named[-1] = best
+    return named
 
 
 def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
@@ -68,7 +81,7 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
     """Return the accuracy and the cues relied on of every model of a probe; empty for a card without models."""
     relied = slices(card, "reliance.relies")
     accuracies = slices(card, "accuracy_test.accuracy") if accuracy else {}
-    shown = [measure_figure(m) for m in list(accuracies.values())[:NAMED]]
+    shown = [measure_figure(m) for m in _highest(accuracies).values()]
     if accuracy and not accuracies and not relied:
         weighted = slices(card, "debiased_evaluation.weighted_accuracy")
         shown += [
@@ -76,11 +89,19 @@ def model_figures(card: Card, *, accuracy: bool = True) -> list[KeyFigure]:
             for model, m in list(slices(card, "debiased_evaluation.accuracy").items())[:NAMED]
         ]
     signs = slices(card, "reliance.signs")
-    for model, m in list(relied.items())[:NAMED]:
+    for model, m in _highest(relied).items():
         more = signs[model].value if model in signs else 0
         of = f"of {numbers.count(card.measure('reliance.cues').value)}"
         shown.append(measure_figure(m, of + (f", signs of {numbers.count(more)} more" if more else "")))
     return shown + [measure_figure(m) for m in shortcuts(card, ["models"])[:1]]
+
+
+def _highest(measures: Mapping[str, Measure]) -> dict[str, Measure]:
+    """Return the measures of few models as they are, and of many the highest."""
+    if len(measures) <= NAMED:
+        return dict(measures)
+    highest = sorted(measures, key=lambda model: -_value(measures[model]))[:NAMED]
+    return {model: measures[model] for model in highest}
 
 
 def _accuracy(model: str, measure: Measure) -> str:
