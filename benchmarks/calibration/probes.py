@@ -25,7 +25,7 @@ from cuecard.probes import (
     choose_cues,
     counted_once,
 )
-from cuecard.probes.given_length import given_length
+from cuecard.probes.cues.given_length import given_length
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.permutation import usual_table
 from cuecard.stats.arrays import Ints

@@ -2,7 +2,8 @@
 
 from cuecard.analysis import Analysis
 from cuecard.probes.copies import counted_once
-from cuecard.probes.cue_set import CueSet, choose_cues
+from cuecard.probes.cues.cue_set import CueSet, choose_cues
+from cuecard.probes.cues.stress_set import CueStressSet, cue_stress_set
 from cuecard.probes.debiased_evaluation.estimate import debiased_evaluation
 from cuecard.probes.debiased_evaluation.probe import DebiasedEvaluation
 from cuecard.probes.examples import UNANSWERED, check_test
@@ -15,7 +16,6 @@ from cuecard.probes.predictions import Predictions, PredictionSource, distinctly
 from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
 from cuecard.probes.registry import PROBES
 from cuecard.probes.saliency import TokenRelevance, token_relevance
-from cuecard.probes.stress_set import CueStressSet, cue_stress_set
 from cuecard.probes.tests.accuracy import AccuracyTest
 from cuecard.probes.tests.agreement import AgreementOfModels
 from cuecard.probes.tests.distribution import DistributionTest

@@ -20,8 +20,8 @@ from cuecard.probes import (
     read_many_predictions,
     read_predictions,
 )
+from cuecard.probes.cues.stress_set import cue_stress_set, sample_test
 from cuecard.probes.prompts.study import BUILT_IN
-from cuecard.probes.stress_set import cue_stress_set, sample_test
 from cuecard.report.sections import section_view
 from scripted_server import Script, serving
 from small_sets import choice_instances

@@ -17,7 +17,7 @@ from cuecard.data.files.paths import shown
 from cuecard.errors import InputError, UsageError
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question, Reply
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
 from cuecard.probes.formats.table import READ_FROM

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.naming import cue_phrase, for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.shared_texts import effect_on_mean, effects_of, versus

@@ -11,9 +11,9 @@ import polars as pl
 
 from cuecard.analysis import About, Measure, MeasureKind, Need, Result
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.given_length import effect_on_picks
 from cuecard.probes.examples import UNANSWERED
-from cuecard.probes.given_length import effect_on_picks
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.shared_texts import effects_of

@@ -11,8 +11,8 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.membership import Membership, membership
+from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.membership import Membership, membership
 from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.shared_texts import versus

@@ -10,8 +10,8 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
-from cuecard.probes.cue_set import CueSet
-from cuecard.probes.given_length import given_length
+from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.given_length import given_length
 from cuecard.probes.naming import cue_phrase, whose_choice
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.tests.accuracy import accuracy_table

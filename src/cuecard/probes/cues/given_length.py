@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.probes.cue_set import CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import UNANSWERED
 from cuecard.probes.naming import q_of
 from cuecard.probes.predictions import Predictions

@@ -18,9 +18,15 @@ from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.errors import UsageError
 from cuecard.features import Family, Presence, Words, count_cues
-from cuecard.probes.always_probed import always_probed
+from cuecard.probes.cues.always_probed import always_probed
+from cuecard.probes.cues.membership import (
+    Membership,
+    columns_in_test,
+    feature_columns,
+    membership,
+    presence_of,
+)
 from cuecard.probes.examples import check_test
-from cuecard.probes.membership import Membership, columns_in_test, feature_columns, membership, presence_of
 from cuecard.probes.shared_texts import shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words

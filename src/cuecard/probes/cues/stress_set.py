@@ -10,8 +10,8 @@ from cuecard.audits import Cues
 from cuecard.audits.cues.naming import named_feature
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
+from cuecard.probes.cues.membership import columns_in_test, feature_columns, membership
 from cuecard.probes.examples import check_test, only_test
-from cuecard.probes.membership import columns_in_test, feature_columns, membership
 
 
 @dataclass(frozen=True, eq=False)

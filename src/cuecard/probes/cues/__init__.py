@@ -1,0 +1,1 @@
+"""The cues that models are probed for, and the test examples that have them."""
