@@ -12,7 +12,8 @@ import polars as pl
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
 from cuecard.errors import CueCardError
-from cuecard.features.family import Family, Presence, count_features
+from cuecard.features.family import Family, Presence
+from cuecard.features.frequent import frequent_counts
 from cuecard.features.units import (
     SQUARES,
     TEXTS,
@@ -114,7 +115,7 @@ def count_cues(
             counted = (
                 presence.counts(classes, totals.size)
                 if presence is not None
-                else count_features(family, data, classes, totals.size)
+                else frequent_counts(family, data, classes, totals.shape, minimum)
             )
         except CueCardError as error:
             skipped[family.name] = str(error)

@@ -1,0 +1,37 @@
+"""Counts of frequent features by class, where features × classes of all of them would not fit in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.features.family import Family, FeatureCounts, count_features
+from cuecard.text import Encoded, Tokens, presence_counts
+
+#: With more classes than this, features are counted in total first, and by class only if they are frequent. Most
+#: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
+MOST_CLASSES = 64
+
+
+def frequent_counts(
+    family: Family, data: Encoded, classes: npt.NDArray[np.int32], shape: tuple[int, int], minimum: int
+) -> FeatureCounts:
+    """Return the family's counts per class; with many classes, those of features with `minimum` training instances.
+
+    `classes` are split × label as one number and `shape` says how many of both there are, train first.
+    """
+    n_splits, n_labels = shape
+    n_classes = n_splits * n_labels
+    if n_classes <= MOST_CLASSES or minimum <= 1:
+        return count_features(family, data, classes, n_classes)
+    in_total = count_features(family, data, classes // n_labels, n_splits)
+    if in_total.ids is None or in_total.offsets is None:
+        return count_features(family, data, classes, n_classes)
+    kept = np.flatnonzero(in_total.counts[:, 0] >= minimum)
+    code = np.full(len(in_total.counts), -1, dtype=np.int32)
+    code[kept] = np.arange(len(kept), dtype=np.int32)
+    ids = code[in_total.ids]
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(ids >= 0)])
+    frequent = Tokens(ids[ids >= 0], before[in_total.offsets], in_total.names(kept))
+    counts = presence_counts(frequent, classes, n_classes)
+    return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets)
