@@ -196,7 +196,8 @@ def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     )
     text = f"{only}{percent(share)} of the {plural(n, noun)} with {name}{where} are {row['label']}"
     interval = f"95 % CI {percent(row['adjusted_low'])} to {percent(row['adjusted_high'])}"
-    if abs(share - adjusted) > VISIBLE:
+    # Without a second sample, the corrected share is what the finding measures: it must be in the sentence.
+    if abs(share - adjusted) > VISIBLE or (not row["again_n"] and percent(share) != percent(adjusted)):
         text += f"; corrected for selection, {percent(adjusted)} ({interval})"
     else:
         text += f" ({interval})"
