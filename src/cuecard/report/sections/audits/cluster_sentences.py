@@ -130,5 +130,5 @@ def sweep_caption(sweep: pl.DataFrame) -> str:
         text += f"Each cell is the mean over {numbers.plural(others['starts'][0], 'start')} of k-means"
     if headline.height:
         text += f"{'; the' if others.height else 'The'} framed cell is the mean over the {headline['starts'][0]} above"
-    merged = " The number in brackets is the number of clusters after merging small ones."
+    merged = " The tooltip has the number of clusters after merging small ones."
     return f"{text}.{merged if (sweep['clusters'] < sweep['k']).any() else ''}"
