@@ -90,17 +90,18 @@ def two_sided_design_effects(
 
     A model that answers all pairs with a hypothesis alike is right on those with one label and wrong on the others: its
     correctness does not correlate within hypotheses, and the difference between the two groups varies all the more. So
-    ρ is that of the deviations from the mean of a contrast's members, over all contrasts; those of the negative side
-    have their sign turned.
+    ρ is that of the deviations from the mean of each side, over all contrasts; those of the negative side have their
+    sign turned.
 
     >>> two_sided_design_effects([1, 0, 0, 1], np.array([[0.5], [-0.5], [0.5], [-0.5]]), [[0, 0, 1, 1]])
     array([2.])
     """
     x, a = np.asarray(outcome, dtype=np.float64), sparse.csc_matrix(contrasts, dtype=np.float64)
-    size = abs(a)
-    share = np.asarray(x @ size).ravel() / np.maximum(np.asarray(size.sum(axis=0)).ravel(), 1e-300)
-    turned = a.copy()
-    turned.data = np.sign(a.data) * (x[a.indices] - np.repeat(share, np.diff(a.indptr)))
+    size, turned = abs(a), a.copy()
+    column, side = np.repeat(np.arange(a.shape[1]), np.diff(a.indptr)), (a.data > 0).astype(np.int64)
+    cell = 2 * column + side
+    means = np.bincount(cell, weights=x[a.indices]) / np.maximum(np.bincount(cell), 1)
+    turned.data = np.sign(a.data) * (x[a.indices] - means[cell])
     return design_effects(turned, size, kinds)
 
 
