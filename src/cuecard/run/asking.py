@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.audits import Cues
 from cuecard.cache import cache_folder
-from cuecard.data import Instances
+from cuecard.data import Instances, Source
 from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
@@ -29,6 +29,7 @@ def ask(
     endpoint: str,
     model: str,
     *,
+    test: Source | None = None,
     prompts: Sequence[str] | None = None,
     stress: str | None = None,
     sample: int | None = None,
@@ -43,10 +44,11 @@ def ask(
     """Return a language model's answers to the test examples, one row per prompt and example, for `probe`.
 
     Args:
-        data: what `cuecard.load` returned, with a test split; or a function that returns it, called once the options
-            are checked.
+        data: what `cuecard.load` returned, with a test split; or what it takes, such as ``"train.csv"``; or a function
+            that returns the dataset, called once the options are checked.
         endpoint: an OpenAI-compatible address, such as "http://127.0.0.1:8080/v1".
         model: the model's name there.
+        test: the test split, where `data` is a file or a table.
         prompts: names of built-in prompts or template files; all four built-in ones by default.
         stress: ask about the test examples with this cue and equally many without it.
         sample: number of random test examples to ask about.
@@ -64,7 +66,7 @@ def ask(
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
     if stress and sample:
         raise UsageError("--stress and --sample both choose test examples: use only one of them.")
-    data = _chosen(loaded(data), stress, sample, audit, seed)
+    data = _chosen(loaded(data, test), stress, sample, audit, seed)
     server = Endpoint(
         endpoint,
         model,

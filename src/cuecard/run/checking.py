@@ -21,20 +21,21 @@ from cuecard.card.policy import (
     starter_policy,
     write_ratchet,
 )
-from cuecard.data import Instances, load
+from cuecard.data import Source
 from cuecard.errors import UsageError
 from cuecard.run.auditing import audit
 from cuecard.run.runner import Data, Progress
 from cuecard.writing import write_text
 
 #: What can be checked: a card or its folder, data, or anything that `cuecard.load` takes.
-Checked = Card | Data | str | Path
+Checked = Card | Data
 
 
 def check(
     data: Checked,
     policy: Policy | str | Path,
     *,
+    test: Source | None = None,
     baseline: Card | str | Path | None = None,
     ratchet: str | Path | None = None,
     today: date | None = None,
@@ -46,8 +47,9 @@ def check(
 
     Args:
         data: a card or its folder; or data, which is audited first as far as the policy needs it: what `cuecard.load`
-            returned, a function that returns it, or a path to it.
+            returned or what it takes, or a function that returns the dataset.
         policy: a policy, or the TOML file of one.
+        test: the test split, where `data` is a file or a table.
         baseline: the card of an earlier version, or its folder: what violates a rule but is not significantly worse
             than there passes.
         ratchet: a file of accepted violations. The first check writes it, later ones only shorten it.
@@ -59,7 +61,7 @@ def check(
     rules = policy if isinstance(policy, Policy) else read_policy(policy)
     earlier = _baseline(baseline)
     accepted = read_ratchet(Path(ratchet)) if ratchet is not None else None
-    card = card_to_check(data, rules.sections, progress=progress, command=command, **options)
+    card = card_to_check(data, rules.sections, test=test, progress=progress, command=command, **options)
     references: list[Reference] = []
     if earlier is not None:
         name = "the baseline" if isinstance(baseline, Card) else f"the baseline {baseline}"
@@ -82,23 +84,22 @@ def card_to_check(
     data: Checked,
     sections: Sequence[str] | None = None,
     *,
+    test: Source | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
 ) -> Card:
     """Return the card itself, the card in a folder, or the card of an audit of some sections of the data."""
-    if isinstance(data, Card):
-        return data
-    if isinstance(data, str | Path):
-        if is_card(data):
-            return load_card(data)
-        path = str(data)
-        data = lambda: load(path)  # noqa: E731
-    assert isinstance(data, Instances) or callable(data)
+    if isinstance(data, Card) or (isinstance(data, str | Path) and is_card(data)):
+        if test is not None:
+            raise UsageError(
+                "A card is judged as it is: leave out test, or give the data instead of the card."
+            )
+        return data if isinstance(data, Card) else load_card(data)
     from cuecard.audits import AUDITS
 
     only = [name for name in sections if name in AUDITS.names()] if sections is not None else None
-    return audit(data, only=only or None, progress=progress, command=command, **options)
+    return audit(data, test=test, only=only or None, progress=progress, command=command, **options)
 
 
 def is_card(place: str | Path) -> bool:
@@ -120,6 +121,7 @@ def write_starter_policy(
     data: Checked,
     path: Path,
     *,
+    test: Source | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -127,6 +129,6 @@ def write_starter_policy(
     """Write a commented policy that the data satisfies today to a file that does not exist yet, and return its path."""
     if path.exists():
         raise UsageError(f"{path} exists already: name another file with --policy, or delete it.")
-    card = card_to_check(data, progress=progress, command=command, **options)
+    card = card_to_check(data, test=test, progress=progress, command=command, **options)
     write_text(path, starter_policy(card))
     return path

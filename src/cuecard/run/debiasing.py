@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from cuecard.analysis import Analysis
 from cuecard.card.card import Card
-from cuecard.data import Instances
 from cuecard.data.files.sources import Source
 from cuecard.data.loading import load_rows
 from cuecard.data.weights import check_new_column, check_writable, rows_with_weights, staged_rows
@@ -24,7 +23,7 @@ from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Progress, require_done, run_analyses
+from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,10 @@ class Debiased:
 
 
 def debias(
-    data: Instances,
+    data: Data,
     method: str | Analysis = "lexical",
     *,
+    test: Source | None = None,
     like: Card | str | Path | None = None,
     progress: Progress | None = None,
     command: str = "",
@@ -47,9 +47,11 @@ def debias(
     """Return weights of the train examples that take a shortcut out of a dataset, with a card about them.
 
     Args:
-        data: what `cuecard.load` returned.
+        data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
+            dataset, called once the options are checked.
         method: "lexical" makes label shares equal with every feature (`cuecard.LexicalWeights`), "neutral" makes the
             pair graph say nothing about the label (`cuecard.NeutralWeights`); or such an object with its parameters.
+        test: the test split, where `data` is a file or a table.
         like: the card of an audit, or its folder: balance what its cue audit found, with the audit's tokens, scope,
             families and smallest count; `options` go before.
         progress: called with the remedy's title; returns a context manager it runs in.
@@ -57,6 +59,7 @@ def debias(
         options: parameters of the remedy, such as ``ngrams=2`` or ``min_count=50``.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
+    data = loaded(data, test)
     check_labels(data)
     card = run_analyses(data, [remedy], progress=progress, command=command)
     require_done(card[remedy.name])
@@ -96,10 +99,10 @@ def debias_file(
     remedy = selected_remedy(method, _with_card(method, like, options))
     kind = check_writable(out, [train])
     with progress("Reading") if progress else nullcontext():
-        loaded = load_rows(train, **(reading or {}))
-    check_new_column(loaded.rows, weight_column)
-    debiased = debias(loaded.data, remedy, progress=progress, command=command)
-    weighted = rows_with_weights(loaded, debiased.weights, column=weight_column)
+        read = load_rows(train, **(reading or {}))
+    check_new_column(read.rows, weight_column)
+    debiased = debias(read.data, remedy, progress=progress, command=command)
+    weighted = rows_with_weights(read, debiased.weights, column=weight_column)
     with staged_rows(weighted, out, kind), alongside(debiased.card) if alongside else nullcontext():
         return debiased
 

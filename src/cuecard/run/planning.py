@@ -15,7 +15,7 @@ from cuecard.analysis import Measure
 from cuecard.audits import Cues, PartialInput
 from cuecard.card.card import Card
 from cuecard.card.policy import Limit, Policy, Rule, Ruling, judge_card, read_policy
-from cuecard.data import Instances
+from cuecard.data import Instances, Source
 from cuecard.data.examples import Examples, Floats, Ints
 from cuecard.errors import UsageError
 from cuecard.remedies.plan import (
@@ -114,6 +114,7 @@ def plan(
     data: Data,
     goal: str | Sequence[str] | Policy | Path,
     *,
+    test: Source | None = None,
     budget: int | None = None,
     method: Method | None = None,
     change: Kind = "drop",
@@ -128,9 +129,11 @@ def plan(
     by an audit of the changed data; for `rewrite`, whose texts do not exist yet, the examples are left out instead.
 
     Args:
-        data: what `cuecard.load` returned, or a function that returns it. All its splits are changed.
+        data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the
+            dataset. All its splits are changed.
         goal: limits such as ``"partial_input.hypothesis_only.excess <= 0.05"``, or a policy or its file, whose violated
             rules are the goals.
+        test: the test split, where `data` is a file or a table.
         budget: the largest number of examples to change.
         method: "weights" (convex weights, rounded), "z-filter", "aflite" or "random"; by default z-filter for
             goals about cues, aflite otherwise.
@@ -141,7 +144,7 @@ def plan(
         options: parameters of the audits.
     """
     rules = _rules(goal)
-    data = loaded(data)
+    data = loaded(data, test)
     _check(data, budget, change)
     only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, "cues"]))
     card = audit(data, only=only, seed=seed, progress=progress, **options)
@@ -162,7 +165,7 @@ def _rules(goal: str | Sequence[str] | Policy | Path) -> Policy:
         return read_policy(goal)
     rules: list[Rule] = []
     for text in [goal] if isinstance(goal, str) else goal:
-        name, *words = text.split(maxsplit=1)
+        name, *words = text.split(maxsplit=1) or [""]
         limit = Limit.parsed(words[0]) if words else None
         if limit is None:
             raise UsageError(

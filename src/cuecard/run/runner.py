@@ -34,7 +34,7 @@ Data = Instances | Callable[[], Instances] | Source
 
 def loaded(data: Data, test: Source | None = None) -> Instances:
     """Return the dataset, loaded now if it was not; `test` is the test split of one that is read here."""
-    return data() if callable(data) else load_if_needed(data, test=test)
+    return load_if_needed(data() if callable(data) else data, test=test)
 
 
 @dataclass(frozen=True)

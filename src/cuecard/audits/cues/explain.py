@@ -52,18 +52,24 @@ class Explanation:
 
 
 def explain(
-    data: Instances | Source, cue: str, *, examples: int = 3, audit: Cues | None = None
+    data: Instances | Source,
+    cue: str,
+    *,
+    test: Source | None = None,
+    examples: int = 3,
+    audit: Cues | None = None,
 ) -> Explanation:
     """Return all there is to know of a cue, named as in the tables: "sleeping", "is sleeping", "length:longest".
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as the path of a file.
         cue: a word, several words, `family:feature`, or a name as the report prints it ("10 or more tokens").
+        test: the test split, where `data` is a file or a table.
         examples: how many examples to show per label.
         audit: the cue audit whose tokens, scope and own features to use.
     """
     audit = audit or Cues()
-    encoded = audit.encode(loaded(data))
+    encoded = audit.encode(loaded(data, test=test))
     family, feature, also = named_feature(cue, encoded, audit.families())
     counts = count_cues(encoded, [family])
     if family.name in counts.skipped:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data import Instances
+from cuecard.data import Instances, Source
 from cuecard.data.files.weight_files import weights_from_file
 from cuecard.data.splits.subsets import train_subset
 from cuecard.data.weights import instance_weights
@@ -24,6 +24,7 @@ from cuecard.models.fitted import answer_probabilities, check_labels_seen, weigh
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
 from cuecard.run.finishing.describing import check_labels, versions
+from cuecard.run.runner import Data, loaded
 from cuecard.run.training.model_scores import dynamics_table, prediction_table, scores
 from cuecard.run.training.run_folder import RunFolder, run_key
 from cuecard.stats.arrays import Floats
@@ -65,9 +66,10 @@ class Trained:
 
 
 def train(
-    data: Instances,
+    data: Data,
     model: str = "linear",
     *,
+    test: Source | None = None,
     condition: Condition = "full",
     weights: Weights = None,
     weighting: Weighting | None = None,
@@ -81,8 +83,10 @@ def train(
     """Return a model trained on the train split, with its predictions for every split and how good they are.
 
     Args:
-        data: what `cuecard.load` returned; a dev split is what training stops early on.
+        data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that
+            returns the dataset. A dev split is what training stops early on.
         model: name of a registered model: linear, fasttext, bilstm, siamese-lstm, esim, transformer …
+        test: the test split, where `data` is a file or a table.
         condition: what the model may read: "full", "hypothesis", "premise" or "choices".
         weights: a weight per train example or row, the name of a column of the data, or a file that
             `cuecard debias` wrote.
@@ -96,7 +100,14 @@ def train(
     """
     recipe = training_recipe(Recipe(model, condition, options), weighting=weighting, seed=seed)
     return train_recipe(
-        data, recipe, weights=weights, subset=subset, dynamics=dynamics, out=out, seed=seed, watch=watch
+        loaded(data, test),
+        recipe,
+        weights=weights,
+        subset=subset,
+        dynamics=dynamics,
+        out=out,
+        seed=seed,
+        watch=watch,
     )
 
 
