@@ -8,6 +8,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from cuecard.errors import UsageError
+from cuecard.web import AppSettings
+from cuecard.web.schemas import AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.service import Service
+from cuecard.web.settings import Limits
 from web.conftest import Client, pairs
 
 AUDIT = {"data": {"train": "data/houses_train.csv", "test": "data/houses_test.csv"}, "only": ["overview"]}
@@ -157,3 +164,17 @@ def _wait(condition: Callable[[], bool], seconds: float = 30.0) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it did not happen in time")
+
+
+def test_a_full_queue_takes_no_job_of_any_verb(root: Path) -> None:
+    service = Service(AppSettings(root, limits=Limits(queued_jobs=0)))
+    [entry] = service.library.refresh().values()
+    data = DataBody(train="data/houses_train.csv")
+    for queue in (
+        lambda: service.audit(AuditBody(data=data)),
+        lambda: service.probe(entry, ProbeBody(models=["linear"])),
+        lambda: service.debias(entry, DebiasBody()),
+    ):
+        with pytest.raises(UsageError, match="The queue is full"):
+            queue()
+    assert service.state.jobs("queued") == []

@@ -35,6 +35,19 @@ def test_a_deleted_card_is_taken_back_as_it_was(client: Client, root: Path) -> N
     assert client.send("POST", f"/cards/{card}/undelete").status_code == 404
 
 
+def test_a_card_deleted_twice_is_taken_back_as_it_was_last(client: Client, root: Path) -> None:
+    folder = root / "cards" / "houses"
+    shutil.copytree(folder, root / ".copy")
+    card = client.card
+    client.send("DELETE", f"/cards/{card}")
+    shutil.move(root / ".copy", folder)
+    (folder / "note.txt").write_text("second")
+    assert client.send("DELETE", f"/cards/{card}").status_code == 200
+    assert client.send("POST", f"/cards/{card}/undelete").status_code == 200
+    assert (folder / "note.txt").read_text() == "second"
+    assert (folder / "card.json").is_file()
+
+
 def test_a_card_is_not_taken_back_over_another_folder(client: Client, root: Path) -> None:
     card = client.card
     client.send("DELETE", f"/cards/{card}")

@@ -134,7 +134,7 @@ def load_card(path: str | Path, *, current: bool = False) -> Card:
     for attempt in range(_READS):
         raw = _read(file, path)
         try:
-            return _with_tables(_parsed(raw, file, current), file)
+            return _with_tables(card_without_tables(raw, file, current=current), file)
         except InputError:
             # Another run may have replaced the folder in between: then its new content is what to read.
             if attempt == _READS - 1 or _read(file, path) == raw:
@@ -153,7 +153,8 @@ def _read(file: Path, path: Path) -> bytes:
         raise InputError(f"{file}: this is not a card ({error}).") from None
 
 
-def _parsed(raw: bytes, file: Path, current: bool) -> Card:
+def card_without_tables(raw: bytes, file: Path, *, current: bool = False) -> Card:
+    """Return the card of the content of a `card.json`; its tables stay on disk."""
     document = parse_json(raw, f"{file}: this is not a card; it", _REMEDY)
     version = document.get("cuecard") if isinstance(document, dict) else None
     if version in READABLE and not current:

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cuecard.run.finishing.repeating import FLAGS, FLAGS_OF_DATA, OPTIONS_OF_DATA
+from cuecard.run.finishing.repeating import FLAGS_OF_DATA, OPTIONS_OF_DATA, arguments_in
 
 #: Options that say how a dataset is read, with a value.
 READING_OPTIONS = OPTIONS_OF_DATA - {"--seed"}
 #: Those of them that name files.
 _PATHS = frozenset({"--test", "--label-file"})
-#: Flags of verbs that make no card.
-OTHER_FLAGS = frozenset({"--balance-labels", "--trade-off"})
 #: Verbs whose first argument is a dataset.
 VERBS = frozenset({"audit", "probe", "debias", "ask", "train", "stress"})
 
@@ -56,25 +54,15 @@ def reading_of(command: str) -> Reading | None:
         return None
     if len(words) < 3 or Path(words[0]).name != "cuecard" or words[1] not in VERBS:
         return None
-    train, options, flags = None, [], []
-    rest = iter(words[2:])
-    for word in rest:
-        name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if name in FLAGS_OF_DATA:
-            flags.append(name)
-        elif name.startswith("-") and name != "-":
-            if name in FLAGS or name in OTHER_FLAGS:
-                continue
-            value = value if equals else next(rest, "")
-            if name in READING_OPTIONS:
-                options.append((name, value))
-        elif train is None:
-            train = word
-    return None if train is None else Reading(train, tuple(options), tuple(flags))
+    parts = list(arguments_in(words[2:]))
+    train = next((one.value for one in parts if not one.option), None)
+    options = tuple((one.option, one.value or "") for one in parts if one.option in READING_OPTIONS)
+    flags = tuple(one.option for one in parts if one.option in FLAGS_OF_DATA)
+    return None if train is None else Reading(train, options, flags)
 
 
 def inside(root: Path, path: str) -> Path | None:
-    """Return a path below the root, whole; None where it leads outside or into the app's own folder.
+    """Return a path below the root, whole; None where it leads outside.
 
     Only files may be read that the user put below the root: a card, or a page, that names another one gets nothing.
     """

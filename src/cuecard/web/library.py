@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import threading
@@ -12,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from cuecard.analysis import SEVERITIES, Measure
-from cuecard.card.card import SCHEMA_VERSION, Card
-from cuecard.card.files import CARD_FILE
+from cuecard.card.card import Card
+from cuecard.card.files import CARD_FILE, card_without_tables
 from cuecard.card.measures import shortcuts
-from cuecard.card.migration import READABLE, migrated
+from cuecard.errors import InputError
 from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import OWN_FOLDER, AppSettings
 from cuecard.web.state import State
@@ -101,7 +98,8 @@ class Library:
 
     def card(self, card_id: str) -> Card:
         """Return the card itself, without its tables: they stay on disk."""
-        return _card(self.get(card_id).folder / CARD_FILE)
+        file = self.get(card_id).folder / CARD_FILE
+        return card_without_tables(file.read_bytes(), file)
 
     def id_of(self, folder: Path) -> str:
         """Return the id of the card in a folder, the same at every start."""
@@ -131,7 +129,10 @@ class Library:
         """Move a card's folder to the trash."""
         entry = self.get(card_id)
         self.settings.trash.mkdir(parents=True, exist_ok=True)
-        shutil.move(entry.folder, self.settings.trash / card_id)
+        place = self.settings.trash / card_id
+        if place.exists():  # an earlier card of the same place, which this one replaces
+            shutil.rmtree(place)
+        shutil.move(entry.folder, place)
         self.state.add_deleted(card_id, entry.name, entry.place)
         self.refresh()
         return entry
@@ -149,9 +150,9 @@ class Library:
 
     def _entry(self, file: Path) -> Entry | None:
         try:
-            card = _card(file)
-            key = hashlib.sha256(file.read_bytes()).hexdigest()[:24]
-        except (OSError, ValueError, ValidationError):
+            raw = file.read_bytes()
+            card = card_without_tables(raw, file)
+        except (OSError, InputError):
             return None
         first = next(iter(card.sections.values()), None)
         return Entry(
@@ -169,7 +170,7 @@ class Library:
             measures={m.name: m.value for m in card.all_measures() if m.value is not None},
             fingerprint=card.dataset.fingerprint,
             command=card.provenance.command,
-            key=key,
+            key=hashlib.sha256(raw).hexdigest()[:24],
         )
 
 
@@ -185,16 +186,6 @@ def _sorted(entries: Sequence[Entry], sort: str, descending: bool) -> list[Entry
     with_value = [entry for entry in entries if sort in entry.measures]
     without = [entry for entry in entries if sort not in entry.measures]
     return sorted(with_value, key=lambda entry: entry.measures[sort], reverse=descending) + without
-
-
-def _card(file: Path) -> Card:
-    document = json.loads(file.read_text(encoding="utf-8"))
-    version = document.get("cuecard") if isinstance(document, dict) else None
-    if version in READABLE:
-        document = migrated(document)
-    elif version != SCHEMA_VERSION:
-        raise ValueError(f"schema {version!r}")
-    return Card.model_validate(document)
 
 
 def _card_files(root: Path) -> Iterator[Path]:

@@ -157,7 +157,8 @@ class Service:
         arguments += _settings(body.settings)
         arguments += ["--seed", str(body.seed)] if body.seed else []
         folder = self._new_folder(name, reading)
-        return self._queue("audit", f"Audit of {name or Path(reading.train).name}", arguments, folder)
+        title = f"Audit of {name or Path(reading.train).name}"
+        return self._queue("audit", title, [*arguments, "--out", str(folder)], folder)
 
     def _dataset_name(self, source: str) -> str:
         """Return what a dataset is called whose file was uploaded: by the user's name of it, if that says anything."""
@@ -183,9 +184,8 @@ class Service:
             arguments += ["--model", model if model in MODELS.names() else self.path_of(model)]
         arguments += ["--cues", ",".join(body.cues)] if body.cues else []
         arguments += _settings(body.settings)
-        return self._queue(
-            "probe", f"Models on {entry.name}", arguments, self._new_folder(body.name, reading, "models")
-        )
+        folder = self._new_folder(body.name, reading, "models")
+        return self._queue("probe", f"Models on {entry.name}", [*arguments, "--out", str(folder)], folder)
 
     def ask(self, entry: Entry, body: AskBody) -> Job:
         """Queue questions to a language model; its answers become a predictions file below the root."""
@@ -194,7 +194,7 @@ class Service:
         arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
         arguments += ["--key-variable", body.key_variable] if body.key_variable != "OPENAI_API_KEY" else []
         arguments += ["--sample", str(body.sample)] if body.sample else []
-        return self._queue("ask", f"Answers of {body.model}", arguments, out)
+        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out)
 
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
@@ -208,9 +208,7 @@ class Service:
         rows = self.settings.weights / f"{folder.name}{kind}"
         rows.parent.mkdir(exist_ok=True)
         arguments += ["--out", str(rows), "--report", str(folder)]
-        title = f"Weights for {entry.name}"
-        command = shown_command("debias", arguments, self.settings.root)
-        return self.state.add_job("debias", title, arguments, command, folder)
+        return self._queue("debias", f"Weights for {entry.name}", arguments, folder)
 
     def prepare(self, entry: Entry) -> Job:
         """Queue the preparation of a card's pages, once."""
@@ -223,8 +221,8 @@ class Service:
     def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path) -> Job:
         if len(self.state.jobs("queued")) >= self.settings.limits.queued_jobs:
             raise UsageError("The queue is full: wait until a job has ended, or cancel one.")
-        typed = [*arguments, "--out", str(out)]
-        return self.state.add_job(verb, title, typed, shown_command(verb, typed, self.settings.root), out)
+        command = shown_command(verb, arguments, self.settings.root)
+        return self.state.add_job(verb, title, arguments, command, out)
 
     def _reading_of(self, entry: Entry) -> Reading:
         reading = reading_of(entry.command)

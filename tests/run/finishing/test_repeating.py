@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from typer.main import get_command
 
 from cuecard.analysis import Finding
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance
-from cuecard.run.finishing.repeating import next_commands, repeating
+from cuecard.cli.main import app
+from cuecard.run.finishing.repeating import (
+    FLAGS,
+    FLAGS_OF_DATA,
+    OPTIONS_OF_DATA,
+    next_commands,
+    repeating,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +66,32 @@ def test_an_audit_leads_to_its_report_then_to_a_cue_and_a_probe():
             "cuecard debias a.csv --columns label=gold --out w/b.parquet --weight-column u",
             "cuecard audit w/b.parquet --columns label=gold --weights u --out w/b",
         ),
+        (
+            "cuecard probe --surplus-ids a.csv --header none --predictions p.csv",
+            "cuecard debias a.csv --header none --out weighted.parquet",
+        ),
+        (
+            "cuecard debias a.csv --trade-off --columns label=gold --out w.parquet",
+            "cuecard audit w.parquet --columns label=gold --weights weight --out w",
+        ),
     ],
 )
 def test_a_probe_leads_to_weights_and_these_to_an_audit(typed, following):
     assert [command for command, _ in next_commands(card_of(typed))] == [following]
+
+
+@pytest.mark.parametrize("verb", ["audit", "probe", "debias", "ask", "plan", "train", "stress", "explain"])
+def test_every_flag_of_a_verb_that_reads_data_is_read_without_a_value(verb):
+    options = [o for o in get_command(app).commands[verb].params if o.param_type_name == "option"]
+    flags = {name for o in options if o.is_flag for name in (*o.opts, *o.secondary_opts)} - {"--help"}
+    assert flags
+    assert flags <= FLAGS
+    assert not FLAGS & {name for o in options if not o.is_flag for name in o.opts}
+
+
+def test_options_of_the_data_exist():
+    names = {name for o in get_command(app).commands["audit"].params for name in (*o.opts, *o.secondary_opts)}
+    assert names >= OPTIONS_OF_DATA | FLAGS_OF_DATA
 
 
 def test_no_command_follows_a_card_made_in_python():

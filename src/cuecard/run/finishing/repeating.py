@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from cuecard.analysis import Finding
 from cuecard.card.card import Card
@@ -20,16 +21,47 @@ OPTIONS_OF_ROWS = frozenset(
         "--on-error",
         "--max-skipped",
         "--cluster",
+        "--name",
     }
-    | {"--name"}
 )
 OPTIONS_OF_DATA = OPTIONS_OF_ROWS | {"--test", "--holdout", "--seed"}
 FLAGS_OF_DATA = frozenset({"--keep-unlabelled"})
 #: Options of `cuecard audit` that change what a cue is, so that `cuecard explain` has them too.
 OPTIONS_OF_EXPLAIN = OPTIONS_OF_DATA | {"--tokens", "--scope", "--language", "--regex"}
 FLAGS_OF_EXPLAIN = FLAGS_OF_DATA | {"--stop-words", "--no-stop-words"}
-#: Flags of the verbs that make a card; every other option is followed by its value.
-FLAGS = FLAGS_OF_EXPLAIN | {"--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache"}
+#: Flags of all verbs that read a dataset; every other option is followed by its value.
+FLAGS = FLAGS_OF_EXPLAIN | {
+    *("--json", "--quiet", "-q", "--verbose", "-v", "--open", "--no-cache", "--surplus-ids"),
+    *("--balance-labels", "--trade-off", "--balanced", "--record-dynamics"),
+}
+
+
+class Argument(NamedTuple):
+    """A part of a command: an option with its value, a flag (`value` is None) or, without `option`, an argument."""
+
+    option: str
+    value: str | None
+    words: tuple[str, ...]  # as they were typed
+
+
+def arguments_in(words: Iterable[str]) -> Iterator[Argument]:
+    """Give the arguments, options and flags of what was typed after a verb.
+
+    >>> [one[:2] for one in arguments_in(["a.csv", "--json", "--test=b.csv", "-o", "card"])]
+    [('', 'a.csv'), ('--json', None), ('--test', 'b.csv'), ('-o', 'card')]
+    """
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if not word.startswith("-") or word == "-":
+            yield Argument("", word, (word,))
+        elif name in FLAGS:
+            yield Argument(name, None, (word,))
+        elif equals:
+            yield Argument(name, value, (word,))
+        else:
+            value = next(rest, "")
+            yield Argument(name, value, (word, value))
 
 
 def repeating(command: str, finding: Finding) -> str:
@@ -62,8 +94,8 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         rows = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())
         weighted = ["cuecard", "debias", *rows, "--out", "weighted.parquet"]
         return [(shlex.join(weighted), "balance the cues before training")]
-    if verb == "debias" and (out := _value(words, ("--out", "-o"))):
-        column = _value(words, ("--weight-column",)) or "weight"
+    if verb == "debias" and (out := _value(words[2:], ("--out", "-o"))):
+        column = _value(words[2:], ("--weight-column",)) or "weight"
         rest = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())[1:]
         again = ["cuecard", "audit", out, *rest, "--weights", column, "--out", str(Path(out).with_suffix(""))]
         return [(shlex.join(again), "audit the weighted set")]
@@ -72,23 +104,10 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
 
 def _kept(words: list[str], options: Collection[str], flags: Collection[str]) -> list[str]:
     """Return the arguments of a command, and of its options only these."""
-    kept = []
-    rest = iter(words)
-    for word in rest:
-        name, equals, _ = word.partition("=")
-        if not word.startswith("-") or word == "-" or name in flags:
-            kept.append(word)
-            continue
-        value = [] if equals or name in FLAGS else [next(rest, "")]
-        if name in options:
-            kept += [word, *value]
-    return kept
+    names = {"", *options, *flags}
+    return [word for one in arguments_in(words) if one.option in names for word in one.words]
 
 
-def _value(words: list[str], names: Collection[str]) -> str:
+def _value(words: Iterable[str], names: Collection[str]) -> str:
     """Return the value of an option as it was typed, or nothing."""
-    for i, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in names:
-            return value if equals else "".join(words[i + 1 : i + 2])
-    return ""
+    return next((one.value or "" for one in arguments_in(words) if one.option in names), "")
