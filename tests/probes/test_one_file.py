@@ -13,6 +13,7 @@ from cuecard.errors import InputError
 from cuecard.probes.many_predictions import read_many_predictions
 from cuecard.probes.one_file import read_one_file
 from cuecard.report.headline.model_verdict import model_figures, model_headline
+from cuecard.report.sections import section_view
 from small_sets import choice_instances, pair_instances
 
 
@@ -85,3 +86,24 @@ def test_surplus_ids_are_left_out_where_the_user_says_so():
     _, [model] = read_many_predictions([("m", table)], data, surplus_ids=True)
     assert model.correct(Examples(data.test)).all()
     assert "1 prediction with an id that no test example has" in " ".join(model.notes)
+
+
+def test_sentences_of_one_file_name_the_half_and_not_a_training_set():
+    rng = np.random.default_rng(5)
+    rows = []
+    for i in range(300):
+        label = ("yes", "no")[int(rng.integers(0, 2))]
+        word = "sun" if (label == "yes") == (rng.random() < 0.85) else "rain"
+        rows.append(
+            ("train", f"premise {i}", f"{word} w{rng.integers(0, 200)} v{rng.integers(0, 200)}", label)
+        )
+    data = pair_instances(rows)
+    answers = ["yes" if "sun" in text else "no" for text in data.table["hypothesis"]]
+    card = cc.probe(data, {"m": pl.DataFrame({"prediction": answers})}, only=["distribution_test"])
+    view = section_view(card, "distribution_test")
+    texts = [finding.text for finding in card.findings if finding.section == "distribution_test"]
+    assert texts
+    assert all("In the half that the cues come from, " in text for text in texts)
+    captions = [*view.lead, *(chart.caption for chart in view.charts), *(chart.alt for chart in view.charts)]
+    assert not any("training set" in text for text in [*texts, *captions])
+    assert "half that the cues come from (with the cue)" in str(view.charts[0].draw().to_dict())

@@ -6,11 +6,11 @@ import pytest
 
 import cuecard as cc
 from cuecard.audits import PartialInput
+from cuecard.audits.partial_input.given_away import given_away
 from cuecard.data import Instances
 from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError
 from cuecard.remedies import stress_set, write_stress_set
-from cuecard.remedies.given_away import given_away
 from small_sets import choice_instances, pair_instances
 
 PAIRS = pair_instances([("train", f"p{i}", f"h{i}", "aab"[i % 3]) for i in range(9)])

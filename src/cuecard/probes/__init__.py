@@ -19,6 +19,7 @@ from cuecard.probes.saliency import TokenRelevance, token_relevance
 from cuecard.probes.tests.accuracy import AccuracyTest
 from cuecard.probes.tests.agreement import AgreementOfModels
 from cuecard.probes.tests.distribution import DistributionTest
+from cuecard.probes.tests.hard_subset import HardSubset
 from cuecard.probes.tests.option_order import OptionOrder, OptionOrderTest, option_order
 from cuecard.probes.tests.paired import PairedComparison
 from cuecard.probes.tests.permutation import PermutationTest
@@ -28,7 +29,7 @@ from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predic
 #: The order in which probes run and appear on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
-    PromptStudy, DebiasedEvaluation, IdenticalPairTest,
+    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -43,6 +44,7 @@ __all__ = [
     "CueStressSet",
     "DebiasedEvaluation",
     "DistributionTest",
+    "HardSubset",
     "IdenticalPairTest",
     "OptionOrder",
     "OptionOrderTest",

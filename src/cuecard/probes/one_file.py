@@ -17,6 +17,8 @@ from cuecard.wording import plural
 
 #: Fewer examples than this cannot be halved.
 FEWEST = 20
+#: What sentences call the half that the cues come from: it is no training set of the models.
+CUE_HALF = "the half that the cues come from"
 
 
 def read_one_file(

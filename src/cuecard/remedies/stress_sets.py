@@ -10,17 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
 from cuecard.data import COLUMNS, Instances
 from cuecard.errors import UsageError
-from cuecard.remedies.given_away import given_away
-from cuecard.stats.arrays import Bools
 from cuecard.writing import write_together
 
 StressPart = Literal["hard", "easy"]
 PARTS: tuple[StressPart, ...] = ("hard", "easy")
 #: What `write_stress_set` writes.
 STRESS_FILES = ("hard.parquet", "easy.parquet", "balance.parquet")
-_SOLVED, _CONFIDENCE = "solved_", "confidence_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +78,14 @@ def stress_set(
         examples: the table of examples of its card, `card.tables["examples"]`.
         solvers: partial inputs that count, such as "hypothesis_only"; all that were scored by default. An
             example is easy if one of them alone names the right answer, with a confidence at which it is right on most
-            of the other examples (`given_away`): where there is no leak, answers that are right by luck are not easy.
+            of the other examples (`easy_examples`): without a leak, answers that are right by luck are not easy.
         balanced: drop hard examples at random until every label of the data has as many in each split; what a
             model that always names one label scores on the hard part is then 1/number of labels. Choices are
             balanced by the position of the right one among the questions with as many choices; questions of a
             number of choices for which some position is never right are dropped.
         seed: of what is dropped.
     """
-    solved = [name.removeprefix(_SOLVED) for name in examples.columns if name.startswith(_SOLVED)]
+    solved = solvers_of(examples)
     chosen = tuple(solvers or solved)
     missing = [name for name in chosen if name not in solved]
     if not solved or missing:
@@ -95,45 +93,14 @@ def stress_set(
             f"The table of examples does not say which are solved by {', '.join(missing) or 'partial input'}; "
             f"known: {', '.join(solved) or 'none'}. Run the audit partial_input first."
         )
-    columns = [f"{_SOLVED}{name}" for name in chosen]
+    columns = [f"{SOLVED}{name}" for name in chosen]
     scored = examples.drop_nulls(columns).select("example_id", pl.col("split").cast(pl.String), *columns)
-    easy = _easy(data, examples.drop_nulls(columns), chosen)
+    easy = easy_examples(data, examples.drop_nulls(columns), chosen)
     divided = scored.with_columns(
         part=pl.when(pl.Series(easy)).then(pl.lit("easy")).otherwise(pl.lit("hard"))
     )
     result = StressSet(data, divided, chosen)
     return _balanced(result, seed) if balanced else result
-
-
-def _easy(data: Instances, scored: pl.DataFrame, solvers: Sequence[str]) -> Bools:
-    """Return which scored examples some solver gives away, split by split.
-
-    A solver whose confidence is not in the table counts by its answers alone.
-    """
-    easy = np.zeros(scored.height, dtype=np.bool_)
-    splits = scored["split"].cast(pl.String)
-    for split in splits.unique():
-        here = (splits == split).to_numpy()
-        part = scored.filter(pl.Series(here))
-        chance = _chance(data, part["example_id"])
-        for name in solvers:
-            solved = part[f"{_SOLVED}{name}"].cast(pl.Float64).to_numpy()
-            column = f"{_CONFIDENCE}{name}"
-            if column in part.columns and part[column].null_count() == 0:
-                easy[here] |= given_away(solved, part[column].to_numpy(), chance)
-            else:
-                easy[here] |= solved >= 1
-    return easy
-
-
-def _chance(data: Instances, ids: pl.Series) -> float:
-    """Return what a guess scores on some examples: the commonest label's share, or one over the number of choices."""
-    table = data.table.filter(pl.col("example_id").is_in(ids.implode()))
-    if data.grouped:
-        sizes = table.group_by("example_id", "split").len()["len"].to_numpy()
-        return float((1 / sizes).mean())
-    counts = table["label"].cast(pl.String).value_counts()["count"].to_numpy()
-    return float(counts.max() / counts.sum())
 
 
 def write_stress_set(parts: StressSet, folder: str | Path) -> dict[StressPart, Path]:

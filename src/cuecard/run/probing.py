@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -31,7 +31,7 @@ from cuecard.probes import (
     trained_predictions,
 )
 from cuecard.probes.identical_pairs.scores import check_source
-from cuecard.probes.one_file import read_one_file
+from cuecard.probes.one_file import CUE_HALF, read_one_file
 from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
@@ -120,6 +120,7 @@ def probe(
     tested = data
     inputs: dict[Need, Any] = {}
     answers, examples, notes = [], [], []
+    halved = ""
     if identical_pairs:
         inputs["identical_pairs"] = tuple(identical_pairs)
     if selection.need("predictions", "cues", "prompts"):
@@ -136,7 +137,6 @@ def probe(
                 tested = data
             else:
                 data, read = read_many_predictions(sources, data, **reader)
-                halved = ""
         for name in models:
             with tell(f"Training {name}") as watch:
                 trained = trained_predictions(
@@ -159,6 +159,8 @@ def probe(
             inputs["prompts"] = prompts
     if selection.need("cues"):
         cue_result, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
+        if halved:
+            inputs["cues"] = replace(inputs["cues"], source=CUE_HALF)
         answers = [cue_result]
     chosen = selection.probes if selection.named else that_can_run(selection.probes, inputs)
     shown = in_steps(progress, len(chosen))

@@ -51,6 +51,16 @@ def test_units_that_push_two_groups_apart_count_although_correctness_does_not_co
     assert two_sided_design_effects(right, contrast, [units])[0] == pytest.approx(6, rel=0.1)
 
 
+def test_the_difference_under_test_is_no_correlation_within_units() -> None:
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(200), 3)
+    usual = rng.random(600) < 0.7
+    # A model that follows a word is right if it has its usual label: independent noise apart from that.
+    right = rng.random(600) < np.where(usual, 0.95, 0.05)
+    contrast = np.where(usual, 1 / usual.sum(), -1 / (~usual).sum())[:, None]
+    assert two_sided_design_effects(right, contrast, [units])[0] < 1.5
+
+
 def test_p_values_follow_the_quantiles_of_scipy() -> None:
     p = np.array([0.5, 0.01, 1e-20])
     expected = 2 * stats.norm.sf(stats.norm.isf(p / 2) / np.sqrt(3))

@@ -49,6 +49,8 @@ class CueSet:
     table: pl.DataFrame
     instances_having: Any
     """Test instances × cues."""
+    source: str = "the training set"
+    """The examples that the cues and their usual labels come from, as sentences call them."""
 
     @cached_property
     def members(self) -> Membership:

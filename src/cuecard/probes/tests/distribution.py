@@ -84,8 +84,9 @@ class DistributionTest:
             "min_per_label": self.min_per_label,
             "draws": self.draws,
             "alpha": self.alpha,
+            "source": cues.source,
         }
-        findings = [f for part in parts for f in distribution_findings(part[1], data.task)]
+        findings = [f for part in parts for f in distribution_findings(part[1], data.task, cues.source)]
         tables = {"distribution_test": tests, "distribution_shares": shares}
         return Result(summary, tables, findings, measures=distribution_measures(summary))
 

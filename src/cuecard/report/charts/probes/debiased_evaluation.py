@@ -1,7 +1,8 @@
-"""Accuracies of models as they stand and under weights, each with its interval."""
+"""Two accuracies of every model side by side, each with its interval: under weights, or on subsets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -11,14 +12,13 @@ from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
 from cuecard.report.texts import display_text
 
-SERIES = ("unweighted", "reweighted")
 
-
-def both_accuracies(table: pl.DataFrame) -> Any:
-    """Return two dots with intervals per model: accuracy without and with the weights."""
+def accuracies_side_by_side(table: pl.DataFrame, series: Mapping[str, str], title: str) -> Any:
+    """Return a dot with its interval per model and series; `series` has the prefix of the columns by name."""
+    names = list(series)
     rows = []
     for row in table.iter_rows(named=True):
-        for label, prefix in zip(SERIES, ("", "weighted_"), strict=True):
+        for label, prefix in series.items():
             share = row[f"{prefix}accuracy"]
             rows.append(
                 {
@@ -34,11 +34,11 @@ def both_accuracies(table: pl.DataFrame) -> Any:
     scale = alt.Scale(zero=False, nice=True)
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=320)),
-        yOffset=alt.YOffset("label:N", sort=list(SERIES)),
-        color=label_colour(SERIES, title=None),
+        yOffset=alt.YOffset("label:N", sort=names),
+        color=label_colour(names, title=None),
         tooltip=[
             alt.Tooltip("name:N", title="model"),
-            alt.Tooltip("label:N", title="weights"),
+            alt.Tooltip("label:N", title=title),
             alt.Tooltip("text:N", title="accuracy"),
         ],
     )
@@ -46,6 +46,6 @@ def both_accuracies(table: pl.DataFrame) -> Any:
         x=alt.X("low:Q", scale=scale, axis=percent_axis("accuracy")), x2=alt.X2("high:Q")
     )
     dots = base.mark_point(filled=True, size=70).encode(
-        x=alt.X("accuracy:Q", scale=scale), shape=label_shape(SERIES)
+        x=alt.X("accuracy:Q", scale=scale), shape=label_shape(names)
     )
     return (spans + dots).properties(width="container", height=46 * len(order))

@@ -14,7 +14,7 @@ from cuecard.report.charts.drawing import inline, label_colour, percent_axis
 from cuecard.report.texts import display_text
 
 #: What the bars beside the models are called in a distribution chart.
-TRAIN_BAR, FLAT_BAR = "training set (with the cue)", "balanced labels"
+FLAT_BAR = "balanced labels"
 
 
 def _name(value: Any) -> str:
@@ -95,16 +95,19 @@ def weakness_bars(section: Section) -> Any:
     return alt.layer(raw, corrected, interval).properties(width="container", height=alt.Step(30))
 
 
-def predicted_labels(shares: pl.DataFrame, labels: Sequence[str], family: str, feature: str) -> Any:
+def predicted_labels(
+    shares: pl.DataFrame, labels: Sequence[str], family: str, feature: str, source: str = "training set"
+) -> Any:
     """Return the labels that each model predicts on flattened examples of a cue, train and flat beside them."""
+    train_bar = f"{source} (with the cue)"
     names = [_name(label) for label in labels]
     of_cue = shares.filter((pl.col("family") == family) & (pl.col("feature") == feature))
     first = of_cue.filter(pl.col("model") == of_cue["model"][0])
     rows: list[dict[str, Any]] = []
-    for bar, column in ((TRAIN_BAR, "train_share"), (FLAT_BAR, "flat")):
+    for bar, column in ((train_bar, "train_share"), (FLAT_BAR, "flat")):
         rows += [_segment(bar, row, column) for row in first.iter_rows(named=True)]
     rows += [_segment(row["model"], row, "predicted_share") for row in of_cue.iter_rows(named=True)]
-    order = [TRAIN_BAR, FLAT_BAR, *(_name(model) for model in of_cue["model"].unique(maintain_order=True))]
+    order = [train_bar, FLAT_BAR, *(_name(model) for model in of_cue["model"].unique(maintain_order=True))]
     for row in rows:
         row["rank"] = names.index(row["label"])
     return (

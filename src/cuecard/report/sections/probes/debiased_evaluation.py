@@ -18,9 +18,9 @@ def debiased_evaluation(card: Card, section: Section) -> SectionView:
     summary, table = section.summary, card.tables["debiased_evaluation"]
 
     def accuracies() -> Any:
-        from cuecard.report.charts.probes.debiased_evaluation import both_accuracies
+        from cuecard.report.charts.probes.debiased_evaluation import accuracies_side_by_side
 
-        return both_accuracies(table)
+        return accuracies_side_by_side(table, {"unweighted": "", "reweighted": "weighted_"}, "weights")
 
     models = {name: row for name, row in summary["models"].items() if not row["baseline"]}
     return SectionView(

@@ -121,13 +121,14 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     """Return what each model predicts on flattened examples, one chart per cue."""
     tests, shares = card.tables["distribution_test"], card.tables["distribution_shares"]
     by_choice = card.dataset.task in GROUPED_TASKS
+    source = section.summary.get("source", "the training set")
     lead = [
-        _leaning(display_text(name, 60), counts, by_choice=by_choice)
+        _leaning(display_text(name, 60), counts, by_choice=by_choice, source=source)
         for name, counts in section.summary["models"].items()
     ]
     tested = tests.drop_nulls("log10_p").unique(["family", "feature"], keep="first", maintain_order=True)
     charts = [
-        _cue_chart(card, shares, family, feature)
+        _cue_chart(card, shares, family, feature, source)
         for family, feature in tested.select("family", "feature").head(MOST_CUE_CHARTS).rows()
     ]
     notes = []
@@ -137,16 +138,16 @@ def distribution_test(card: Card, section: Section) -> SectionView:
             f"Not tested, because they occur in fewer than {section.summary['min_per_label']} test examples of a "
             f"label: {', '.join(names)}."
         )
-    return SectionView(lead, (), charts, [_leans(tests, by_choice=by_choice)], notes)
+    return SectionView(lead, (), charts, [_leans(tests, by_choice=by_choice, source=source)], notes)
 
 
-def _leaning(name: str, counts: dict[str, Any], *, by_choice: bool) -> str:
+def _leaning(name: str, counts: dict[str, Any], *, by_choice: bool, source: str) -> str:
     """Return for how many cues a model leans to the usual label; the choices of an example are compared in it."""
     cues = f"{counts['towards_usual']} of {numbers.plural(counts['tested'], 'cue')}"
     if by_choice:
         return (
             "The test examples are reweighted so that choices with a cue are correct at chance. On them, "
-            f"{name} follows the training set for {cues} and does the opposite for {counts['away_from_usual']}."
+            f"{name} follows {source} for {cues} and does the opposite for {counts['away_from_usual']}."
         )
     return (
         f"On test examples with balanced labels, {name} prefers the usual label for {cues}"
@@ -155,22 +156,22 @@ def _leaning(name: str, counts: dict[str, Any], *, by_choice: bool) -> str:
     )
 
 
-def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str) -> ChartView:
+def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str, source: str) -> ChartView:
     def draw() -> Any:
         from cuecard.report.charts.probes.probes import predicted_labels
 
-        return predicted_labels(shares, card.dataset.labels, family, feature)
+        return predicted_labels(shares, card.dataset.labels, family, feature, source.removeprefix("the "))
 
     return ChartView(
         f"“{display_text(feature, 40)}”",
         draw,
-        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: training set, balanced, and each model.",
-        caption="Labels with the cue in the training set, in the balanced test sample, and as predicted on it.",
+        alt=f"Stacked bars of label shares for {display_text(feature, 40)}: {source}, balanced, and each model.",
+        caption=f"Labels with the cue in {source}, in the balanced test sample, and as predicted on it.",
         wide=False,
     )
 
 
-def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
+def _leans(tests: pl.DataFrame, *, by_choice: bool, source: str) -> TableView:
     columns = {
         "feature": Column("Cue"),
         "model": Column("Model", brief=several(tests)),
@@ -178,7 +179,7 @@ def _leans(tests: pl.DataFrame, *, by_choice: bool) -> TableView:
         "usual_share": Column("Share", "percent", "share of the usual label among the predictions"),
         "flat": Column("Chance", "percent", "share expected from an unbiased model"),
         "usual_share_without": Column("No cue", "percent", "the same share without the cue"),
-        "train_share": Column("In train", "percent", "share of the usual label in the training set"),
+        "train_share": Column("In train", "percent", f"share of the usual label in {source}"),
         "q_value": Column("q", "probability", "adjusted p-value: predictions differ from balanced"),
         "contrast_q": Column(
             "q, no cue", "probability", "adjusted p-value: predictions differ from those without the cue"
