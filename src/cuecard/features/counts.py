@@ -65,6 +65,9 @@ class CueCounts:
     features: pl.DataFrame
     within: pl.DataFrame | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    raised: Mapping[str, int] = field(
+        default_factory=dict
+    )  # family → a count below which features were left out
     shuffled: pl.DataFrame | None = None
     text_priors: npt.NDArray[np.float64] | None = None
     copy_correlation: float = 1.0
@@ -83,6 +86,7 @@ class CueCounts:
             features,
             within,
             {**self.skipped, **other.skipped},
+            {**self.raised, **other.raised},
         )
 
 
@@ -106,6 +110,7 @@ def count_cues(
     classes = class_codes(instances)
     totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
     tables, within, shuffled, skipped = [], [], [], {}
+    raised: dict[str, int] = {}
     kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
     for family in families:
         try:
@@ -123,6 +128,8 @@ def count_cues(
         except Exception as error:  # a bug in a family of the user's own must not cost the other families
             skipped[family.name] = f"{FAILED} {type(error).__name__}: {error}"
             continue
+        if counted.at_least:
+            raised[family.name] = counted.at_least
         frequent = counted.counts[:, :n_labels].sum(axis=1) >= max(minimum, 1)
         if minimum <= 1:  # a part of a larger set: what is only in test here may be in train elsewhere
             frequent |= counted.counts.sum(axis=1) > 0
@@ -182,6 +189,7 @@ def count_cues(
         features=pl.concat(tables),
         within=pl.concat(within) if within else (NOTHING_WITHIN if instances.grouped else None),
         skipped=skipped,
+        raised=raised,
         shuffled=pl.concat(shuffled) if shuffled else None,
         text_priors=text_priors,
         copy_correlation=correlation,

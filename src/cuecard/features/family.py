@@ -22,13 +22,15 @@ class FeatureCounts:
 
     `names` returns the names of the features of given numbers, so that only those that matter are written out. `ids`
     and `offsets` are the features of every instance in compressed rows, where the family has them at hand: those of
-    instance i are `ids[offsets[i]:offsets[i + 1]]`, and one may occur there twice.
+    instance i are `ids[offsets[i]:offsets[i + 1]]`, and one may occur there twice. `at_least` is the number of training
+    instances below which features were left out to save memory, 0 where none were.
     """
 
     names: Callable[[npt.NDArray[np.int64]], pl.Series]
     counts: npt.NDArray[np.int64]
     ids: npt.NDArray[np.int32] | None = None
     offsets: npt.NDArray[np.int64] | None = None
+    at_least: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cuecard.features.family import Family, FeatureCounts, count_features
+from cuecard.stats.arrays import Ints
 from cuecard.text import Encoded, Tokens, presence_counts
 
 #: With more classes than this, features are counted in total first, and by class only if they are frequent. Most
 #: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
 MOST_CLASSES = 64
+#: Features × classes of a family that are counted; the tests take about 300 bytes for each, 4 GB in all. Of more features, the
+#: most frequent are kept: whatever is reported is exact.
+MOST_CELLS = 12_000_000
 
 
 def frequent_counts(
@@ -27,11 +31,19 @@ def frequent_counts(
     in_total = count_features(family, data, classes // n_labels, n_splits)
     if in_total.ids is None or in_total.offsets is None:
         return count_features(family, data, classes, n_classes)
-    kept = np.flatnonzero(in_total.counts[:, 0] >= minimum)
+    at_least = _threshold(in_total.counts[:, 0], minimum, MOST_CELLS // n_classes)
+    kept = np.flatnonzero(in_total.counts[:, 0] >= at_least)
     code = np.full(len(in_total.counts), -1, dtype=np.int32)
     code[kept] = np.arange(len(kept), dtype=np.int32)
     ids = code[in_total.ids]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(ids >= 0)])
     frequent = Tokens(ids[ids >= 0], before[in_total.offsets], in_total.names(kept))
     counts = presence_counts(frequent, classes, n_classes)
-    return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets)
+    raised = at_least if at_least > minimum else 0
+    return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets, raised)
+
+
+def _threshold(counts: Ints, minimum: int, most: int) -> int:
+    """Return the smallest count, `minimum` or more, that at most `most` features reach."""
+    enough = np.sort(counts[counts >= minimum])[::-1]
+    return minimum if len(enough) <= most else int(enough[most]) + 1

@@ -13,7 +13,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.analysis import MeasureKind, Result
-from cuecard.audits.cues.findings import CueEvidence, cue_findings
+from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_features
 from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, cue_measures
@@ -202,7 +202,7 @@ class Cues:
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
         evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
         findings = cue_findings(evidence, total=int(counts.totals[0].sum()), alpha=self.alpha)
-        findings = with_length(findings, tables.cues.height - own.height)
+        findings = with_length(findings, tables.cues.height - own.height) + rare_features(counts)
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,
@@ -231,6 +231,7 @@ class Cues:
                     "significant": significant[family.name],
                     "cues": listed[family.name],
                     "skipped": counts.skipped.get(family.name),
+                    "min_count": counts.raised.get(family.name, self.min_count),
                 }
                 for family in families
             },

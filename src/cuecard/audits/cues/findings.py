@@ -16,8 +16,8 @@ from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
 from cuecard.audits.cues.overall import all_features, cue_name, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
-from cuecard.features import Family
-from cuecard.wording import percent, plural
+from cuecard.features import CueCounts, Family
+from cuecard.wording import listed, percent, plural
 
 #: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
 #: lift is not a finding.
@@ -256,3 +256,23 @@ def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances)
         )
         for instance in sample.table[chosen].iter_rows(named=True)
     )
+
+
+def rare_features(counts: CueCounts) -> list[Finding]:
+    """Return the remark that rare features were not tested, where so many labels would need too much memory."""
+    if not counts.raised:
+        return []
+    lowest, highest = min(counts.raised.values()), max(counts.raised.values())
+    fewer = f"{lowest}" if lowest == highest else f"{lowest} to {highest} (by family)"
+    return [
+        Finding(
+            section="cues",
+            severity="info",
+            title="Rare features were not tested",
+            text=f"With {len(counts.labels)} labels, the counts of all features do not fit in the memory set aside for "
+            f"them. Features of the families {listed(sorted(counts.raised))} are tested if they occur in at least "
+            f"{fewer} training instances; what is reported is exact. Test fewer of them with a larger --min-count, or "
+            "fewer families with --features.",
+            key="rare-features",
+        )
+    ]
