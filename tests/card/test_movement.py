@@ -8,6 +8,7 @@ import pytest
 
 from cuecard.analysis import Measure
 from cuecard.card import compare
+from cuecard.card.card import SplitInfo
 from cuecard.card.movement import cue_movements, movements
 from cuecard.stats.intervals import wilson
 from cuecard.stats.multiple_testing import holm
@@ -58,11 +59,11 @@ def test_a_share_without_interval_is_judged_as_a_sample():
     assert movements(copies(0.010), copies(0.100))[0].direction == "worse"
 
 
-def cues(*rows: tuple[str, str, int, int, bool]) -> pl.DataFrame:
+def cues(*rows: tuple[str, str, int, int, bool], family: str = "word", chance: float = 0.5) -> pl.DataFrame:
     table = []
     for feature, label, k, n, significant in rows:
         low, high = (float(end) for end in wilson(k, n))
-        table.append(("word", feature, label, k / n, low, high, 0.5, significant, True, -3.0))
+        table.append((family, feature, label, k / n, low, high, chance, significant, True, -3.0, n, n))
     names = [
         "family",
         "feature",
@@ -74,8 +75,32 @@ def cues(*rows: tuple[str, str, int, int, bool]) -> pl.DataFrame:
         "significant",
         "is_cue",
         "log10_p",
+        "train_count",
+        "effective_n",
     ]
     return pl.DataFrame(table, schema=names, orient="row")
+
+
+def three_labels(*features: tuple[str, tuple[int, int, int]]):
+    """A card of 3,000 pairs with three labels; a cue is listed under the label that stands out."""
+    names = ["contradiction", "entailment", "neutral"]
+    rows = []
+    for feature, counts in features:
+        at = int(np.argmax(np.abs(np.array(counts) / sum(counts) - 1 / 3)))
+        rows.append((feature, names[at], counts[at], sum(counts), True))
+    table = cues(*rows, chance=1 / 3)
+    made = card_with()
+    made.dataset = made.dataset.model_copy(
+        update={
+            "labels": names,
+            "splits": {"train": SplitInfo(examples=3000, instances=3000, labels=dict.fromkeys(names, 1000))},
+        }
+    )
+    counts_of = {f"train_{name}": [c[i] for _, c in features] for i, name in enumerate(names)}
+    made.attach(
+        {"cues": table.with_columns(**{k: pl.Series(v, dtype=pl.Int64) for k, v in counts_of.items()})}
+    )
+    return made
 
 
 def with_cues(*rows):
@@ -86,12 +111,14 @@ def with_cues(*rows):
 
 def test_cues_that_grew_appeared_or_turned_are_worse_and_those_within_noise_are_not_listed():
     before = with_cues(
+        ("rare", "yes", 3, 5, False),
         ("steady", "yes", 70, 100, True),
         ("grown", "yes", 120, 200, True),
         ("turned", "yes", 90, 100, True),
         ("mended", "yes", 95, 100, True),
     )
     after = with_cues(
+        ("rare", "yes", 3, 5, False),
         ("steady", "yes", 73, 100, True),
         ("grown", "yes", 190, 200, True),
         ("turned", "no", 90, 100, True),
@@ -105,6 +132,55 @@ def test_cues_that_grew_appeared_or_turned_are_worse_and_those_within_noise_are_
         "fresh": ("worse", "no"),
         "mended": ("better", "yes"),
     }
+
+
+def test_a_cue_that_another_label_stands_for_is_compared_by_the_same_label():
+    before = three_labels(("negative", (101, 37, 109)), ("turned", (5, 5, 90)))
+    after = three_labels(("negative", (95, 44, 102)), ("turned", (90, 5, 5)))
+    [moved] = cue_movements(before, after)
+    assert (moved.feature, moved.label, moved.direction) == ("turned", "contradiction", "worse")
+    assert (moved.share_before, moved.share_after) == (0.05, 0.9)
+
+
+def test_a_cue_that_rules_its_label_out_afterwards_has_turned():
+    before = three_labels(("turned", (10, 10, 80)))
+    after = three_labels(("turned", (50, 49, 1)))
+    [moved] = cue_movements(before, after)
+    assert (moved.label, moved.direction, moved.share_before, moved.share_after) == (
+        "neutral",
+        "worse",
+        0.8,
+        0.01,
+    )
+
+
+def test_equal_sources_have_no_worse_cue():
+    rng = np.random.default_rng(5)
+    shares = rng.dirichlet([4.0, 4.0, 4.0], size=150)
+    sizes = rng.integers(5, 200, size=150)
+
+    def drawn():
+        return three_labels(
+            *(
+                (f"w{i}", tuple(rng.multinomial(n, p)))
+                for i, (n, p) in enumerate(zip(sizes, shares, strict=True))
+            )
+        )
+
+    false = np.mean([bool(cue_movements(drawn(), drawn())) for _ in range(100)])
+    assert false <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 100)
+
+
+def test_a_new_cue_that_is_hardly_more_frequent_and_a_bin_drawn_anew_are_no_change():
+    before = three_labels(("steady", (3, 1, 1)))
+    rare = three_labels(("steady", (3, 1, 1)), ("fresh", (9, 0, 0)))
+    assert cue_movements(before, rare) == []
+    assert cue_movements(rare, before) == []
+    frequent = three_labels(("steady", (3, 1, 1)), ("fresh", (90, 0, 0)))
+    [moved] = cue_movements(before, frequent)
+    assert (moved.feature, moved.direction, moved.share_before) == ("fresh", "worse", None)
+    frequent.attach({"cues": frequent.tables["cues"].with_columns(family=pl.lit("length"))})
+    assert cue_movements(before, frequent) == []
 
 
 def test_the_verdict_of_a_comparison_is_its_first_line():

@@ -11,7 +11,7 @@ from cuecard.stats import (
     percentile_bootstrap,
     wilson,
 )
-from cuecard.stats.intervals import combined_shares
+from cuecard.stats.intervals import combined_shares, poisson_interval
 
 
 @pytest.mark.parametrize(("ours", "name"), [(wilson, "wilson"), (clopper_pearson, "exact")])
@@ -29,6 +29,13 @@ def test_wilson_holds_the_priors_that_z_does_not_reject() -> None:
     z = stats.norm.ppf(0.975)
     assert artifact_z(17, 40, low) == pytest.approx(z)
     assert artifact_z(17, 40, high) == pytest.approx(-z)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 300])
+def test_the_interval_of_a_count_holds_the_means_whose_tails_are_not_rejected(count: int) -> None:
+    low, high = poisson_interval(count)
+    assert stats.poisson.cdf(count, high) == pytest.approx(0.025)
+    assert low == 0 if count == 0 else stats.poisson.sf(count - 1, low) == pytest.approx(0.025)
 
 
 def test_clopper_pearson_holds_the_priors_that_the_exact_test_does_not_reject() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from scipy.special import ndtr, ndtri
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
+from cuecard.stats.intervals import poisson_interval, wilson
 from cuecard.stats.limits.changes import change_of_share
 from cuecard.stats.limits.limits import LEVEL, difference_interval
 
@@ -46,9 +47,10 @@ def measured_change(
 ) -> MeasuredChange | None:
     """Return how far a measure moved, or None where one of the versions has no value.
 
-    A measure without an interval is a property of the data: any difference is real. With the cards, an accuracy of
-    partial input is compared example by example.
+    A share or count without an interval is compared as that of a sample. With the cards, an accuracy of partial input
+    is compared example by example.
     """
+    before, after = as_sampled(before), as_sampled(after)
     if before.value is None or after.value is None:
         return None
     difference = after.value - before.value
@@ -63,6 +65,22 @@ def measured_change(
         return MeasuredChange(difference, low, high)
     half, shared = paired
     return MeasuredChange(difference, difference - half, difference + half, shared)
+
+
+def as_sampled(measure: Measure) -> Measure:
+    """Return a share or count without an interval, such as the number of cues, with the interval of a sample.
+
+    The number of significant features of random halves of SNLI varies as a Poisson count does.
+    """
+    if measure.low is not None or measure.value is None or measure.value < 0:
+        return measure
+    if measure.unit == "count" and measure.value == round(measure.value):
+        low, high = poisson_interval(round(measure.value))
+    elif measure.unit == "share" and measure.n and measure.value <= 1:
+        low, high = (float(end) for end in wilson(round(measure.value * measure.n), measure.n))
+    else:
+        return measure
+    return replace(measure, low=low, high=high)
 
 
 def _paired(cards: tuple[Card, Card], name: str, before: Measure, after: Measure) -> tuple[float, int] | None:

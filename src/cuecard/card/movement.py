@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
+from scipy.stats import binomtest
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
@@ -19,6 +18,8 @@ from cuecard.stats.multiple_testing import holm
 Direction = Literal["worse", "better"]
 #: Moves are judged together, so that a comparison of equal data calls something moved in at most this share of cases.
 ALPHA = 0.05
+#: Families whose features are bins drawn anew for every version: a bin that is not in the other version is no new cue.
+REDRAWN = frozenset({"length"})
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def movements(before: Card, after: Card) -> list[Movement]:
             continue
         if same and after.sections[measure.section].about == "data":
             continue  # what differs there are the settings
-        change = measured_change(_with_interval(earlier), _with_interval(measure), (before, after))
+        change = measured_change(earlier, measure, (before, after))
         if change is not None:
             judged.append((earlier, measure, change))
     adjusted = holm([change.p_value for _, _, change in judged]) if judged else np.empty(0)
@@ -76,70 +77,94 @@ def _is_judged(measure: Measure, old: dict[str, Measure]) -> bool:
     return not (measure.name.endswith(".accuracy") and beside in old)
 
 
-def _with_interval(measure: Measure) -> Measure:
-    """Return a share without an interval, such as that of repeated examples, with that of a sample of its size."""
-    if measure.low is not None or measure.value is None or measure.unit != "share" or not measure.n:
-        return measure
-    low, high = (float(end) for end in wilson(round(measure.value * measure.n), measure.n))
-    return replace(measure, low=low, high=high)
-
-
 def cue_movements(before: Card, after: Card) -> list[CueMovement]:
-    """Return the cues of either card whose share moved beyond noise."""
+    """Return the cues of either card that moved beyond noise (Holm's correction over all features of both)."""
     if "cues" not in before.tables or "cues" not in after.tables:
         return []
-    columns = ["label", "share", "share_low", "share_high", "chance", "significant"]
-    old, new = (
-        card.tables["cues"].filter("is_cue").select("family", "feature", *columns) for card in (before, after)
-    )
-    keys = ["family", "feature"]
-    both = old.join(new, on=keys, how="full", coalesce=True, maintain_order="left_right")
-    listed = both.filter(
-        pl.col("significant").fill_null(False) | pl.col("significant_right").fill_null(False)
-    )
-    rows = list(listed.iter_rows(named=True))
-    tested = [row for row in rows if row["share"] is not None and row["share_right"] is not None]
-    changes = [_share_change(row) for row in tested]
-    adjusted = holm([change.p_value for change in changes]) if changes else np.empty(0)
-    moved = [
-        CueMovement(
-            "worse" if change.difference > 0 else "better",
-            row["feature"],
-            row["label_right"] if change.difference > 0 else row["label"],
-            row["share"],
-            row["share_right"],
-        )
-        for row, change, p in zip(tested, changes, adjusted, strict=True)
-        if p <= ALPHA
+    sides = [_Features.of(card) for card in (before, after)]
+    changes = [
+        one
+        for key in dict.fromkeys([*sides[0].rows, *sides[1].rows])
+        if (one := _cue_change(key, sides[0], sides[1])) is not None
     ]
-    return sorted([*moved, *_untested(rows)], key=lambda one: one.direction != "worse")
+    adjusted = holm([p for _, p in changes]) if changes else np.empty(0)
+    moved = [one for (one, _), p in zip(changes, adjusted, strict=True) if one is not None and p <= ALPHA]
+    return sorted(moved, key=lambda one: one.direction != "worse")
 
 
-def _share_change(row: dict[str, float]) -> MeasuredChange:
-    """Return how far the share of a cue's label moved away from chance (positive) or towards it."""
-    sides = []
-    for suffix in ("", "_right"):
-        sign = 1.0 if row[f"share{suffix}"] >= row[f"chance{suffix}"] else -1.0
-        values = (row[f"{name}{suffix}"] for name in ("share", "share_low", "share_high"))
-        ends = [sign * (value - row[f"chance{suffix}"]) for value in values]
-        sides.append((ends[0], min(ends[1:]), max(ends[1:])))
-    if (
-        row["label"] != row["label_right"]
-    ):  # turned round: the new label's share rises from the other side of chance
-        value, low, high = sides[0]
-        sides[0] = (-value, -high, -low)
-    low, high = difference_interval(sides[0], sides[1])
-    return MeasuredChange(sides[1][0] - sides[0][0], low, high)
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """The features of a card that can be cues, by family and feature."""
+
+    rows: dict[tuple[str, str], dict[str, Any]]
+    labels: list[str]
+    chances: dict[str, float]
+    least: int
+    examples: int
+
+    @classmethod
+    def of(cls, card: Card) -> _Features:
+        table = card.tables["cues"].filter("is_cue")
+        rows = {(row["family"], row["feature"]): row for row in table.iter_rows(named=True)}
+        train = card.dataset.splits.get("train")
+        return cls(
+            rows,
+            card.dataset.labels,
+            dict(table.select("label", "chance").iter_rows()),
+            int(table["train_count"].min() or 1) if table.height else 1,  # type: ignore[arg-type]
+            train.instances if train else 0,
+        )
+
+    def share(self, row: dict[str, Any], label: str, chance: float) -> tuple[float, float, float, float]:
+        """Return the share of any label among the instances with a feature, its interval, and the label's chance."""
+        if row["label"] == label:
+            return row["share"], row["share_low"], row["share_high"], row["chance"]
+        if len(self.labels) == 2:
+            return 1 - row["share"], 1 - row["share_high"], 1 - row["share_low"], 1 - row["chance"]
+        share = row[f"train_{label}"] / sum(row[f"train_{name}"] for name in self.labels)
+        low, high = (float(end) for end in wilson(round(share * row["effective_n"]), row["effective_n"]))
+        return share, low, high, self.chances.get(label, chance)
 
 
-def _untested(rows: Sequence[dict[str, object]]) -> list[CueMovement]:
-    """Return the cues that one version has and that are too rare to be tested in the other."""
-    moved = []
-    for row in rows:
-        if row["share"] is None and row["significant_right"]:
-            moved.append(
-                CueMovement("worse", str(row["feature"]), str(row["label_right"]), None, row["share_right"])  # type: ignore[arg-type]
-            )
-        elif row["share_right"] is None and row["significant"]:
-            moved.append(CueMovement("better", str(row["feature"]), str(row["label"]), row["share"], None))  # type: ignore[arg-type]
-    return moved
+def _cue_change(
+    key: tuple[str, str], old: _Features, new: _Features
+) -> tuple[CueMovement | None, float] | None:
+    """Return how a feature moved, None in place of the movement of one that is no cue, and the p-value of no change.
+
+    Both versions are compared by the share of one label: that of the cue in the new version, if it is one there.
+    """
+    then, now = old.rows.get(key), new.rows.get(key)
+    cue = now if now and now["significant"] else then if then and then["significant"] else now or then
+    assert cue is not None
+    if then is None or now is None:
+        return _rarity_change(key, cue, old, new)
+    label, sign = cue["label"], 1.0 if cue["share"] >= cue["chance"] else -1.0
+    shares, ends = [], []
+    for side, row in ((old, then), (new, now)):
+        share, low, high, chance = side.share(row, label, cue["chance"])
+        shares.append(share)
+        above = [sign * (number - chance) for number in (share, low, high)]
+        ends.append((above[0], min(above[1:]), max(above[1:])))
+    low, high = difference_interval(ends[0], ends[1])
+    change = MeasuredChange(ends[1][0] - ends[0][0], low, high)
+    if not cue["significant"]:
+        return None, change.p_value
+    direction: Direction = "worse" if change.difference > 0 else "better"
+    return CueMovement(direction, key[1], label, *shares), change.p_value
+
+
+def _rarity_change(
+    key: tuple[str, str], cue: dict[str, Any], old: _Features, new: _Features
+) -> tuple[CueMovement, float] | None:
+    """Return a cue that one version has and that is too rare to be tested in the other, if it is one."""
+    if not cue["significant"] or key[0] in REDRAWN:
+        return None
+    is_new = key in new.rows
+    there, absent = (new, old) if is_new else (old, new)
+    count = int(cue["train_count"])
+    # It had at most one instance fewer than the rarest feature that was tested.
+    total, part = count + absent.least - 1, there.examples / max(1, there.examples + absent.examples)
+    p = float(binomtest(count, total, part, alternative="greater").pvalue)
+    share = cue["share"]
+    shares = (None, share) if is_new else (share, None)
+    return CueMovement("worse" if is_new else "better", key[1], cue["label"], *shares), p

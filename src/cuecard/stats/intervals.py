@@ -1,4 +1,4 @@
-"""Intervals for a share, for a difference of shares, and for any statistic by resampling."""
+"""Intervals for a share, a count, a difference of shares, and for any statistic by resampling."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, gammaincinv, ndtri, stdtrit
 
 from cuecard.stats._arrays import level_of, successes_of
 from cuecard.stats.arrays import Floats
@@ -55,6 +55,18 @@ def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> 
     low = np.where(successes == 0, 0.0, betaincinv(np.maximum(successes, 1), failures + 1, tail))
     high = np.where(failures == 0, 1.0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail))
     return low, high
+
+
+def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
+    """Low and high end of Garwood's exact interval for the mean of a Poisson count.
+
+    >>> low, high = poisson_interval(10)
+    >>> round(low, 2), round(high, 2)
+    (4.8, 18.39)
+    """
+    tail = (1 - float(level_of(level))) / 2
+    low = float(gammaincinv(count, tail)) if count else 0.0
+    return low, float(gammaincinv(count + 1, 1 - tail))
 
 
 def newcombe_difference(

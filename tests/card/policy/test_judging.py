@@ -102,7 +102,10 @@ def test_a_section_that_did_not_run_leaves_its_rules_undecided():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('task = "choice"\n' + RULE, "only applies to multiple choice; this dataset holds pairs"),
+        (
+            'task = "choice"\n' + RULE,
+            "line 1: the policy only applies to multiple choice; this dataset holds pairs",
+        ),
         (
             '[rules]\n"partial_input.choices_only.excess" = "<= 0.05"',
             "line 2.*Did you mean partial_input.hypo",
@@ -134,6 +137,16 @@ def test_with_a_baseline_only_what_is_new_or_significantly_worse_fails():
         assert [r.verdict for r in check.rulings] == expected
     assert check.rulings[1].findings == ("cues/new",)
     assert not judge_card(same, parse_policy(text)).passes()
+
+
+def test_with_a_baseline_a_number_of_cues_fails_only_if_it_grew_beyond_noise():
+    def cues(number):
+        return card_with(Measure("cues.cues", number, unit="count", worse="higher"))
+
+    policy = parse_policy('[rules]\n"cues.cues" = "<= 10"')
+    for number, verdict in ((75.0, "pass"), (120.0, "fail")):
+        check = judge_card(cues(number), policy, references=[reference_of(cues(70.0), cues(number))])
+        assert check.verdict == verdict
 
 
 def test_a_finding_that_grew_beyond_its_interval_is_not_excused_by_the_baseline():
@@ -196,3 +209,4 @@ def test_a_first_policy_is_satisfied_by_the_card_it_was_written_for():
     assert {r.verdict for r in check.rulings} == {"pass"}
     assert '"partial_input.hypothesis_only.excess" = "<= 0.26"  # today +21.3 points' in text
     assert "slices: skipped (needs more)" in text
+    assert '"cues.cues" = "<= 21"  # today 12' in text  # the upper end of Poisson's interval

@@ -48,8 +48,13 @@ def test_the_sections_that_a_policy_needs():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[rules\n"a" = 1', "this is not TOML"),
-        ('[rules]\n"a.b" = "<= 1"\n"a.b" = "<= 2"', "this is not TOML"),
+        (
+            '[rules\n"a" = 1',
+            r"line 1: this is not TOML \(Expected '\]' at the end of a table declaration\)\.$",
+        ),
+        ('[rules]\n"a.b" = ', r"line 2: this is not TOML"),
+        ('[rules]\n"a.b" = "<= 1"\n"a.b" = "<= 2"', 'line 3: "a.b" is written twice: keep one'),
+        ('[rules]\n"a.b" = "<= 1"\n[rules]\n"a.c" = "<= 2"', r"line 3: \[rules\] is written twice: keep one"),
         ('"cues.high" = "== 0"', "line 1: 'cues.high' is no part of a policy"),
         ('task = "pair"\n', "line 1: there are no rules"),
         ('\ntask = "poem"\n[rules]\n"a.b" = "<= 1"', "line 2: task = 'poem': write pair, choice"),

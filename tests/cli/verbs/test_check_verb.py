@@ -51,6 +51,12 @@ def test_undecided_passes_unless_strict(cuecard, card, tmp_path):
     assert cuecard("check", card, "--policy", file, "--strict").code == 1
 
 
+def test_two_formats_contradict_each_other(cuecard, card, tmp_path):
+    ran = cuecard("check", card, "--policy", policy(tmp_path, "<= 0.9"), "--json", "--format", "sarif")
+    assert ran.code == 2
+    assert "--json and --format sarif contradict each other" in ran.err
+
+
 def test_data_is_audited_as_far_as_the_policy_needs(cuecard, data, tmp_path):
     file = policy(tmp_path, "<= 0.9")
     ran = cuecard("check", data["train"], "--test", data["test"], "--policy", file, "--json")

@@ -96,6 +96,7 @@ def edited(file, **values):
         ({"action": "burn"}, "line 2: the action is 'burn': write drop, rewrite"),
         ({"action": "rewrite"}, "line 2: rewrite needs a new text"),
         ({"action": "relabel"}, "line 2: relabel needs new_label"),
+        ({"action": "rewrite", "new_text": "A cat sleeps."}, "line 2: new_text repeats the present text"),
         ({"action": "drop", "new_text": "x"}, "line 2: new_text is filled, but the action is drop"),
         (
             {"action": "relabel", "new_label": "perhaps"},
@@ -121,7 +122,7 @@ def test_lines_of_csv_count_line_breaks_within_texts_and_duplicates_are_named(pa
 def test_another_table_is_no_worksheet(pairs, tmp_path):
     file = tmp_path / "sheet.csv"
     file.write_text("id,text\n1,a\n")
-    with pytest.raises(InputError, match="lacks the columns split, action"):
+    with pytest.raises(InputError, match="line 1: the columns split, action"):
         read_worksheet(file, pairs)
     write_worksheet(sheet(pairs, {"example": 0}), file)
     file.write_text(file.read_text() + "1,train\n")

@@ -18,7 +18,10 @@ from cuecard.wording import only_applies_to
 def check_policy(policy: Policy, card: Card, today: date) -> None:
     """Raise if the policy is for another task or an allowance has expired."""
     if policy.task is not None and policy.task != card.dataset.task:
-        raise InputError(f"{policy.source}: the policy {only_applies_to([policy.task], card.dataset.task)}.")
+        raise InputError(
+            f"{policy.source}, line {policy.task_line}: the policy "
+            f"{only_applies_to([policy.task], card.dataset.task)}."
+        )
     for allowance in policy.allow:
         if allowance.expires < today:
             raise InputError(

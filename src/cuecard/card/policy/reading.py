@@ -42,7 +42,7 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: this is not TOML ({error}).") from None
+        raise reader.not_toml(str(error)) from None
     if unknown := [key for key in document if key not in _KEYS]:
         raise reader.error(
             reader.line_of(unknown[0]),
@@ -65,7 +65,7 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     allowances = tuple(
         reader.allowance(entry, lines[i] if i < len(lines) else 1) for i, entry in enumerate(allow)
     )
-    return Policy(parsed, allowances, cast(Task | None, task), source)
+    return Policy(parsed, allowances, cast(Task | None, task), source, reader.line_of("task"))
 
 
 def _flat(rules: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
@@ -87,6 +87,18 @@ class _Reader:
 
     def error(self, line: int, sentence: str) -> InputError:
         return InputError(f"{self.source}, line {line}: {sentence}.")
+
+    def not_toml(self, message: str) -> InputError:
+        """Return the error of the TOML reader with its line in front, and plain words for a rule written twice."""
+        place = re.search(r" \(at line (\d+), column \d+\)", message)
+        line = int(place[1]) if place else len(self.lines)
+        if "Cannot overwrite" in message or "Cannot declare" in message:
+            key = self.lines[line - 1].partition("=")[0].strip()
+            return self.error(
+                line,
+                f'{key} is written twice: keep one; a rule can have several limits, such as [">= 0.20", "<= 0.30"]',
+            )
+        return self.error(line, f"this is not TOML ({message.partition(' (at ')[0]})")
 
     def line_of(self, key: str) -> int:
         """Return the line on which a key stands."""

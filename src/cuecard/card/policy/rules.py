@@ -84,6 +84,7 @@ class Policy:
     allow: tuple[Allowance, ...] = ()
     task: Task | None = None
     source: str = "policy"
+    task_line: int = 1
 
     @property
     def sections(self) -> list[str] | None:

@@ -6,12 +6,14 @@ import math
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
+from cuecard.card.changes import as_sampled
 from cuecard.card.policy.finding_counts import ALL_SECTIONS, COUNTED, finding_counts
 from cuecard.card.policy.rules import Policy
 from cuecard.wording import percent, points
 
 OPENING = """# The policy of {name}. `cuecard check DATA` fails if the whole 95 % confidence interval of a measure
-# violates its rule. The limits are what the data satisfies today.
+# violates its rule. The limits are what the data satisfies today; those of numbers that vary from sample to sample,
+# such as the number of cues, are the upper ends of their intervals.
 # Shares and points are fractions: 0.05 is 5 % or 5 points. Wildcards work: "partial_input.*.excess" = "<= 0.10".
 # A rule can be {{ limit = "<= 0.05", severity = "warning", reason = "why" }}.
 # Every finding has an id (`cuecard audit DATA --json`); to accept one until a day:
@@ -33,7 +35,8 @@ def starter_policy(card: Card) -> str:
     counts = finding_counts(card, Policy(()), ())
     for severity in COUNTED[:2]:
         count = counts[f"{ALL_SECTIONS}.{severity}"]
-        lines.append(f'"{count.measure.name}" = "<= {count.possibly}"  # today {count.surely}')
+        maybe = f", possibly {count.possibly}" if count.possibly > count.surely else ""
+        lines.append(f'"{count.measure.name}" = "<= {count.possibly}"  # today {count.surely}{maybe}')
     for section in card.sections.values():
         if section.status == "done" and (rules := [_rule(m) for m in section.measures if _is_gated(m)]):
             lines += ["", f"# {section.title}", *rules]
@@ -52,9 +55,18 @@ def _is_gated(measure: Measure) -> bool:
     return whole and measure.unit in ("count", "share") and measure.chance is None
 
 
+def _upper_end(measure: Measure) -> float:
+    """Return what the measure may be in another sample; a property of the data is what it is, and 0 stays 0."""
+    assert measure.value is not None
+    if measure.high is None and (measure.section == "overview" or not measure.value):
+        return measure.value
+    end = as_sampled(measure).high
+    return measure.value if end is None else end
+
+
 def _rule(measure: Measure) -> str:
     assert measure.value is not None
-    high = measure.value if measure.high is None else measure.high
+    high = _upper_end(measure)
     if measure.unit == "count":
         return f'"{measure.name}" = "<= {math.ceil(high)}"  # today {measure.value:g}'
     limit = max(0.0, math.ceil(round(100 * high, 6)) / 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,6 +79,8 @@ def check(
     ):
         if target is not None:
             check_file(target, inputs=inputs, option=name)
+    if output.json and format not in ("text", "json"):
+        raise UsageError(f"--json and --format {format} contradict each other: leave one of them out.")
     shape = "json" if output.json else format
     output = Output(json=shape != "text" or out is not None, quiet=output.quiet)
     of_card = is_card(dataset.train)
@@ -90,9 +93,8 @@ def check(
             source, policy, progress=output.progress, command=typed_command(), **more
         )
         if not output.quiet:
-            typer.echo(
-                f"Policy: {written}\nEdit its limits, then: cuecard check {dataset.train} --policy {written}"
-            )
+            again = shlex.join(word for word in shlex.split(typed_command()) if word != "--init")
+            typer.echo(f"Policy: {written}\nEdit its limits, then: {again}")
         return
     result = run_check(
         source,

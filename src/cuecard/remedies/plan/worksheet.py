@@ -115,7 +115,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise InputError(f"{path}: the worksheet cannot be read ({error}).") from None
     if path.suffix == ".csv":
         reader = csv.DictReader(text.splitlines(keepends=True))
-        _check_columns(path, reader.fieldnames or ())
+        _check_columns(f"{path}, line 1", reader.fieldnames or ())
         line = reader.line_num
         for row in reader:
             if None in row or None in row.values():
@@ -134,14 +134,15 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             raise InputError(f"{path}, line {line}: this is not JSON ({error}).") from None
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {line}: this is not a row of a worksheet.")
-        _check_columns(path, list(row))
+        _check_columns(f"{path}, line {line}", list(row))
         yield line, {name: "" if value is None else str(value) for name, value in row.items()}
 
 
-def _check_columns(path: Path, names: Sequence[str]) -> None:
+def _check_columns(where: str, names: Sequence[str]) -> None:
     if missing := [name for name in COLUMNS if name not in names and name not in ("why", "advice")]:
         raise InputError(
-            f"{path} lacks the {'column' if len(missing) == 1 else 'columns'} {listed(missing)} of a worksheet: "
+            f"{where}: the {'column' if len(missing) == 1 else 'columns'} {listed(missing)} of a worksheet "
+            f"{'is' if len(missing) == 1 else 'are'} missing: "
             "write one with `cuecard plan DATA --out FILE`."
         )
 
@@ -177,6 +178,10 @@ def _change(
     if action == "rewrite" and not filled:
         raise InputError(
             f"{where}: rewrite needs a new text: fill one of {listed(list(_NEW), 'or')}, or write the action keep."
+        )
+    if same := [name for name in filled if row[name].strip() == original[name.removeprefix("new_")].strip()]:
+        raise InputError(
+            f"{where}: {same[0]} repeats the present {same[0].removeprefix('new_')}: write what changes, or empty it."
         )
     return Change(
         example,
