@@ -154,7 +154,7 @@ def test_written_parts_are_read_back_as_the_same_examples(data, tmp_path):
         {"example_id": ids, "split": "train", "solved_x": [float(i == 0) for i in range(len(ids))]}
     )
     paths = write_stress_set(stress_set(data, solved), tmp_path / "stress")
-    again = cc.load(paths["hard"])
+    again = cc.load(paths["train_hard"])
     assert again.task == data.task
     hard = data.table.filter(pl.col("example_id") != ids[0])
     for column in ("example_id", "premise", "hypothesis"):

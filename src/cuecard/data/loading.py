@@ -88,8 +88,7 @@ def load(
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     raws = _read(train_source, {"dev": dev, "test": test}, on_error, limit, header)
     raws = {split: wishes.cut(raw) for split, raw in _with_label_files(raws, label_file).items()}
-    if holdout is not None and "test" in raws:
-        raise UsageError("holdout splits off a test set, but there already is one: leave one of them out.")
+    _check_holdout(holdout, raws)
     named = {s for s, source in (("dev", dev), ("test", test)) if source is not None}
     data = _instances(raws, wishes, name or dataset_name(train, preset), named=named, max_skipped=max_skipped)
     data = data.clustered_by(cluster) if cluster is not None else data
@@ -111,21 +110,42 @@ def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances
 
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
-    """A dataset with the training rows of its source; `numbers` has the row of every training instance."""
+    """A dataset with the rows of its source; `numbers` has the row of every instance.
+
+    The rows of `frames` are counted on from split to split, from 0 and from train on.
+    """
 
     data: Instances
-    rows: pl.DataFrame
+    frames: Mapping[str, pl.DataFrame]
     numbers: npt.NDArray[np.int64]
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """The training rows."""
+        return self.frames["train"]
+
+    def rows_of(self, instances: npt.NDArray[np.bool_]) -> pl.DataFrame:
+        """Return the rows of some instances, as they came and in their order; all must come from one split's file."""
+        numbers, start = np.unique(self.numbers[instances]), 0
+        for frame in self.frames.values():
+            if not len(numbers) or numbers[-1] < start + frame.height:
+                return frame[numbers - start]
+            start += frame.height
+        raise IndexError(numbers[-1])
 
 
 def load_rows(
     train: Source,
     *,
+    test: Source | None = None,
     task: Task | None = None,
     columns: ColumnsArgument | None = None,
     labels: Mapping[str, str | None] | Threshold | str | None = None,
     label_file: str | Path | Sequence[str | Path] | None = None,
     header: str | None = None,
+    keep_unlabelled: bool = False,
+    holdout: float | None = None,
+    seed: int = 0,
     on_error: OnError = "stop",
     max_skipped: float = MAX_SKIPPED,
     name: str | None = None,
@@ -133,15 +153,31 @@ def load_rows(
 ) -> LoadedRows:
     """Return the instances of a dataset together with the rows they come from, from one pass over the files."""
     preset, source = without_preset(train)
-    wishes = Wishes(task, columns, labels, False, on_error, preset)
-    tables = _with_label_files(read_as_is(source, on_error=on_error, header=header), label_file)
-    raws = _checked({split: wishes.cut(table.flat()) for split, table in tables.items()})
+    check_seed(seed)
+    wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
+    tables = read_as_is(source, on_error=on_error, header=header)
+    if test is not None:
+        parts = read_as_is(without_preset(test)[1], on_error=on_error, header=header)
+        tables["test"] = parts.get("test", parts["train"])
+    _check_holdout(holdout, tables)
+    tables = _checked(_with_label_files(tables, label_file))
+    raws = {split: wishes.cut(table.flat()) for split, table in tables.items()}
     called = name or dataset_name(train, preset)
-    data = _instances(raws, wishes, called, row_column=_ROW, max_skipped=max_skipped)
-    numbers = data.train.table[_ROW].to_numpy()
-    data = replace(data, table=data.table.drop(_ROW))
+    named = {"test"} if test is not None else ()
+    data = _instances(raws, wishes, called, named=named, row_column=_ROW, max_skipped=max_skipped)
     data = data.clustered_by(cluster) if cluster is not None else data
-    return LoadedRows(data, tables["train"].frame, numbers)
+    if holdout is not None:
+        from cuecard.data.splits.holdout import hold_out
+
+        data = hold_out(data, holdout, seed=seed)
+    numbers = data.table[_ROW].to_numpy()
+    frames = {split: table.frame for split, table in tables.items()}
+    return LoadedRows(replace(data, table=data.table.drop(_ROW)), frames, numbers)
+
+
+def _check_holdout(holdout: float | None, raws: Collection[str]) -> None:
+    if holdout is not None and "test" in raws:
+        raise UsageError("holdout splits off a test set, but there already is one: leave one of them out.")
 
 
 def _instances(
@@ -156,7 +192,11 @@ def _instances(
     """Return the instances of raw tables; `row_column` names an extra column for the number of each one's row."""
     roles = columns_of(raws, wishes)
     if row_column is not None:
-        raws = {split: raw.numbered(row_column) for split, raw in raws.items()}
+        starts = np.cumsum([0, *(raw.frame.height for raw in raws.values())])
+        raws = {
+            split: raw.numbered(row_column, int(start))
+            for (split, raw), start in zip(raws.items(), starts, strict=False)
+        }
     schemes = learn(raws, roles, wishes)
     shaped = {split: shape(raw, split, schemes[split]) for split, raw in raws.items()}
     for split, raw in raws.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -142,6 +142,12 @@ def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContext
             f"Column {nested[0]!r} holds lists, which {path.name} cannot store: write a .parquet or .jsonl file."
         )
 
+    return staged_file(path, row_writer(rows, kind))
+
+
+def row_writer(rows: pl.DataFrame, kind: Format) -> Callable[[Path], None]:
+    """Return what writes rows to a path in a format."""
+
     def write(staged: Path) -> None:
         if kind == "parquet":
             rows.write_parquet(staged)
@@ -150,7 +156,7 @@ def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContext
         else:
             rows.write_csv(staged, separator="\t" if kind == "tsv" else ",")
 
-    return staged_file(path, write)
+    return write
 
 
 def write_rows(rows: pl.DataFrame, path: Path, kind: Format) -> None:

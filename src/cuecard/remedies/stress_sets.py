@@ -12,13 +12,16 @@ import polars as pl
 
 from cuecard.audits.partial_input.given_away import SOLVED, easy_examples, solvers_of
 from cuecard.data import COLUMNS, Instances
+from cuecard.data.files.formats import WRITTEN, Format, format_of
+from cuecard.data.loading import LoadedRows
+from cuecard.data.weights import row_writer
 from cuecard.errors import UsageError
 from cuecard.writing import write_together
 
 StressPart = Literal["hard", "easy"]
 PARTS: tuple[StressPart, ...] = ("hard", "easy")
 #: What `write_stress_set` writes.
-STRESS_FILES = ("hard.parquet", "easy.parquet", "balance.parquet")
+STRESS_FILES = ("*_hard.*", "*_easy.*", "balance.parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +106,48 @@ def stress_set(
     return _balanced(result, seed) if balanced else result
 
 
-def write_stress_set(parts: StressSet, folder: str | Path) -> dict[StressPart, Path]:
-    """Write `hard.parquet`, `easy.parquet` and `balance.parquet` into a folder; return the first two paths.
+def write_stress_set(
+    parts: StressSet, folder: str | Path, *, source: LoadedRows | None = None
+) -> dict[str, Path]:
+    """Write `train_hard`, `train_easy`, `test_hard`, … and `balance.parquet` into a folder; return the paths by name.
 
-    Each has one row per example with all its columns, in a form that every command reads again.
+    Args:
+        parts: the divided dataset.
+        folder: where to write; files of an earlier run that are not written again go.
+        source: the rows that the dataset was read from. They are written as they came, with all their columns and in
+            the format of their file; without it, each file has one row per example in columns that every command reads.
     """
     folder = Path(folder)
-    frames = {part: as_rows(parts.part(part)) for part in PARTS} | {"balance": parts.balance}
-    write_together(folder, {f"{name}.parquet": frame.write_parquet for name, frame in frames.items()})
-    return {part: folder / f"{part}.parquet" for part in PARTS}
+    kind: Format = "parquet" if source is None else _format_of(source)
+    frames = {
+        f"{split}_{part}": _rows_of(parts, split, part, source)
+        for split in parts.examples["split"].unique(maintain_order=True).sort(descending=True)
+        for part in PARTS
+    }
+    written = {f"{name}.{kind}": row_writer(frame, kind) for name, frame in frames.items()}
+    write_together(
+        folder,
+        written | {"balance.parquet": parts.balance.write_parquet},
+        stale=lambda place: [path.name for name in STRESS_FILES for path in place.glob(name)],
+    )
+    return {name: folder / f"{name}.{kind}" for name in frames}
+
+
+def _rows_of(parts: StressSet, split: str, part: StressPart, source: LoadedRows | None) -> pl.DataFrame:
+    """Return the rows of the hard or the easy examples of a split."""
+    if source is None:
+        return as_rows(parts.part(part).split(split))
+    ids = parts.examples.filter(split=split, part=part)["example_id"]
+    table = source.data.table
+    here = (table["split"].cast(pl.String) == split) & table["example_id"].is_in(ids.implode())
+    return source.rows_of(here.to_numpy())
+
+
+def _format_of(source: LoadedRows) -> Format:
+    """Return the format of the files that rows were read from, or parquet where it cannot be written."""
+    kinds = {named[0] if (named := format_of(Path(file))) else None for file in source.data.report.files}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind in WRITTEN else "jsonl" if kind == "json" else "parquet"
 
 
 def as_rows(data: Instances) -> pl.DataFrame:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
+from cuecard.data.loading import LoadedRows
 from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import UsageError
 from cuecard.limits import check_seed
@@ -23,19 +23,25 @@ from cuecard.writing import check_folder
 
 @dataclass(frozen=True, eq=False)
 class WrittenStressSet:
-    """Hard and easy examples, and the files they were written to."""
+    """Hard and easy examples, and the files they were written to, by split and part ("test_hard")."""
 
     set: StressSet
-    files: Mapping[Literal["hard", "easy"], Path]
+    files: Mapping[str, Path]
 
 
 def hard_examples(
-    data: Data, out: Path, *, balanced: bool = False, seed: int = 0, progress: Progress | None = None
+    data: Data | LoadedRows | Callable[[], LoadedRows],
+    out: Path,
+    *,
+    balanced: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> WrittenStressSet:
-    """Write the examples that no partial input solves, and the rest, as two sets.
+    """Write the examples that no partial input solves, and the rest, one file of each per split.
 
     Args:
-        data: what `cuecard.load` returned, or a function that returns it.
+        data: what `cuecard.load` returned, or what `load_rows` did: then the rows are written as they came; or a
+            function that returns one of them.
         out: the folder to write to.
         balanced: drop hard examples until every label has equally many.
         seed: seed of the audit and of what is dropped.
@@ -43,11 +49,13 @@ def hard_examples(
     """
     check_seed(seed)
     check_folder(out, STRESS_FILES)
-    data = loaded(data)
+    read = data() if callable(data) else data
+    source = read if isinstance(read, LoadedRows) else None
+    data = loaded(read.data if isinstance(read, LoadedRows) else read)
     check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
     parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
-    return WrittenStressSet(parts, write_stress_set(parts, out))
+    return WrittenStressSet(parts, write_stress_set(parts, out, source=source))
 
 
 def identical_pairs_file(

@@ -13,6 +13,7 @@ from cuecard.cli.options.groups import option, typed
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
+    from cuecard.data.loading import LoadedRows
     from cuecard.run import Progress
 
 TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
@@ -177,15 +178,19 @@ class Dataset(Rows):
         from cuecard.data import load
 
         with progress("Reading"):
-            data = load(
-                self.train,
-                test=self.test,
-                dev=dev,
-                holdout=self.holdout,
-                keep_unlabelled=self.keep_unlabelled,
-                seed=seed,
-                **self.files,
-                **self.reading,
-            )
+            data = load(self.train, dev=dev, **self._splits(seed))
         timings.examples = data.n_examples
         return data
+
+    def load_rows(self, seed: int, progress: Progress) -> LoadedRows:
+        """Return the instances that the options describe, with the rows that they come from."""
+        from cuecard.data.loading import load_rows
+
+        with progress("Reading"):
+            read = load_rows(self.train, **self._splits(seed))
+        timings.examples = read.data.n_examples
+        return read
+
+    def _splits(self, seed: int) -> dict[str, Any]:
+        more = {"test": self.test, "holdout": self.holdout, "keep_unlabelled": self.keep_unlabelled}
+        return more | {"seed": seed} | self.files | self.reading

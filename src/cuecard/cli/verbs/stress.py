@@ -13,6 +13,7 @@ from cuecard.cli.options.shared import MatchOption, Output, SeedOption, required
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
+    from cuecard.data.loading import LoadedRows
 
 EXAMPLES = """
 Examples:
@@ -32,7 +33,8 @@ def stress(
     out: Annotated[
         Path,
         required_out(
-            "DIR|FILE", "The folder to write hard, easy and balance to, or the file of identical pairs."
+            "DIR|FILE",
+            "The folder to write test_hard, test_easy, … and balance to, or the file of identical pairs.",
         ),
     ],
     kind: Annotated[
@@ -54,7 +56,10 @@ def stress(
     match: MatchOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs."""
+    """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs.
+
+    The rows of every split are written as they came, with all columns, to a file of hard and one of easy examples.
+    """
     from json import dumps
 
     from cuecard.data.weights import check_writable
@@ -76,6 +81,9 @@ def stress(
     def load() -> Instances:
         return dataset.load(seed, output.progress)
 
+    def load_rows() -> LoadedRows:
+        return dataset.load_rows(seed, output.progress)
+
     if kind == "identical-pairs":
         pairs = identical_pairs_file(load, out, match=match, sample=sample, seed=seed)
         if output.json:
@@ -88,7 +96,7 @@ def stress(
                 f"--identical-pairs NAME=SCORES.csv{matching}"
             )
         return
-    written = hard_examples(load, out, balanced=balanced, seed=seed, progress=output.progress)
+    written = hard_examples(load_rows, out, balanced=balanced, seed=seed, progress=output.progress)
     if output.json:
         typer.echo(dumps(written.set.summary(), indent=2, ensure_ascii=False))
     elif not output.quiet:
@@ -98,4 +106,5 @@ def stress(
             f"No partial input ({', '.join(written.set.solvers)}) gives the hard examples away. Report them together "
             "with the whole test set."
         )
-        typer.echo(f"Hard:   {written.files['hard']}\nEasy:   {written.files['easy']}")
+        for name, file in written.files.items():
+            typer.echo(f"{name.replace('_', ' ').capitalize() + ':':12} {file}")

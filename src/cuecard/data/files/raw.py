@@ -87,11 +87,10 @@ class RawTable:
         ]
         return replace(self, frame=self.frame.with_columns(fields).drop(list(wide)))
 
-    def numbered(self, column: str) -> RawTable:
-        """Return the table with a further column that numbers its rows from 0."""
-        return replace(
-            self, frame=self.frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(column))
-        )
+    def numbered(self, column: str, start: int = 0) -> RawTable:
+        """Return the table with a further column that numbers its rows."""
+        numbers = pl.int_range(start, start + pl.len(), dtype=pl.Int64)
+        return replace(self, frame=self.frame.with_columns(numbers.alias(column)))
 
     def keep(self, mask: pl.Series, dropped: Mapping[str, int]) -> RawTable:
         """Return the rows where the mask holds, under their old numbers, with the reasons why others went."""
