@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -57,3 +58,13 @@ def test_a_declared_thing_is_named_at_once_and_imported_when_it_is_used(tmp_path
     assert "declared_thing" not in sys.modules
     assert things.get("one") == "thing"
     assert list(things) == ["thing"]
+
+
+def test_a_thread_that_looks_up_while_another_loads_waits_for_all_plugins(tmp_path, monkeypatch):
+    install(
+        tmp_path, "slow_plugin", "import time\ntime.sleep(0.2)\nclass Slow: pass", "slow = slow_plugin:Slow"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    things: Registry[type] = Registry("thing", group="things")
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda _: things.names(), range(2))) == [["slow"], ["slow"]]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
+from threading import RLock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from cuecard.errors import UsageError
@@ -55,6 +56,7 @@ class Registry(Generic[T]):
         self._broken: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._plugins_loaded = False
+        self._loading = RLock()
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that registers the decorated thing under a name."""
@@ -114,9 +116,15 @@ class Registry(Generic[T]):
         return item
 
     def _load_plugins(self) -> None:
-        if self._plugins_loaded:
-            return
-        self._plugins_loaded = True
+        with (
+            self._loading
+        ):  # another thread waits for all of them; a plug-in that asks while it loads does not
+            if self._plugins_loaded:
+                return
+            self._plugins_loaded = True
+            self._load_entry_points()
+
+    def _load_entry_points(self) -> None:
         for entry in entry_points(group=self.group):
             package = entry.dist.name if entry.dist is not None else "plugin"
             try:

@@ -19,7 +19,8 @@ from cuecard.data import loaded as load_if_needed
 from cuecard.errors import CueCardError, MissingExtraError, UsageError
 from cuecard.run.choosing.needs import Inputs, inputs_of, reason_to_skip
 from cuecard.run.finishing.card_wide import judged_over_card
-from cuecard.run.finishing.describing import describe, examples_table, versions
+from cuecard.run.finishing.checking_results import EXAMPLES, Unusable, clash, failed, finished
+from cuecard.run.finishing.describing import describe, examples_table, versions, with_examples
 from cuecard.run.finishing.merging import merged_findings
 from cuecard.run.finishing.repeating import repeating
 from cuecard.run.side_by_side import side_by_side
@@ -93,7 +94,7 @@ def answer(
             section.reason = reason
         else:
             needed = {name: there[name] for name in inputs_of(analysis)}
-            result = _result(section, run or (lambda: analysis.run(data, **needed)))
+            section, result = _result(section, analysis.name, run or (lambda: analysis.run(data, **needed)))
     return Answer(analysis.name, section, result, round(time.perf_counter() - started, 3))
 
 
@@ -105,25 +106,22 @@ def require_done(section: Section) -> None:
         raise RuntimeError(f"{section.title} failed: {section.reason}.")
 
 
-def _result(section: Section, run: Callable[[], Result]) -> Result | None:
+def _result(section: Section, name: str, run: Callable[[], Result]) -> tuple[Section, Result | None]:
+    """Return the section of what an analysis returned, and the result if it is one that can go on a card."""
     try:
         result = run()
+        return finished(section, name, result), result
     except (Skip, MissingExtraError) as reason:
         section.reason = str(reason)
-        return None
     except CueCardError:
         raise
+    except Unusable as error:
+        section.status, section.reason = "failed", str(error)
     except Exception as error:  # a plug-in's bug must not cost the user the other sections
         section.status = "failed"
         last = traceback.extract_tb(error.__traceback__)[-1]
         section.reason = f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
-        return None
-    section.status = "done"
-    section.settled = dict(result.settled)
-    section.measures = list(result.measures)
-    section.summary = dict(result.summary)
-    section.tables = list(result.tables)
-    return result
+    return section, None
 
 
 def card_of(
@@ -134,26 +132,33 @@ def card_of(
     command: str = "",
     notes: Sequence[str] = (),
 ) -> Card:
-    """Return the card of a dataset with a section per answer.
+    """Return the card of a dataset with a section per answer; a section that does not fit the others has failed.
 
     `examples` are further columns about examples, keyed by example_id and split.
     """
     tables: dict[str, pl.DataFrame] = {}
-    about_examples = list(examples)
-    for result in (one.result for one in answers):
-        if result is None:
+    table = examples_table(data)
+    for further in examples:
+        table = with_examples(table, further)
+    sections: dict[str, Section] = {}
+    results: dict[str, Result] = {}
+    for one in answers:
+        sections[one.name] = one.section
+        if one.result is None:
             continue
-        if taken := sorted(result.tables.keys() & tables.keys()):
-            raise UsageError(f"Two sections write a table named {taken[0]!r}; leave one out (--skip).")
-        tables.update(result.tables)
-        if result.examples is not None:
-            about_examples.append(result.examples)
-    tables["examples"] = examples_table(data, about_examples)
-    findings = judged_over_card({one.name: one.result for one in answers if one.result is not None})
+        if reason := clash(one.result, tables, table):
+            sections[one.name] = failed(one.section, reason)
+            continue
+        tables.update(one.result.tables)
+        if one.result.examples is not None:
+            table = with_examples(table, one.result.examples)
+        results[one.name] = one.result
+    tables[EXAMPLES] = table
+    findings = judged_over_card(results)
     card = Card(
         dataset=describe(data, notes),
         findings=[FindingModel.of(f, repeating(command, f)) for f in merged_findings(findings)],
-        sections={one.name: one.section for one in answers},
+        sections=sections,
         provenance=Provenance(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             command=command,

@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import polars as pl
+import pytest
 
 from cuecard.card.card import Card, Section
 from cuecard.report.sections import section_view
-from cuecard.report.view import SECTION_VIEWS
+from cuecard.report.view import SECTION_VIEWS, SectionView
 
 CardMaker = Callable[..., Card]
 
@@ -101,3 +102,27 @@ def test_every_registered_view_is_named_after_a_section(card: Card) -> None:
     assert {"overview", "cues"} <= set(SECTION_VIEWS.names())
     for name in ("overview", "cues"):
         assert section_view(card, name).lead
+
+
+def test_a_view_of_another_package_that_fails_is_replaced_by_the_general_one(
+    card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(card: Card, section: Section) -> SectionView:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setitem(SECTION_VIEWS._items, "overview", broken)
+    view = section_view(card, "overview")
+    assert view.tables or view.figures
+    assert (
+        view.notes[-1] == "The view of this section failed (ZeroDivisionError: no); this is the general one."
+    )
+
+
+def test_a_view_of_ours_that_fails_is_a_bug(card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(card: Card, section: Section) -> SectionView:
+        raise ZeroDivisionError("no")
+
+    broken.__module__ = "cuecard.report.sections.audits.overview"
+    monkeypatch.setitem(SECTION_VIEWS._items, "overview", broken)
+    with pytest.raises(ZeroDivisionError):
+        section_view(card, "overview")

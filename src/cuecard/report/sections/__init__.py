@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
@@ -34,4 +35,13 @@ def section_view(card: Card, name: str) -> SectionView:
         return SectionView()
     if name not in SECTION_VIEWS.names():
         return general(card, section)
-    return SECTION_VIEWS.get(name)(card, section)
+    view = SECTION_VIEWS.get(name)
+    try:
+        return view(card, section)
+    except Exception as error:
+        if view.__module__.startswith(f"{__name__}."):
+            raise
+        # The view of another package must not cost the user the report.
+        shown = general(card, section)
+        note = f"The view of this section failed ({type(error).__name__}: {error}); this is the general one."
+        return replace(shown, notes=(*shown.notes, note))

@@ -13,6 +13,7 @@ from cuecard._version import __version__
 from cuecard.card.card import DatasetInfo, SplitInfo
 from cuecard.data import Instances
 from cuecard.errors import InputError
+from cuecard.run.finishing.checking_results import EXAMPLE_KEYS
 
 REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
 
@@ -69,25 +70,27 @@ def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
     )
 
 
-def examples_table(data: Instances, parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return one row per example with everything the audits know of it.
+def examples_table(data: Instances) -> pl.DataFrame:
+    """Return one row per example: its id, split, answer and content.
 
     `content` is a hash of its texts and its answer, by which versions of a dataset are compared example by example.
     """
-    keys = ["example_id", "split"]
     texts = pl.struct("premise", "hypothesis", pl.col("label").cast(pl.String), "position")
     table = data.table.select(
-        *keys, pl.col("label").cast(pl.String), "position", content=texts.hash(seed=0)
+        *EXAMPLE_KEYS, pl.col("label").cast(pl.String), "position", content=texts.hash(seed=0)
     ).with_columns(pl.col("split").cast(pl.String))
     if data.grouped:
         whole = pl.Series(np.bitwise_xor.reduceat(table["content"].to_numpy(), data.first_rows[:-1]))
         right = table.filter(pl.col("label") == data.labels[0])
-        table = right.select(*keys, answer="position", content=whole)
+        table = right.select(*EXAMPLE_KEYS, answer="position", content=whole)
     else:
         table = table.drop("position")
-    for part in parts:
-        table = table.join(part, on=keys, how="left", maintain_order="left")
     return table
+
+
+def with_examples(table: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
+    """Return the table of examples with the columns that a section has about them."""
+    return table.join(part, on=EXAMPLE_KEYS, how="left", maintain_order="left")
 
 
 def versions() -> dict[str, str]:
