@@ -213,3 +213,19 @@ def test_holm_is_that_of_the_definition():
     order = np.argsort(p)
     expected = [max((8 - j) * p[order[j]] for j in range(i + 1)) for i in range(8)]
     assert holm(p)[order] == pytest.approx(np.minimum(expected, 1))
+
+
+def test_a_share_that_stays_while_chance_moves_is_printed_with_both_chance_levels():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from cuecard.report import render_comparison
+
+    before, after = with_cues(("no", "yes", 160, 200, True)), with_cues(("no", "yes", 160, 200, False))
+    after.attach({"cues": after.tables["cues"].with_columns(chance=pl.lit(0.8))})
+    [one] = compare([before, after])
+    page = Console(file=StringIO(), width=120)
+    render_comparison(one, page)
+    printed = page.file.getvalue().replace("\xa0", " ")
+    assert "▼ better  “no” yes 80.0 % → 80.0 % (chance 50.0 % → 80.0 %)" in printed

@@ -92,7 +92,7 @@ def test_multiple_choice_is_probed_too():
         said["reliance"],
     )
     assert re.search(
-        r"model (prefers|rejects) .* of them; an unbiased model would have", said["distribution_test"]
+        r"model (picks|passes over) .* of them; an unbiased model would", said["distribution_test"]
     )
     leaning = section_view(card, "distribution_test")
     assert "No cue" not in [column.title for column in leaning.tables[0].columns]

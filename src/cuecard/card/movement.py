@@ -41,6 +41,8 @@ class CueMovement:
     label: str
     share_before: float | None
     share_after: float | None
+    chance_before: float | None = None
+    chance_after: float | None = None
 
 
 def movements(before: Card, after: Card) -> list[Movement]:
@@ -139,10 +141,11 @@ def _cue_change(
     if then is None or now is None:
         return _rarity_change(key, cue, old, new)
     label, sign = cue["label"], 1.0 if cue["share"] >= cue["chance"] else -1.0
-    shares, ends = [], []
+    shares, chances, ends = [], [], []
     for side, row in ((old, then), (new, now)):
         share, low, high, chance = side.share(row, label, cue["chance"])
         shares.append(share)
+        chances.append(chance)
         above = [sign * (number - chance) for number in (share, low, high)]
         ends.append((above[0], min(above[1:]), max(above[1:])))
     low, high = difference_interval(ends[0], ends[1])
@@ -150,7 +153,7 @@ def _cue_change(
     if not cue["significant"]:
         return None, change.p_value
     direction: Direction = "worse" if change.difference > 0 else "better"
-    return CueMovement(direction, key[1], label, *shares), change.p_value
+    return CueMovement(direction, key[1], label, *shares, *chances), change.p_value
 
 
 def _rarity_change(

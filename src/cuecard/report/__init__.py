@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cuecard.report.terminal.explanation import explanation_json, render_explanation
     from cuecard.report.terminal.plan import render_plan
     from cuecard.report.terminal.presets import preset_detail, preset_list
+    from cuecard.report.terminal.stress import stress_lines
     from cuecard.report.terminal.training import render_training
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "render_terminal",
     "render_training",
     "show_check",
+    "stress_lines",
     "write_comparison_charts",
     "write_data_map",
     "write_report",

@@ -22,6 +22,15 @@ def log10_p(log_p: npt.ArrayLike) -> Floats:
     return np.asarray(np.asarray(log_p, dtype=np.float64) / math.log(10))
 
 
+def format_probability(value: float) -> str:
+    """Write a p-value or q-value that is not kept as a log as `format_p` does.
+
+    >>> format_probability(2.2e-19), format_probability(0.31), format_probability(0.0)
+    ('2.2×10⁻¹⁹', '0.31', '0')
+    """
+    return format_p(math.log10(value) if value > 0 else -math.inf if value == 0 else math.nan)
+
+
 def format_p(log10_p: float, digits: int = 2) -> str:
     """Write a p-value as text with `digits` significant digits, from its base-10 log, however small it is.
 

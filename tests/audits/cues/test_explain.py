@@ -7,6 +7,7 @@ from rich.console import Console
 
 from cuecard.audits import Cues, explain
 from cuecard.data import load
+from cuecard.data.demo import demo_long_answers
 from cuecard.errors import UsageError
 from cuecard.report import render_explanation
 from small_sets import pair_instances
@@ -100,3 +101,27 @@ def test_examples_of_the_other_label_are_called_counter_examples():
 
 def test_a_table_can_be_explained_without_loading_it_first():
     assert explain(PAIRS, "happy").family == "word"
+
+
+@pytest.mark.parametrize(
+    ("name", "feature"),
+    [
+        ("the longest answer", "longest"),
+        ("longest choice", "longest"),
+        ("the greatest length", "longest"),
+        ("Cue for chosen answers: the smallest length", "shortest"),
+    ],
+)
+def test_the_names_that_sentences_have_for_lengths_are_understood(name, feature):
+    explanation = explain(demo_long_answers(200, seed=0), name)
+    assert (explanation.family, explanation.feature) == ("length", feature)
+
+
+def test_an_explanation_has_the_p_value_of_the_audit_where_texts_repeat():
+    rows = [("train", f"p{i}", f"{'no' if i % 3 else 'so'} text {i % 17}", "ab"[i % 2]) for i in range(300)]
+    rows += [("train", f"q{i}", f"no text {i % 17}", "a") for i in range(60)]
+    data = pair_instances(rows)
+    cues = Cues(features=("word",)).run(data).tables["cues"]
+    explanation = explain(data, "no")
+    assert explanation.association is not None
+    assert explanation.association["log10_p"] == cues.filter(feature="no")["log10_p"].item()

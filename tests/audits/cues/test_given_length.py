@@ -24,7 +24,11 @@ def test_words_of_a_length_biased_set_are_one_finding_and_the_planted_word_stays
     assert not any(title.startswith("“") and "zebra" not in title for title in told)
     longest = next(finding for finding in result.findings if finding.cue == "length:longest")
     assert longest.parts[-1] == f"{summary['by_length']} features that go with length"
-    assert f"{summary['by_length']} more features go with length" in result.findings[0].text
+    text = result.findings[0].text
+    assert f"{summary['by_length']} more features go with length" in text
+    assert text.startswith(
+        f"{summary['significant'] - summary['by_length']:,} of {summary['features']:,} features"
+    )
 
 
 def test_without_a_bias_of_length_nothing_is_explained_by_it():

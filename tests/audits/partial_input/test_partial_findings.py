@@ -38,4 +38,17 @@ def test_negative_information_is_not_called_bits_about_the_answer():
     weak = line("length", 0.21, chance=0.2, auc=0.53, auc_low=0.51, auc_high=0.55, information=-0.06)
     _, text = finding(weak, task="choice")
     assert "bits" not in text
-    assert "does not show this leak: the probability is associated with the correct answer" in text
+    assert (
+        "does not show this leak: the probability of a choice is associated with the correct answer" in text
+    )
+
+
+def test_where_only_the_ranking_leaks_the_number_of_the_finding_is_the_auc():
+    ranked = line("length", 0.567, auc=0.56, auc_low=0.55, auc_high=0.57)
+    [only] = partial_findings(SUMMARY, (ranked,), None, "pair")
+    assert only.title == "Length-only AUC is above chance"
+    assert (only.value, only.low, only.high, only.chance, only.unit) == (0.56, 0.55, 0.57, 0.5, "score")
+    [shown] = partial_findings(
+        SUMMARY, (line("length", 0.6, auc=0.56, auc_low=0.55, auc_high=0.57),), None, "pair"
+    )
+    assert (shown.value, shown.chance, shown.unit) == (0.6, 0.567, "share")

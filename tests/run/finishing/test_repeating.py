@@ -63,11 +63,15 @@ def test_an_audit_leads_to_its_report_then_to_a_cue_and_a_probe():
             "cuecard debias a.csv --header none --out weighted.parquet",
         ),
         (
+            "cuecard probe a.csv --predictions p.csv --header none",
+            "cuecard stress a.csv --header none --out stress",
+        ),
+        (
             "cuecard debias a.csv --columns label=gold --out w/b.parquet --weight-column u",
             "cuecard audit w/b.parquet --columns label=gold --weights u --out w/b",
         ),
         (
-            "cuecard probe --surplus-ids a.csv --header none --predictions p.csv",
+            "cuecard probe --surplus-ids a.csv --test b.csv --header none --predictions p.csv",
             "cuecard debias a.csv --header none --out weighted.parquet",
         ),
         (
@@ -76,7 +80,9 @@ def test_an_audit_leads_to_its_report_then_to_a_cue_and_a_probe():
         ),
     ],
 )
-def test_a_probe_leads_to_weights_and_these_to_an_audit(typed, following):
+def test_a_probe_leads_to_weights_or_for_a_benchmark_to_hard_examples_and_weights_to_an_audit(
+    typed, following
+):
     assert [command for command, _ in next_commands(card_of(typed))] == [following]
 
 

@@ -201,8 +201,11 @@ class Cues:
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
         evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
-        findings = cue_findings(evidence, total=int(counts.totals[0].sum()), alpha=self.alpha)
-        findings = with_length(findings, tables.cues.height - own.height) + rare_features(counts)
+        by_length = tables.cues.height - own.height
+        findings = cue_findings(
+            evidence, total=int(counts.totals[0].sum()), alpha=self.alpha, by_length=by_length
+        )
+        findings = with_length(findings, by_length) + rare_features(counts)
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,

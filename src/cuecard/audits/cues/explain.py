@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -124,13 +124,12 @@ def _association(counts: CueCounts, audit: Cues) -> dict[str, object] | None:
 
 
 def _only(counts: CueCounts, feature: str) -> CueCounts:
-    within = counts.within
-    return CueCounts(
-        counts.labels,
-        counts.totals,
-        counts.examples,
-        counts.features.filter(pl.col("feature") == feature),
-        within.filter(pl.col("feature") == feature) if within is not None else None,
+    """Return the counts of one feature; what is known of the whole dataset, such as its copies, stays."""
+    named, within = pl.col("feature") == feature, counts.within
+    return replace(
+        counts,
+        features=counts.features.filter(named),
+        within=within.filter(named) if within is not None else None,
     )
 
 

@@ -47,7 +47,7 @@ class CueEvidence:
     families: Sequence[Family]
 
 
-def cue_findings(evidence: CueEvidence, *, total: int, alpha: float) -> list[Finding]:
+def cue_findings(evidence: CueEvidence, *, total: int, alpha: float, by_length: int = 0) -> list[Finding]:
     """Return a verdict over all features, the cues that give most away, and those that test does not confirm."""
     phrases = {family.name: family.phrase for family in evidence.families}
     relational = [family.name for family in evidence.families if getattr(family, "relational", False)]
@@ -82,6 +82,7 @@ def cue_findings(evidence: CueEvidence, *, total: int, alpha: float) -> list[Fin
     overall = all_features(
         tested, confirmed.filter(shortcuts), evidence.matrix, evidence.sample, phrases,
         total=total, alpha=alpha, least_gain=NOTABLE_GAIN, besides_words=bool(content), relational=relational,
+        by_length=by_length,
     )  # fmt: skip
     told = [SEVERITIES.index(finding.severity) for finding in findings]
     if SEVERITIES.index(overall.severity) >= min(told, default=len(SEVERITIES)):

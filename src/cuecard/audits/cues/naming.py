@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from cuecard.audits.cues.overall import LENGTHS, cue_name
 from cuecard.errors import CueCardError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
 from cuecard.text import Encoded, tokenise
@@ -84,12 +85,20 @@ def _features_named(cue: str, encoded: Encoded, families: Sequence[Family]) -> l
             names = family.presence(encoded).names.to_list()
         except CueCardError:  # it cannot answer for this dataset
             continue
-        features += [
-            (family, name)
-            for name in names
-            if cue.casefold() in (name.casefold(), family.phrase.format(name).casefold())
-        ]
+        features += [(family, name) for name in names if cue.casefold() in _names_of(family, name)]
     return features
+
+
+def _names_of(family: Family, feature: str) -> set[str]:
+    """Return what sentences call a feature, the rules of length included: "the longest answer"."""
+    names = {
+        feature,
+        family.phrase.format(feature),
+        cue_name(family.name, feature, {family.name: family.phrase}),
+    }
+    if family.name == "length" and feature in LENGTHS:
+        names |= {f"{the}{feature} {noun}" for the in ("", "the ") for noun in ("answer", "choice")}
+    return {name.casefold() for name in names}
 
 
 def _check_not_a_family(cue: str, encoded: Encoded, families: Sequence[Family]) -> None:

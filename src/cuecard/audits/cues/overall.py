@@ -23,7 +23,7 @@ TYPICAL = 0.05
 
 
 #: The lengths whose names are no phrase.
-_LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
+LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
 
 
 def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
@@ -32,7 +32,7 @@ def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
     >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
     ('the greatest length', '“not”')
     """
-    name = _LENGTHS.get(feature) if family == "length" else None
+    name = LENGTHS.get(feature) if family == "length" else None
     return name or phrases[family].format(feature)
 
 
@@ -48,16 +48,18 @@ def all_features(
     least_gain: float,
     besides_words: bool = False,
     relational: Sequence[str] = (),
+    by_length: int = 0,
 ) -> Finding:
     """Return how many features are associated with a label, and what the notable ones give away together.
 
     The severity is that of the whole: how many examples have a notable cue, and how far the strongest one in each
     surely raises its label above chance. The number of words says nothing. Features of the `relational` families
-    compare two texts; they are counted, but are no cue by themselves.
+    compare two texts; they are counted, but are no cue by themselves. `by_length` more features were tested, and go
+    with length.
     """
     of_one_text = cues.filter(~pl.col("family").is_in(list(relational)))
     significant = int(cues["significant"].sum())
-    tested = plural(cues.height, "feature") + (" other than words" if besides_words else "")
+    tested = plural(cues.height + by_length, "feature") + (" other than words" if besides_words else "")
     if not of_one_text["significant"].any():
         if significant:
             tested = plural(of_one_text.height, "feature") + " of a single text"
@@ -67,7 +69,7 @@ def all_features(
         return Finding(
             "cues", "info", "No cue found", text, value=0.0, n=total, key=ALL_FEATURES, counted="instances"
         )
-    share = significant / cues.height
+    share = significant / (cues.height + by_length)
     are = "is" if significant == 1 else "are"
     text = f"{significant:,} of {tested} ({percent(share)}) {are} associated with a label (q ≤ {alpha:g})"
     title = "Surface features predict the label"

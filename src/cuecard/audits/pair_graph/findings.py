@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,21 +75,35 @@ def pair_graph_findings(
     )
     severity = severity_of((leak.low - chance) / max(1 - chance, 1e-9))
     where, evidence = _strongest_class(data, features, by_frequency, weights)
-    findings = [
-        Finding(
-            "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
-            leak.accuracy, leak.low, leak.high, chance, leak.n, evidence, key="leakage",
-            q_value=leak.p_value,
+    finding = Finding(
+        "pair_graph", severity, "Sentence frequency predicts the label", f"{text}{where}",
+        leak.accuracy, leak.low, leak.high, chance, leak.n, evidence, key="leakage",
+        q_value=leak.p_value,
+    )  # fmt: skip
+    if _only_ranks(leak, chance):  # the accuracy beside its chance would contradict the title
+        finding = replace(
+            finding,
+            title="The AUC of sentence frequency is above chance",
+            value=leak.auc,
+            low=leak.auc_low,
+            high=leak.auc_high,
+            chance=0.5,
+            unit="score",
         )
-    ]  # fmt: skip
+    findings = [finding]
     if summary["parts"] is not None:
         findings.append(_origin(summary["parts"], leak, chance))
     return findings
 
 
+def _only_ranks(leak: Score, chance: float) -> bool:
+    """Return whether the AUC shows a leak that the accuracy does not."""
+    return leak.low <= chance and None not in (leak.auc, leak.auc_low, leak.auc_high)
+
+
 def _ranking(leak: Score, chance: float) -> str:
     """Say how well the probabilities rank the label where accuracy does not show that they know it."""
-    if leak.auc is None or leak.auc_low is None or leak.auc_high is None or leak.low > chance:
+    if not _only_ranks(leak, chance):
         return ""
     return (
         f" Accuracy alone does not show the leak; the AUC is {leak.auc:.3f} (95 % CI {leak.auc_low:.3f} to "

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
 from cuecard.audits.partial_input.baselines.judging import Baseline
+from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.data import Task
-from cuecard.stats import format_p
+from cuecard.stats import format_p, format_probability
 from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
@@ -89,8 +91,8 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
         title = f"{accuracy} is below chance"
     else:
         text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)} {LOWER_BOUND}"
-        above = baseline.low > baseline.chance or baseline.auc is None
-        title = f"{accuracy if above else accuracy.replace('accuracy', 'AUC')} is above chance"
+        named = accuracy.replace("accuracy", "AUC") if _only_ranks(baseline) else accuracy
+        title = f"{named} is above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
 
 
@@ -117,10 +119,13 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     if baseline.information is not None and baseline.information > 0:
         text += f", {baseline.information:.3f} bits about the answer"
     if baseline.low <= baseline.chance:
-        same = "the most likely label is often the same, but " if task in ("pair", "text") else ""
+        single = task in ("pair", "text")
+        majority = (
+            "the model predicts the most frequent label for most examples, but the" if single else "the"
+        )
         text += (
-            f". Accuracy alone does not show this leak: {same}"
-            f"{'its' if same else 'the'} probability is associated with the correct answer (p = {_p(baseline)})"
+            f". Accuracy alone does not show this leak: {majority} probability of a "
+            f"{'label' if single else 'choice'} is associated with the correct answer (p = {_p(baseline)})"
         )
     return f"{text}."
 
@@ -142,8 +147,9 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
         text += _beyond_accuracy(best, task)
     beats = "beats chance" if best.direction == "above" else "scores below chance"
     if best.direction == "above" and best.low <= best.chance:  # no better than the majority, and yet no luck
-        beats = "is associated with the label" if best.auc is None else "has an AUC above chance"
-    return _finding(best, severity_of_baseline(best), f"{_rule(best, task)} {beats}", text)
+        beats = "is associated with the label"
+    title = _auc_title(best) if _only_ranks(best) else f"{_rule(best, task)} {beats}"
+    return _finding(best, severity_of_baseline(best), title, text)
 
 
 def _given_away(baseline: Baseline) -> tuple[int, float]:
@@ -155,7 +161,7 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
     accuracy, unseen = _ACCURACY[baseline.name, task]
     text = (
         f"{accuracy}{unseen} is {_score(baseline, task)}. The difference is not significant "
-        f"(p = {_p(baseline)}; adjusted for all baselines tested, q = {baseline.q_value:.2g})."
+        f"(p = {_p(baseline)}; adjusted for all baselines tested, q = {format_probability(baseline.q_value)})."
     )
     if baseline.detectable_auc is not None:
         text += (
@@ -166,11 +172,14 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
 
 
 def _relation(baseline: Baseline, task: Task) -> Finding:
+    ranks = _only_ranks(baseline)
     text = (
-        f"{_rule(baseline, task)} has an accuracy of {_score(baseline, task)}. Shared words compare the two texts, "
-        "so this may be part of the task; a model should exceed this accuracy."
+        f"{_rule(baseline, task)} has an accuracy of {_score(baseline, task)}."
+        f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts, so this may be part "
+        "of the task; a model should exceed this accuracy."
     )
-    return _finding(baseline, "info", f"{_rule(baseline, task)} beats chance", text)
+    title = _auc_title(baseline) if ranks else f"{_rule(baseline, task)} beats chance"
+    return _finding(baseline, "info", title, text)
 
 
 def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
@@ -267,7 +276,7 @@ def _evidence(leaking: pl.DataFrame) -> tuple[Evidence, ...]:
 def _finding(
     baseline: Baseline, severity: Severity, title: str, text: str, evidence: tuple[Evidence, ...] = ()
 ) -> Finding:
-    return Finding(
+    finding = Finding(
         section="partial_input",
         severity=severity,
         title=title,
@@ -281,4 +290,21 @@ def _finding(
         key=baseline.name,
         words=_FAMILY.get(baseline.name, ()),
         q_value=baseline.q_value,
+    )
+    return _by_ranking(finding, baseline) if _only_ranks(baseline) else finding
+
+
+def _only_ranks(baseline: Baseline) -> bool:
+    """Return whether the AUC shows a leak that the accuracy does not."""
+    return baseline.direction == "above" and baseline.low <= baseline.chance and baseline.auc is not None
+
+
+def _auc_title(baseline: Baseline) -> str:
+    return f"{SPOKEN.get(baseline.name, baseline.name).capitalize()} AUC is above chance"
+
+
+def _by_ranking(finding: Finding, baseline: Baseline) -> Finding:
+    """Return the finding with the AUC as its number: the accuracy beside its chance would contradict its title."""
+    return replace(
+        finding, value=baseline.auc, low=baseline.auc_low, high=baseline.auc_high, chance=0.5, unit="score"
     )

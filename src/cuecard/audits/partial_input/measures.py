@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
@@ -29,6 +30,17 @@ KINDS = (
     *(LEARNER, LEARNER_FULL, NBA, NBR, NBR_RELEASED, TRA),
 )
 ENDS = ("low", "high", "chance", "n")
+#: What a shortcut is called before "accuracy", where that is not its name.
+SPOKEN = {
+    "longest": "longest-answer",
+    "shortest": "shortest-answer",
+    "rarest_choice": "rarest-answer",
+    "commonest_choice": "most-frequent-answer",
+    "length": "length-only",
+    "position": "position-only",
+    "overlap": "shared-words",
+    "metadata": "extra-columns",
+}
 
 
 def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
@@ -57,11 +69,14 @@ def _of_shortcut(line: Mapping[str, Any]) -> list[Measure]:
     ends = {end: line[end] for end in ("low", "high")}
     above = {end: value - chance for end, value in ends.items()}
     others = [measure(TURNED, "turned", chance), measure(AUC, "auc", 0.5), measure(BITS, "information", 0.0)]
-    return [
+    measures = [
         ACCURACY.of(NAME, line["accuracy"], **ends, chance=chance, n=n, shortcut=line["name"]),
         EXCESS.of(NAME, line["accuracy"] - chance, **above, chance=0.0, n=n, shortcut=line["name"]),
         *(other for other in others if other.value is not None),
     ]
+    name = line["name"].replace("_", "-")
+    spoken = SPOKEN.get(line["name"], name)
+    return [replace(one, label=spoken + one.label.removeprefix(name)) for one in measures]
 
 
 def _of_learner(pair: Mapping[str, Any]) -> list[Measure]:

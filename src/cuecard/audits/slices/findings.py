@@ -8,6 +8,7 @@ from typing import Any
 
 from cuecard.analysis import Finding, Severity
 from cuecard.data import Task
+from cuecard.stats import format_probability
 from cuecard.wording import percent, plural, points
 
 MOST_FINDINGS = 3
@@ -61,7 +62,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
         f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])} "
         f"(95 % CI {percent(row['low'])} to {percent(row['high'])}); chance is {percent(row['chance'])}. The "
         f"difference from chance is {points(row['excess'])} points here and {points(row['rest_excess'])} on the rest "
-        f"of the data (q = {row['q_value']:.2g} over all shortcuts and slices)."
+        f"of the data (q = {format_probability(row['q_value'])} over all shortcuts and slices)."
     )
     if below:
         text += " An accuracy below chance is a leak, too."

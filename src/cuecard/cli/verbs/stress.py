@@ -65,6 +65,7 @@ def stress(
     from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies.stress_sets import STRESS_FILES
+    from cuecard.report import stress_lines
     from cuecard.run import hard_examples, identical_pairs_file
     from cuecard.writing import check_folder
 
@@ -100,11 +101,7 @@ def stress(
     if output.json:
         typer.echo(dumps(written.set.summary(), indent=2, ensure_ascii=False))
     elif not output.quiet:
-        for split, part, answer, count, share in written.set.balance.rows():
-            typer.echo(f"{split:5}  {part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %")
-        typer.echo(
-            f"No partial input ({', '.join(written.set.solvers)}) gives the hard examples away. Report them together "
-            "with the whole test set."
-        )
+        for line in stress_lines(written.set):
+            typer.echo(line)
         for name, file in written.files.items():
             typer.echo(f"{name.replace('_', ' ').capitalize() + ':':12} {file}")

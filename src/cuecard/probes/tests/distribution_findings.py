@@ -68,9 +68,10 @@ def _of_labels(row: dict[str, Any], name: str, source: str) -> tuple[str, str]:
 def _of_choices(row: dict[str, Any], name: str, source: str) -> tuple[str, str]:
     verb = "prefers" if row["label"] in ("right", "chosen") else "rejects"
     noun = "choices" if row["label"] in ("right", "wrong") else "answers"
+    does, do = ("picks", "pick") if verb == "prefers" else ("passes over", "pass over")
     text = (
         f"On {plural(row['n'], 'test example')}, reweighted so that {noun} with {name} are correct at chance, "
-        f"{row['model']} {verb} {_share(row)} of them; an unbiased model would have {percent(row['flat'])}. In "
+        f"{row['model']} {does} {_share(row)} of them; an unbiased model would {do} {percent(row['flat'])}. In "
         f"{source}, {percent(row['train_share'])} of these {noun} are {row['label']}."
     )
     if row["lean"] < 0:

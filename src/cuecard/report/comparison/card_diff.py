@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from cuecard.analysis import Unit
 from cuecard.card.diff import Change, Comparison, CueChange
+from cuecard.card.movement import CueMovement
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
@@ -48,7 +50,7 @@ def render_comparison(
         return
     console.print("The data is the same." if comparison.same_data else "The data differs.")
     _changes("Data", comparison.data, console, top)
-    _changes("Analyses and options", comparison.sections, console, top)
+    _changes("Analyses and options", _settings(comparison.sections), console, top)
     _cues(comparison.cues, console, top)
     if every_number:
         _changes("Numbers", comparison.numbers, console, len(comparison.numbers))
@@ -111,7 +113,7 @@ def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
     """Print the cues that moved beyond noise."""
     for one in comparison.cues_moved[:top]:
         sign, style = _SIGNS[one.direction]
-        shares = f"{numbers.percent(one.share_before)} → {numbers.percent(one.share_after)}"
+        shares = f"{numbers.percent(one.share_before)} → {numbers.percent(one.share_after)}{_chances(one)}"
         cue = f"“{display_text(one.feature, 60)}”"
         console.print(
             Text.assemble(
@@ -123,6 +125,23 @@ def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
     if len(comparison.cues_moved) > top:
         more = len(comparison.cues_moved) - top
         console.print(Text(f"… and {more:,} more cues (--json shows all)", style="dim"))
+
+
+def _chances(moved: CueMovement) -> str:
+    """Return the chance levels where they differ: a share can stay while chance moves, as under weights."""
+    before, after = (numbers.percent(chance) for chance in (moved.chance_before, moved.chance_after))
+    return "" if before == after else f" (chance {before} → {after})"
+
+
+def _settings(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes of options, one that is the same in several sections once."""
+    sections: dict[str, list[Change]] = {}
+    for change in changes:
+        sections.setdefault(repr((change.what, change.before, change.after)), []).append(change)
+    return [
+        replace(same[0], section=", ".join(one.section for one in same)) if len(same) > 1 else same[0]
+        for same in sections.values()
+    ]
 
 
 def _changes(title: str, changes: Sequence[Change], console: Console, top: int) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import how_many_more, is_rate, ordered_findings
+from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections.audits.cues import cue_table
 from cuecard.report.terminal.card import (
@@ -81,10 +81,11 @@ def _title(finding: FindingModel, *, numbers_too: bool, width: int) -> Text:
 
 
 def _numbers(finding: FindingModel) -> str:
-    """Return the measured share beside its chance level, where a finding has both."""
-    if not is_rate(finding) or finding.chance is None:
+    """Return the measured share or AUC beside its chance level, where a finding has both."""
+    if finding.value is None or finding.chance is None or finding.unit not in ("share", "score"):
         return ""
-    return f"  {numbers.percent(finding.value)}, chance {numbers.percent(finding.chance)}"
+    value, chance = (numbers.in_unit(number, finding.unit) for number in (finding.value, finding.chance))
+    return f"  {value}, chance {chance}"
 
 
 def _named(card: Card, console: Console) -> None:

@@ -92,6 +92,11 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
     if verb == "probe":
         rows = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())
+        if not (
+            _value(words, ("--test",)) or _value(words, ("--holdout",))
+        ):  # a benchmark, nobody trains on it
+            hard = ["cuecard", "stress", *rows, "--out", "stress"]
+            return [(shlex.join(hard), "write the examples that no partial input gives away")]
         weighted = ["cuecard", "debias", *rows, "--out", "weighted.parquet"]
         return [(shlex.join(weighted), "balance the cues before training")]
     if verb == "debias" and (out := _value(words[2:], ("--out", "-o"))):
