@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cuecard.web.commands import inside, reading_of, shown_command
+from cuecard.web.commands import inside, reading_of, reading_of_card, shown_command
 
 
 def test_a_reading_is_found_between_other_options() -> None:
@@ -43,3 +43,12 @@ def test_paths_that_lead_outside_are_none(tmp_path: Path) -> None:
 def test_the_shown_command_is_the_one_to_type_in_the_root(tmp_path: Path) -> None:
     command = shown_command("audit", [f"{tmp_path}/a b.csv", "--test", f"{tmp_path}/t.csv"], tmp_path)
     assert command == "cuecard audit 'a b.csv' --test t.csv"
+
+
+def test_the_files_of_a_demo_are_beside_its_card(tmp_path: Path) -> None:
+    assert reading_of_card("cuecard demo", tmp_path) is None
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.parquet").touch()
+    reading = reading_of_card("cuecard demo --rows 500", tmp_path)
+    assert reading is not None
+    assert reading.train == str(tmp_path / "data" / "train.parquet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from web.conftest import Client
@@ -74,3 +75,9 @@ def test_what_is_not_there_is_answered_in_a_sentence(client: Client) -> None:
         answer = client.http.get(path)
         assert answer.status_code == 404
         assert "There is no such" in answer.text
+
+
+def test_a_card_in_the_root_itself_is_not_deleted(root: Path, started: Callable[..., Client]) -> None:
+    client = started(root / "cards" / "houses")
+    assert client.send("DELETE", f"/cards/{client.card}").status_code == 422
+    assert (root / "cards" / "houses" / "card.json").exists()

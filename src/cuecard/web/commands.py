@@ -61,6 +61,14 @@ def reading_of(command: str) -> Reading | None:
     return None if train is None else Reading(train, options, flags)
 
 
+def reading_of_card(command: str, folder: Path) -> Reading | None:
+    """Return the dataset of a card by the command that made it; a demo's files are beside its card."""
+    data = folder / "data"
+    if shlex.split(command)[:2] == ["cuecard", "demo"] and (data / "train.parquet").is_file():
+        return Reading(str(data / "train.parquet"), (("--test", str(data / "test.parquet")),))
+    return reading_of(command)
+
+
 def inside(root: Path, path: str) -> Path | None:
     """Return a path below the root, whole; None where it leads outside.
 

@@ -14,7 +14,7 @@ from cuecard.audits import Cues
 from cuecard.card.card import Card
 from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
-from cuecard.web.commands import Reading, inside, reading_of
+from cuecard.web.commands import Reading, inside, reading_of_card
 
 TEXTS, ROWS, CUE_ROWS = "texts.arrow", "rows.parquet", "cue_rows.parquet"
 #: Rows of a batch of texts: one is the least that is read.
@@ -28,9 +28,9 @@ class TextIndexError(Exception):
     """The texts of a card cannot be shown; the message says why."""
 
 
-def write_index(card: Card, folder: Path, root: Path) -> dict[str, Any]:
+def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> dict[str, Any]:
     """Write the texts, the columns to filter by and the examples of every cue, and return what is there."""
-    data = read_again(card, root)
+    data = read_again(card, card_folder, root)
     examples = card.tables["examples"]
     texts = example_texts(data)
     if texts.height != examples.height:
@@ -49,9 +49,9 @@ def write_index(card: Card, folder: Path, root: Path) -> dict[str, Any]:
     return {"texts": True, "reason": "", "columns": light.columns, "cues": cues is not None}
 
 
-def read_again(card: Card, root: Path) -> Instances:
+def read_again(card: Card, card_folder: Path, root: Path) -> Instances:
     """Return the dataset of a card from its files, if they are below the root and have not changed."""
-    reading = reading_of(card.provenance.command)
+    reading = reading_of_card(card.provenance.command, card_folder)
     if reading is None:
         raise TextIndexError("the card does not say how its data was read")
     for path in reading.files:

@@ -15,7 +15,7 @@ from cuecard.analysis import SEVERITIES, Measure
 from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE, card_without_tables
 from cuecard.card.measures import shortcuts
-from cuecard.errors import InputError
+from cuecard.errors import InputError, UsageError
 from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import OWN_FOLDER, AppSettings
 from cuecard.web.state import State
@@ -128,6 +128,8 @@ class Library:
     def delete(self, card_id: str) -> Entry:
         """Move a card's folder to the trash."""
         entry = self.get(card_id)
+        if entry.folder == self.settings.root:
+            raise UsageError("This card is the folder of the app itself: delete it outside the app.")
         self.settings.trash.mkdir(parents=True, exist_ok=True)
         place = self.settings.trash / card_id
         if place.exists():  # an earlier card of the same place, which this one replaces

@@ -60,7 +60,7 @@ def prepare(folder: Path, root: Path) -> Path:
             (staging / CHARTS / f"{name}.json").write_text(json.dumps(specification), encoding="utf-8")
         tell("Indexing the texts")
         try:
-            page["index"] = write_index(card, staging, root)
+            page["index"] = write_index(card, folder.resolve(), staging, root)
         except (TextIndexError, CueCardError) as reason:
             page["index"] = {"texts": False, "reason": str(reason)}
         (staging / PAGE).write_text(json.dumps(page), encoding="utf-8")

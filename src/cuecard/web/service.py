@@ -19,7 +19,7 @@ from cuecard.models import MODELS
 from cuecard.registry import unknown_name
 from cuecard.remedies import REMEDIES
 from cuecard.report import numbers
-from cuecard.web.commands import Reading, inside, reading_of, shown_command
+from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
 from cuecard.web.explorer import Explorer
 from cuecard.web.forms import forms
 from cuecard.web.jobs import Jobs
@@ -225,7 +225,7 @@ class Service:
         return self.state.add_job(verb, title, arguments, command, out)
 
     def _reading_of(self, entry: Entry) -> Reading:
-        reading = reading_of(entry.command)
+        reading = reading_of_card(entry.command, entry.folder)
         if reading is None:
             raise InputError("The card does not say how its data was read: audit the data again from here.")
         whole = {path: inside(self.settings.root, path) for path in reading.files}

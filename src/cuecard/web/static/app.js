@@ -47,6 +47,7 @@
     if (value === null || value === undefined) return "–";
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (typeof value !== "number") return Array.isArray(value) ? value.join(", ") : String(value);
+    if (/^gap|difference|change|delta/.test(name) && Math.abs(value) <= 1) return `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
     if (Number.isInteger(value)) return whole(value);
     if (SHARES.test(name) && value >= 0 && value <= 1) return percent(value);
     if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1);
@@ -315,9 +316,17 @@
           return el("div", { class: "share" }, chip(label), el("div", { class: "bar-line" }, line), el("span", {}, `${whole(row[name])} · ${percent((row[name] ?? 0) / total)}`));
         }));
       }
-      const listing = (rows, columns) => el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col" }, column.replaceAll("_", " "))))), el("tbody", {}, ...rows.map((one) => el("tr", {}, ...columns.map((column) => el("td", { class: typeof one[column] === "number" ? "number" : "" }, column === "feature" ? el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: one.family, feature: one.feature })}` }, bdi(one.feature)) : bdi(cell(column, one[column])))))))));
+      const listing = (rows, columns) => el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: rows.some((one) => typeof one[column] === "number") ? "number" : "" }, column.replaceAll("_", " "))))), el("tbody", {}, ...rows.map((one) => el("tr", {}, ...columns.map((column) => el("td", { class: typeof one[column] === "number" ? "number" : "" }, column === "feature" ? el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: one.family, feature: one.feature })}` }, bdi(one.feature)) : bdi(cell(column, one[column])))))))));
       if (answer.together.length) { $("[data-together-section]").hidden = false; $("[data-together]").append(listing(answer.together, ["feature", "family", "label", "jaccard", "z_given"])); }
-      if (answer.models.length) { $("[data-models-section]").hidden = false; const skip = ["card", "family", "feature", "row"]; $("[data-models]").append(listing(answer.models, ["test", "model", ...Object.keys(answer.models[0]).filter((name) => ![...skip, "test", "model"].includes(name)).slice(0, 7)])); }
+      if (answer.models.length) {
+        $("[data-models-section]").hidden = false;
+        const apart = ["card", "family", "feature", "row", "test", "model", "label"];
+        for (const test of [...new Set(answer.models.map((one) => one.test))]) {
+          const rows = answer.models.filter((one) => one.test === test);
+          const columns = Object.keys(rows[0]).filter((name) => !apart.includes(name) && rows.some((one) => one[name] !== null)).slice(0, 7);
+          $("[data-models]").append(el("h3", {}, test.replaceAll("_", " ")), listing(rows, ["model", ...columns]));
+        }
+      }
       browse({ family, feature });
     },
 
