@@ -8,6 +8,7 @@ import pytest
 import cuecard as cc
 from cuecard.data.demo import demo_choice, demo_nli, demo_predictions
 from cuecard.errors import UsageError
+from cuecard.features import FAMILIES
 from cuecard.probes import PROBES
 from cuecard.report.sections import section_view
 
@@ -122,3 +123,32 @@ def test_cues_and_probes_can_be_named_and_wrong_names_are_told(demo, models):
         cc.probe(demo.instances, models, stratfy="label")
     with pytest.raises(UsageError, match="nothing to probe"):
         cc.probe(demo.instances, [])
+
+
+def test_probes_without_cues_survive_a_cue_audit_that_failed(monkeypatch):
+    def broken(self, *counted):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(cc.Cues, "result", broken)
+    small = demo_nli(900, seed=1)
+    card = cc.probe(small.instances, {"model": demo_predictions(small, follow=0.5, seed=1)})
+    assert card["cues"].status == "failed"
+    statuses = {name: section.status for name, section in card.sections.items()}
+    assert "done" in statuses.values()
+    skipped = [section.reason for section in card.sections.values() if section.status == "skipped"]
+    assert "needs the cues of the data, and the section cues did not finish" in skipped
+
+
+def test_a_family_that_the_user_named_and_that_fails_is_an_error_as_in_an_audit(monkeypatch):
+    def broken(self, data):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(FAMILIES.get("length"), "presence", broken)
+    small = demo_nli(300, seed=1)
+    answers = {"model": demo_predictions(small, follow=0.5, seed=1)}
+    for verb in (
+        lambda: cc.audit(small.instances, only=["cues"], features="length"),
+        lambda: cc.probe(small.instances, answers, features="length"),
+    ):
+        with pytest.raises(UsageError, match="The feature family 'length' cannot be used"):
+            verb()

@@ -94,6 +94,16 @@ def saying_something_new(families: Sequence[str], features: Sequence[str]) -> li
     return kept
 
 
+def reason_not_tested(section: Section, family: str) -> str:
+    """Return why a family of features was left out of the cue audit; nothing where it was counted."""
+    return (section.summary.get("families", {}).get(family) or {}).get("skipped") or ""
+
+
+def fewest_instances(section: Section) -> int:
+    """Return in how many training instances a feature must occur to be tested."""
+    return int(section.summary.get("min_count", 1))
+
+
 def prior_of(section: Section) -> Mapping[str, float]:
     """Return the chance level of every label."""
     prior: Mapping[str, float] = section.summary.get("prior", {})

@@ -13,9 +13,7 @@ from cuecard.analysis import Analysis, Need
 from cuecard.audits import Cues
 from cuecard.card.card import Card
 from cuecard.data import Instances, Source
-from cuecard.data.weights import unequal_weights
 from cuecard.errors import UsageError
-from cuecard.features import count_cues
 from cuecard.models.runs import Tell, silently
 from cuecard.probes import (
     PROBES,
@@ -158,13 +156,15 @@ def probe(
         if len(prompts := [model for model in everyone if model.prompt]) > 1:
             inputs["prompts"] = prompts
     if selection.need("cues"):
-        cue_result, inputs["cues"] = _cues(data, tested, selection.audit, cues, top, progress)
-        if halved:
-            inputs["cues"] = replace(inputs["cues"], source=CUE_HALF)
+        cue_result, cue_set = _cues(data, tested, selection.audit, cues, top, progress)
+        if cue_set is not None:
+            inputs["cues"] = replace(cue_set, source=CUE_HALF) if halved else cue_set
         answers = [cue_result]
-    chosen = selection.probes if selection.named else that_can_run(selection.probes, inputs)
-    shown = in_steps(progress, len(chosen))
-    answers = [*(answer(one, tested, inputs, progress=shown) for one in chosen), *answers]
+    # Probes of cues that could not be found are on the card, skipped with that reason.
+    there: set[Need] = {*inputs, "cues"} if answers else {*inputs}
+    to_run = selection.probes if selection.named else that_can_run(selection.probes, there)
+    shown = in_steps(progress, len(to_run))
+    answers = [*(answer(one, tested, inputs, progress=shown) for one in to_run), *answers]
     return card_of(data, answers, examples=examples, command=command, notes=notes)
 
 
@@ -227,14 +227,17 @@ def _cues(
     names: Sequence[str],
     top: int,
     progress: Progress | None,
-) -> tuple[Answer, CueSet]:
-    """Return the section of the cue audit and the cues to probe, from one count; `tested` has the examples to probe."""
+) -> tuple[Answer, CueSet | None]:
+    """Return the section of the cue audit and the cues to probe, from one count; `tested` has the examples to probe.
+
+    There are no cues where the audit failed.
+    """
     with progress(audit.title) if progress else nullcontext():
-        encoded, families = audit.prepared(data)
-        weights = unequal_weights(encoded.instances, audit.weights)
-        counts = count_cues(encoded, families, minimum=audit.min_count, weights=weights)
+        counts, encoded, families, weights = audit.counted(data)
         result = answer(audit, data, run=lambda: audit.result(counts, encoded, families, weights))
-        table = result.result.tables["cues"] if result.result is not None else pl.DataFrame()
+        if result.result is None:
+            return result, None
+        table = result.result.tables["cues"]
         if tested is not data:
             encoded, families = audit.prepared(tested)
         return result, choose_cues(

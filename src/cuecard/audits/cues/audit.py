@@ -105,11 +105,17 @@ class Cues:
 
     def run(self, data: Instances) -> Result:
         """Return the tables of cues and associations with the findings."""
+        return self.result(*self.counted(data))
+
+    def counted(
+        self, data: Instances
+    ) -> tuple[CueCounts, Encoded, list[Family], npt.NDArray[np.float64] | None]:
+        """Return what `result` takes: the counts of the features, the tokens, the families and unequal weights."""
         encoded, families = self.prepared(data)
         weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)
         self._check_named(counts)
-        return self.result(counts, encoded, families, weights)
+        return counts, encoded, families, weights
 
     def _check_named(self, counts: CueCounts) -> None:
         """Raise if a family that the user named has failed; one that does not fit the data is only left out."""

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
+from cuecard.report.cue_rows import fewest_instances, reason_not_tested
 from cuecard.report.findings import how_many_more, ordered_findings
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.sections.audits.cues import cue_table
@@ -105,12 +106,12 @@ def _named(card: Card, console: Console) -> None:
     present = {*table["feature"].to_list(), *table["family"].to_list()}
     missing = [name for name in (*patterns, *families) if name not in present]
     for name in [name for name in missing if name in families]:
-        if reason := (section.summary.get("families", {}).get(name) or {}).get("skipped"):
+        if reason := reason_not_tested(section, name):
             missing.remove(name)
             console.print(prose(f"Not tested: {name} ({reason.rstrip('.')}).", console.width))
     if missing:
         console.print()
-        fewest = section.summary.get("min_count", 1)
+        fewest = fewest_instances(section)
         words = ", ".join(display_text(name, 40) for name in missing)
         console.print(
             prose(

@@ -66,6 +66,8 @@ def reason_to_skip(analysis: Analysis, data: Instances, inputs: Collection[Need]
     missing = [need for need in sorted(needs_of(analysis)) if need not in inputs]
     if "test" in missing and data.test is not None and len(data.test):
         missing.remove("test")
+    if missing == ["cues"] and "predictions" in inputs:
+        return "needs the cues of the data, and the section cues did not finish"
     if missing:
         return f"needs {listed([_WHAT_TO_GIVE[need] for need in missing])}"
     try:
