@@ -12,7 +12,7 @@ import polars as pl
 
 from cuecard.analysis import Unit
 from cuecard.card.card import Card, FindingModel
-from cuecard.card.movement import CueMovement, Movement, cue_movements, movements
+from cuecard.card.movement import CueMovement, Movement, cue_movements, judged_measures
 from cuecard.errors import UsageError
 
 #: A cue's share changed if it moved by at least this much and its intervals do not touch.
@@ -73,10 +73,15 @@ class Comparison:
     findings_gone: tuple[str, ...] = ()
     findings_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
-    moved: tuple[Movement, ...] = ()
-    """The measures that moved beyond noise."""
+    judged: tuple[Movement, ...] = ()
+    """The change of every measure that can get better or worse, with its interval."""
     cues_moved: tuple[CueMovement, ...] = ()
     """The cues that moved beyond noise."""
+
+    @property
+    def moved(self) -> tuple[Movement, ...]:
+        """The measures that moved beyond noise."""
+        return tuple(one for one in self.judged if one.direction != "within noise")
 
     @property
     def worse(self) -> bool:
@@ -101,6 +106,7 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON can hold it."""
         plain = asdict(self) | {"unchanged": self.unchanged, "worse": self.worse, "better": self.better}
+        plain["moved"] = [asdict(one) for one in self.moved]
         for part in ("data", "sections", "measures", "numbers"):
             plain[part] = [asdict(c) | {"difference": c.difference} for c in getattr(self, part)]
         return plain
@@ -134,7 +140,7 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         findings_gone=tuple(f.title for f in before.findings if _identity(f) not in new),
         findings_new=tuple(f.title for f in after.findings if _identity(f) not in old),
         notes=tuple(_notes(before, after)),
-        moved=tuple(movements(before, after)) if comparable else (),
+        judged=tuple(judged_measures(before, after)) if comparable else (),
         cues_moved=tuple(cue_movements(before, after)) if comparable else (),
     )
 

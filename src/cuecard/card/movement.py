@@ -16,6 +16,8 @@ from cuecard.stats.limits.limits import difference_interval
 from cuecard.stats.multiple_testing import holm
 
 Direction = Literal["worse", "better"]
+#: What became of a measure that was judged.
+Verdict = Literal["worse", "better", "within noise"]
 #: Moves are judged together, so that a comparison of equal data calls something moved in at most this share of cases.
 ALPHA = 0.05
 #: Families whose features are bins drawn anew for every version: a bin that is not in the other version is no new cue.
@@ -24,9 +26,9 @@ REDRAWN = frozenset({"length"})
 
 @dataclass(frozen=True)
 class Movement:
-    """A measure that moved beyond noise."""
+    """How far a measure moved, and whether beyond noise."""
 
-    direction: Direction
+    direction: Verdict
     before: Measure
     after: Measure
     change: MeasuredChange
@@ -46,7 +48,15 @@ class CueMovement:
 
 
 def movements(before: Card, after: Card) -> list[Movement]:
-    """Return the measures that moved beyond noise (Holm's correction over all), those that got worse first."""
+    """Return the measures that moved beyond noise, those that got worse first."""
+    return [one for one in judged_measures(before, after) if one.direction != "within noise"]
+
+
+def judged_measures(before: Card, after: Card) -> list[Movement]:
+    """Return the change of every measure that has a direction (Holm's correction over all).
+
+    Those that got worse beyond noise come first, then those that got better.
+    """
     old = {m.name: m for m in before.all_measures()}
     same = before.dataset.fingerprint == after.dataset.fingerprint
     judged = []
@@ -60,12 +70,18 @@ def movements(before: Card, after: Card) -> list[Movement]:
         if change is not None:
             judged.append((earlier, measure, change))
     adjusted = holm([change.p_value for _, _, change in judged]) if judged else np.empty(0)
-    moved = [
-        Movement("worse" if change.worsened(now.worse) else "better", then, now, change)
+    results = [
+        Movement(_direction(now, change, p), then, now, change)
         for (then, now, change), p in zip(judged, adjusted, strict=True)
-        if p <= ALPHA
     ]
-    return sorted(moved, key=lambda one: (one.direction != "worse", one.change.p_value))
+    order = ("worse", "better", "within noise")
+    return sorted(results, key=lambda one: (order.index(one.direction), one.change.p_value))
+
+
+def _direction(measure: Measure, change: MeasuredChange, adjusted: float) -> Verdict:
+    if adjusted > ALPHA:
+        return "within noise"
+    return "worse" if change.worsened(measure.worse) else "better"
 
 
 def _is_judged(measure: Measure, old: dict[str, Measure]) -> bool:

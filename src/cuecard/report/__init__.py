@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cuecard.report.comparison.card_diff import render_comparison
     from cuecard.report.comparison.page import write_comparison_charts
     from cuecard.report.html.card_page import render_html, write_report
+    from cuecard.report.html.comparison_page import comparison_html, write_comparison
     from cuecard.report.html.data_map import write_data_map
     from cuecard.report.html.notebook import notebook_html
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cuecard.report.terminal.training import render_training
 
 __all__ = [
+    "comparison_html",
     "dataset_card_markdown",
     "explanation_json",
     "finding_markdown",
@@ -41,6 +43,7 @@ __all__ = [
     "render_training",
     "show_check",
     "stress_lines",
+    "write_comparison",
     "write_comparison_charts",
     "write_data_map",
     "write_report",

@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import ChartOption, Output
+from cuecard.cli.options.shared import ChartOption, Output, path
 
 EXAMPLES = """
 Examples:
 
 `cuecard compare out/v1 out/v2`
+
+`cuecard compare out/v1 out/v2 --report changes.html`
 
 `cuecard compare out/v1 out/v2 --fail-on worse`
 
@@ -33,6 +35,10 @@ def compare(
         ),
     ],
     show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
+    report: Annotated[
+        Path | None,
+        option("--report", "FILE", "Write the comparison as a page to this file (.html).", parser=path),
+    ] = None,
     chart: ChartOption = None,
     all_numbers: Annotated[
         bool, option("--all", "List every number that differs, not one row per baseline, model and measure.")
@@ -47,6 +53,15 @@ def compare(
     from cuecard.card import load_card, stale_report
     from cuecard.report.html.chart_path import check_chart
 
+    if report is not None:
+        from cuecard.errors import UsageError
+        from cuecard.writing import check_file
+
+        if report.suffix != ".html":
+            raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
+        if len(cards) < 2:
+            raise UsageError("There is nothing to compare: name at least two cards.")
+        check_file(report, inputs=[], option="--report")
     if chart is not None:
         check_chart(chart)
     loaded = [load_card(card) for card in cards]
@@ -65,6 +80,10 @@ def compare(
         typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=output.json)
         if alone:
             return
+    if report is not None:
+        from cuecard.report import write_comparison
+
+        typer.echo(f"Report: {write_comparison(comparisons, report)}", err=output.json)
     if output.json:
         from json import dumps
 

@@ -50,7 +50,7 @@ def render_comparison(
         return
     console.print("The data is the same." if comparison.same_data else "The data differs.")
     _changes("Data", comparison.data, console, top)
-    _changes("Analyses and options", _settings(comparison.sections), console, top)
+    _changes("Analyses and options", merged_settings(comparison.sections), console, top)
     _cues(comparison.cues, console, top)
     if every_number:
         _changes("Numbers", comparison.numbers, console, len(comparison.numbers))
@@ -133,7 +133,7 @@ def _chances(moved: CueMovement) -> str:
     return "" if before == after else f" (chance {before} → {after})"
 
 
-def _settings(changes: Sequence[Change]) -> list[Change]:
+def merged_settings(changes: Sequence[Change]) -> list[Change]:
     """Return the changes of options, one that is the same in several sections once."""
     sections: dict[str, list[Change]] = {}
     for change in changes:
@@ -151,13 +151,13 @@ def _changes(title: str, changes: Sequence[Change], console: Console, top: int) 
     for heading in ("", "Before", "After", "Change"):
         table.add_column(heading, justify="left" if not heading else "right", overflow="fold")
     for change in changes[:top]:
-        moved = _moved(change)
+        moved = change_text(change)
         plain = change.section == "dataset" or title == "Measures"
         name = change.what if plain else f"{change.section}: {change.what}"
         table.add_row(
             Text(display_text(name, 80)),
-            _value(change.before, change.unit),
-            _value(change.after, change.unit),
+            value_text(change.before, change.unit),
+            value_text(change.after, change.unit),
             moved,
         )
     console.print(table)
@@ -185,7 +185,7 @@ def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
         )
 
 
-def _moved(change: Change) -> str:
+def change_text(change: Change) -> str:
     """Return after minus before, of shares in points; nothing for p-values, whose difference says nothing."""
     difference = change.difference
     if difference is None or change.unit == "p":
@@ -195,7 +195,8 @@ def _moved(change: Change) -> str:
     return (("+" if difference > 0 else "") + numbers.number(difference)).replace("-", "−")
 
 
-def _value(value: Any, unit: Unit | None) -> str:
+def value_text(value: Any, unit: Unit | None) -> str:
+    """Return a value of a comparison as it is shown."""
     if value is None:
         return numbers.MISSING
     if unit is not None and numbers.is_number(value):

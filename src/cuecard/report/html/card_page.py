@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.card.damage import of_readable_card
@@ -25,13 +23,12 @@ from cuecard.report.findings import (
 )
 from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
-from cuecard.report.html.chart_library import WITHOUT, chart_library
-from cuecard.report.html.inlined import resource, script_json, security_policy
+from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.html.saliency import saliency_html
 from cuecard.report.markdown import finding_markdown
-from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
+from cuecard.report.palette import LIGHT
 from cuecard.report.sections import section_view
-from cuecard.report.texts import Piece, display_text, highlight, isolated
+from cuecard.report.texts import Piece, display_text, highlight
 from cuecard.report.view import SectionView
 from cuecard.writing import write_text
 
@@ -69,16 +66,9 @@ def render_html(card: Card) -> str:
         for name, section in card.sections.items()
     ]
     findings = ordered_findings(card)
-    charts, libraries = _drawn(chapters)
-    payload = {
-        "charts": charts,
-        "without_charts": WITHOUT if charts and not libraries else "",
-        "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
-        "snippets": [finding_markdown(card, finding) for finding in findings],
-    }
-    scripts = [*libraries, resource("report.js")]
+    charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             card=card,
@@ -89,12 +79,7 @@ def render_html(card: Card) -> str:
             open_findings=OPEN_FINDINGS,
             more_findings=how_many_more(findings[OPEN_FINDINGS:]),
             chapters=chapters,
-            css=Markup(resource("report.css") + resource("saliency.css")),
-            light=Markup(css_variables(LIGHT)),
-            dark=Markup(css_variables(DARK)),
-            scripts=[Markup(script) for script in scripts],
-            payload=Markup(script_json(payload)),
-            policy=security_policy(scripts),
+            **inlined_parts(charts, snippets=[finding_markdown(card, finding) for finding in findings]),
             **_functions(card),
         )
     )
@@ -107,21 +92,6 @@ def write_report(card: Card, path: str | Path) -> Path:
     return path
 
 
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("cuecard.report.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _sentence(text: object, limit: int = 600) -> Markup:
-    """Return a text to be shown as HTML, words written from right to left isolated."""
-    return Markup(isolated(str(escape(display_text(text, limit))), "<bdi>", "</bdi>"))
-
-
 def _functions(card: Card) -> dict[str, Any]:
     """Return what the templates call to put numbers and texts into words."""
     positions = {label: i % len(LIGHT.labels) for i, label in enumerate(card.dataset.labels)}
@@ -132,7 +102,7 @@ def _functions(card: Card) -> dict[str, Any]:
     return {
         "numbers": numbers,
         "show": display_text,
-        "say": _sentence,
+        "say": sentence,
         "marked": marked,
         "label_colour": lambda label: positions.get(label),
         "meter": meter,
@@ -140,25 +110,7 @@ def _functions(card: Card) -> dict[str, Any]:
         "facts": facts,
         "settings": settings,
         "token_maps": lambda maps: Markup(saliency_html(maps.table, full=maps.full, partial=maps.partial)),
-        "chart_id": lambda chapter, i: f"{chapter.name}-{i}",
     }
-
-
-def _drawn(chapters: Sequence[_Chapter]) -> tuple[dict[str, Any], list[str]]:
-    """Return the specification of every chart, and the chart library if there is any chart."""
-    charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
-    if not charts:
-        return {}, []
-    # Bundling the library takes seconds outside of Python: the charts are built meanwhile.
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        library = pool.submit(chart_library)
-        from cuecard.report.charts.drawing import specification
-
-        specifications = {
-            name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
-        }
-        script = library.result()
-        return specifications, [] if script is None else [script]
 
 
 def settings(section: Section) -> str:

@@ -1,0 +1,232 @@
+"""A comparison of two cards as a page shows it: the verdict, what moved with its interval, cues, findings, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cuecard.analysis import Unit
+from cuecard.card.diff import Change, Comparison
+from cuecard.card.movement import Movement
+from cuecard.report import numbers
+from cuecard.report.comparison.card_diff import change_text, merged_settings, value_text, verdict_of
+from cuecard.report.texts import display_text
+from cuecard.report.view import ChartView, Column, KeyFigure, SectionView, TableView, drawn
+
+#: Rows of a chart, so that it stays readable.
+MOST_DRAWN = 20
+
+
+@dataclass(frozen=True)
+class PagePart:
+    """A section of the page."""
+
+    name: str
+    title: str
+    view: SectionView
+
+
+@dataclass(frozen=True)
+class ComparisonChapter:
+    """What a page shows of one step from a card to the next."""
+
+    name: str
+    title: str
+    severity: str
+    verdict: str
+    detail: Sequence[str]
+    figures: Sequence[KeyFigure]
+    parts: Sequence[PagePart]
+
+
+def comparison_chapter(comparison: Comparison, number: int = 1) -> ComparisonChapter:
+    """Return what to show of a comparison; `number` tells several on one page apart."""
+    title = f"{display_text(comparison.before, 60)} → {display_text(comparison.after, 60)}"
+    views = {
+        "Measures": _measures(comparison),
+        "Cues": _cues(comparison),
+        "Findings": _findings(comparison),
+        "Data and settings": _settings(comparison),
+    }
+    parts = [
+        PagePart(f"c{number}-{name.split()[0].lower()}", name, view)
+        for name, view in views.items()
+        if view is not None
+    ]
+    same = "The data is the same." if comparison.same_data else "The data differs."
+    severity = "high" if comparison.worse else "none"
+    detail = (
+        f"{same} Changes count as beyond noise after Holm's correction over all measures, and over all features.",
+        *comparison.notes,
+    )
+    return ComparisonChapter(
+        f"c{number}", title, severity, verdict_of(comparison), detail, _figures(comparison), parts
+    )
+
+
+def _figures(comparison: Comparison) -> list[KeyFigure]:
+    """Return how many measures and cues got worse and better, beside how many could."""
+    figures = []
+    for direction in ("worse", "better"):
+        measures = sum(one.direction == direction for one in comparison.moved)
+        figures.append(
+            KeyFigure(
+                f"measures {direction}", numbers.count(measures), f"of {len(comparison.judged):,} compared"
+            )
+        )
+        cues = sum(one.direction == direction for one in comparison.cues_moved)
+        figures.append(KeyFigure(f"cues {direction}", numbers.count(cues)))
+    shared = max((one.change.shared for one in comparison.judged), default=0)
+    if shared:
+        figures.append(KeyFigure("shared examples", numbers.count(shared), "compared one by one"))
+    return figures
+
+
+def _measures(comparison: Comparison) -> SectionView | None:
+    judged = comparison.judged
+    judged_names = {one.after.name for one in judged}
+    others = [change for change in comparison.measures if change.measure not in judged_names]
+    if not judged and not others:
+        return None
+    moved = len(comparison.moved)
+    lead = (
+        [f"{moved} of {numbers.plural(len(judged), 'measure')} moved beyond noise."]
+        if judged
+        else ["No measure of both cards has a direction in which it gets worse."]
+    )
+    drawable = [one for one in judged if one.after.unit in ("share", "points")][:MOST_DRAWN]
+    charts = []
+    if drawable:
+        more = len(judged) - len(drawable)
+        charts.append(
+            ChartView(
+                "Changes with 95 % CIs",
+                drawn("changes", "change_chart", drawable),
+                alt="Change of every measure in points with its 95 % CI; the table has the same numbers.",
+                caption="After minus before, in points. The dashed line is no change."
+                + (
+                    f" {numbers.plural(more, 'more measure is', 'more measures are')} in the table."
+                    if more
+                    else ""
+                ),
+            )
+        )
+    tables = []
+    if judged:
+        tables.append(_judged_table(judged))
+    if others:
+        tables.append(_change_table("Other measures that differ", others))
+    return SectionView(lead, charts=charts, tables=tables)
+
+
+def _judged_table(judged: Sequence[Movement]) -> TableView:
+    columns = [
+        Column("Measure"), Column("Verdict"), Column("Before"), Column("After"),
+        Column("Change", hint="after minus before; of shares in points"),
+        Column("CI low", hint="lower end of the 95 % CI of the change"),
+        Column("CI high", hint="upper end of the 95 % CI of the change"),
+        Column("Worse if", hint="the direction in which the measure gets worse"),
+    ]  # fmt: skip
+    rows = []
+    for one in judged:
+        unit: Unit = "points" if one.after.unit in ("share", "points") else one.after.unit
+        ends = [one.change.difference, one.change.low, one.change.high]
+        rows.append(
+            [
+                one.after.label or one.after.name,
+                one.direction,
+                value_text(one.before.value, one.before.unit),
+                value_text(one.after.value, one.after.unit),
+                *(value_text(end, unit) for end in ends),
+                one.after.worse,
+            ]
+        )
+    return TableView("Every measure that can get worse", columns, rows, len(rows), searchable=True)
+
+
+def _change_table(title: str, changes: Sequence[Change]) -> TableView:
+    columns = [Column("What"), Column("Before"), Column("After"), Column("Change")]
+    rows: list[list[Any]] = [
+        [
+            change.what
+            if change.section == "dataset" or change.measure
+            else f"{change.section}: {change.what}",
+            value_text(change.before, change.unit),
+            value_text(change.after, change.unit),
+            change_text(change),
+        ]
+        for change in changes
+    ]
+    return TableView(title, columns, rows, len(rows), searchable=len(rows) > 15)
+
+
+def _cues(comparison: Comparison) -> SectionView | None:
+    if not comparison.cues and not comparison.cues_moved:
+        return None
+    moved = comparison.cues_moved
+    worse = sum(one.direction == "worse" for one in moved)
+    lead = [
+        f"{numbers.plural(worse, 'cue')} got worse and {len(moved) - worse} got better beyond noise."
+        if moved
+        else "No cue moved beyond noise."
+    ]
+    charts = []
+    if moved:
+        charts.append(
+            ChartView(
+                "Cues that moved beyond noise",
+                drawn("changes", "cue_change_chart", moved[:MOST_DRAWN]),
+                alt="Share of the label of every cue that moved, before and after; the table has the same numbers.",
+                caption="Share of the cue's label among the training instances with the cue. A cue with one mark was "
+                "too rare to be tested in the other version.",
+            )
+        )
+    verdicts = {one.feature: one.direction for one in moved}
+    columns = [
+        Column("Cue"), Column("Change"), Column("Beyond noise"), Column("Label before"), Column("Label after"),
+        Column("Before", "percent"), Column("After", "percent"), Column("Family"),
+    ]  # fmt: skip
+    rows = [
+        [
+            cue.feature, cue.kind, verdicts.get(cue.feature, "no"), cue.label_before, cue.label_after,
+            cue.share_before, cue.share_after, cue.family,
+        ]
+        for cue in comparison.cues
+    ]  # fmt: skip
+    tables = []
+    if rows:
+        tables = [
+            TableView(
+                "Cues that are new, gone, stronger, weaker or turned",
+                columns,
+                rows,
+                len(rows),
+                searchable=True,
+            )
+        ]
+    return SectionView(lead, charts=charts, tables=tables)
+
+
+def _findings(comparison: Comparison) -> SectionView | None:
+    rows = [["new", title] for title in comparison.findings_new]
+    rows += [["gone", title] for title in comparison.findings_gone]
+    if not rows:
+        return None
+    lead = f"{len(comparison.findings_new)} new, {len(comparison.findings_gone)} gone."
+    table = TableView(
+        "New findings, then those that are gone", [Column("Change"), Column("Finding")], rows, len(rows)
+    )
+    return SectionView([lead], tables=[table])
+
+
+def _settings(comparison: Comparison) -> SectionView | None:
+    tables = [
+        _change_table(title, changes)
+        for title, changes in (
+            ("Data", comparison.data),
+            ("Analyses and options", merged_settings(comparison.sections)),
+        )
+        if changes
+    ]
+    return SectionView((), tables=tables) if tables else None
