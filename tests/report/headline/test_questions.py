@@ -83,3 +83,25 @@ def test_sections_are_folded_and_the_navigation_shows_their_severity(make_card: 
         html.count('<details class="fold"') == len(_card(make_card, [GUESSED], []).sections) + 1
     )  # and the methods
     assert html.index('class="answers"') < html.index('id="findings"')
+
+
+def test_a_leak_that_only_the_auc_shows_is_the_answer_and_the_full_input_never_is(
+    make_card: Callable[..., Card],
+) -> None:
+    at_chance = Measure("blind.hypothesis_only.accuracy", 0.57, 0.55, 0.59, 0.57, 100, "share", "higher", "x")
+    full = Measure("blind.full.accuracy", 0.79, 0.77, 0.80, 0.57, 100, "share", "neither", "full accuracy")
+    ranked = FindingModel(
+        section="blind", severity="medium", title="Hypothesis-only AUC is above chance", text="", value=0.629,
+        low=0.614, high=0.644, chance=0.5, unit="score",
+    )  # fmt: skip
+    guessed = answers(_card(make_card, [at_chance, full], [ranked]))[0]
+    assert (guessed.value, guessed.severity) == ("0.629", "medium")
+    assert guessed.text == "Yes, although no accuracy shows it: Hypothesis-only AUC is above chance."
+    quiet = answers(_card(make_card, [at_chance, full], []))[0]
+    assert quiet.value.replace("\N{NO-BREAK SPACE}", " ") == "57.0 %"
+
+
+def test_a_section_that_did_not_run_is_folded_behind_its_reason(make_card: Callable[..., Card]) -> None:
+    skipped = Section(title="Slices", status="skipped", reason="needs an extra column with 2 to 60 values")
+    html = render_html(make_card(sections={"slices": skipped}))
+    assert '<span class="fold-lead">Skipped: needs an extra column with 2 to 60 values.</span>' in html

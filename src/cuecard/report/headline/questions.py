@@ -45,7 +45,7 @@ def answers(card: Card) -> list[Answer]:
     about_models = {name for name, section in card.sections.items() if section.about == "models"}
     of_data = [f for f in findings if f.section not in about_models and f.role == "cue"]
     return [
-        _guessed(card),
+        _guessed(card, of_data),
         _by_what(card, of_data),
         *_where(of_data),
         _by_models(card, [f for f in findings if f.section in about_models]),
@@ -53,12 +53,20 @@ def answers(card: Card) -> list[Answer]:
     ]
 
 
-def _guessed(card: Card) -> Answer:
+def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
     question = "Can the label be guessed from part of the input?"
     largest = next(iter(shortcuts(card)), None)
     if largest is not None:
         return _of_measure(question, largest, severity_of(largest.gain))
-    tried = [m for m in measures_about(card, ["data"]) if m.unit == "share" and m.chance is not None]
+    ranked = next((f for f in findings if f.unit == "score" and f.chance is not None and not f.cue), None)
+    if ranked is not None:  # no accuracy is above chance, but an AUC is
+        answer = _of_finding(question, ranked)
+        return replace(answer, text=f"Yes, although no accuracy shows it: {answer.text}")
+    tried = [
+        m
+        for m in measures_about(card, ["data"])
+        if m.unit == "share" and m.chance is not None and m.worse == "higher"
+    ]
     if not tried:
         return Answer(question, "Not tested.", command=_with_section(card, "partial_input"))
     closest = max(tried, key=lambda m: (m.value or 0.0) - (m.chance or 0.0))
@@ -146,7 +154,10 @@ def _what_helps(card: Card, something: bool) -> Answer:
     words = shlex.split(card.provenance.command)
     rows = [w for w in words[2:3] if not w.startswith("-")]
     command = shlex.join(["cuecard", "debias", *rows, "--out", "weighted.parquet"]) if rows else ""
-    return Answer(question, "Balance the cues with weights before training.", command=command)
+    benchmark = (
+        "" if "test" in card.dataset.splits else "; of a benchmark, write the hard examples (cuecard stress)"
+    )
+    return Answer(question, f"Balance the cues with weights before training{benchmark}.", command=command)
 
 
 def _of_finding(question: str, finding: FindingModel) -> Answer:

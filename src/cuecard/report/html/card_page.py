@@ -49,7 +49,9 @@ class _Chapter:
     @property
     def first(self) -> str:
         """The sentence it is folded behind."""
-        return next(iter(self.view.lead), "") if self.section.status == "done" else ""
+        if self.section.status == "done":
+            return next(iter(self.view.lead), "")
+        return f"{self.section.status.capitalize()}: {self.section.reason.rstrip('.')}."
 
 
 @of_readable_card

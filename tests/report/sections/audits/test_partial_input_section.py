@@ -68,3 +68,16 @@ def test_the_whole_report_renders_with_the_section(leaking: Card) -> None:
     html = render_html(leaking)
     assert "Examples that leak most" in html
     assert "partial_input-0" in html
+
+
+def test_the_lead_names_the_auc_where_the_accuracy_is_not_above_chance(leaking: Card) -> None:
+    section = leaking.sections["partial_input"]
+    lines = [
+        line | {"low": line["chance"] - 0.01, "auc": 0.629}
+        if line["name"] == section.summary["primary"]
+        else line
+        for line in section.summary["baselines"]
+    ]
+    ranked = section.model_copy(update={"summary": section.summary | {"baselines": lines}})
+    card = leaking.model_copy(update={"sections": leaking.sections | {"partial_input": ranked}})
+    assert "better than chance by its AUC of 0.629 (chance 0.5), not by its accuracy." in words(card)

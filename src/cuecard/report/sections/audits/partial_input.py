@@ -48,6 +48,9 @@ def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
         "below": "significantly worse than chance, which is a leak, too",
         "at": "not significantly different from chance",
     }[primary["direction"]]
+    auc = primary.get("auc")
+    if primary["direction"] == "above" and primary["low"] <= primary["chance"] and auc is not None:
+        level = f"significantly better than chance by its AUC of {auc:.3f} (chance 0.5), not by its accuracy"
     first = (
         f"{name} is {numbers.percent(primary['accuracy'])} on {numbers.count(primary['n'])} "
         f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples (95 % CI "
