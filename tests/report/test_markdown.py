@@ -32,7 +32,9 @@ def test_a_finding_stands_alone_in_an_issue(card: Card) -> None:
 def test_a_snippet_for_the_dataset_card_names_findings_cues_and_what_did_not_run(card: Card) -> None:
     text = plain(dataset_card_markdown(card))
     assert text.startswith("## Known cues\n\ntiny contains strong cues")
-    assert "| Cue for contradiction: “nobody” | 81.4 % | 33.3 % | 992 | high |" in text
+    assert (
+        "| Cue for contradiction: “nobody” | 81.4 %, 95 % CI 78.8 % to 83.7 % | 33.3 % | 992 | high |" in text
+    )
     assert "| entailment | nobody (95 %)" in text
     assert "- Partial input: skipped, there is no test split" in text
     assert "`b2:0123abcd`" in text

@@ -25,6 +25,9 @@ __all__ = [
     "worst_severity",
 ]
 
+#: Sections whose accuracies are those of a learner, so that a stronger one may do better.
+_LEARNED = ("partial_input", "pair_graph", "slices")
+
 
 def how_many_more(findings: Sequence[FindingModel]) -> str:
     """Return how many findings are not shown yet, remarks apart: “14 more findings and 11 remarks”."""
@@ -36,6 +39,17 @@ def how_many_more(findings: Sequence[FindingModel]) -> str:
 def ordered_findings(card: Card) -> list[FindingModel]:
     """Return the findings, most serious first, otherwise in the card's order."""
     return most_serious_first(card.findings)
+
+
+def measured(finding: FindingModel) -> str:
+    """Return the number of a finding with its interval; what a learner reached is "at least" that much."""
+    write = numbers.in_unit
+    said = write(finding.value, finding.unit)
+    if finding.section in _LEARNED and finding.unit == "share" and finding.value is not None:
+        said = f"at least {said}"
+    if finding.low is not None and finding.high is not None:
+        said += f", 95 % CI {write(finding.low, finding.unit)} to {write(finding.high, finding.unit)}"
+    return said
 
 
 def worst_severity(card: Card, section: str) -> str:

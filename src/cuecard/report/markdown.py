@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import polars as pl
+
 from cuecard.card.card import Card, EvidenceModel, FindingModel
 from cuecard.card.damage import of_readable_card
 from cuecard.report import numbers
-from cuecard.report.findings import facts, looked_at, ordered_findings, other_ways
+from cuecard.report.findings import facts, looked_at, measured, ordered_findings, other_ways
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.texts import display_text, highlight, isolated
 
@@ -58,7 +60,7 @@ def dataset_card_markdown(card: Card) -> str:
         rows = [
             (
                 escape(finding.title),
-                numbers.in_unit(finding.value, finding.unit),
+                measured(finding),
                 numbers.in_unit(finding.chance, finding.unit),
                 numbers.count(finding.n),
                 finding.severity,
@@ -68,9 +70,7 @@ def dataset_card_markdown(card: Card) -> str:
         parts.append(markdown_table(("Finding", "Measured", "Chance", "Examples", "Severity"), rows))
     strongest = _strongest_words(card)
     if strongest:
-        parts.append(
-            markdown_table(("Label", "Strongest cues (share of the label in the training set)"), strongest)
-        )
+        parts.append(markdown_table(("Label", "Strongest cues (share of the label)"), strongest))
     not_run = [
         f"- {escape(section.title)}: {section.status}, {escape(section.reason)}"
         for section in card.sections.values()
@@ -78,8 +78,8 @@ def dataset_card_markdown(card: Card) -> str:
     ]
     if not_run:
         parts.append("Not run:\n\n" + "\n".join(not_run))
-    measured = f"Measured with CueCard {escape(card.provenance.versions.get('cuecard', ''))}".rstrip()
-    parts.append(f"{measured} on {_sizes(card)}, data fingerprint {code(card.dataset.fingerprint)}.")
+    tool = f"Measured with CueCard {escape(card.provenance.versions.get('cuecard', ''))}".rstrip()
+    parts.append(f"{tool} on {_sizes(card)}, data fingerprint {code(card.dataset.fingerprint)}.")
     if card.provenance.command:
         parts.append(f"To reproduce: {code(card.provenance.command)}")
     return "\n\n".join(parts) + "\n"
@@ -151,8 +151,11 @@ def _strongest_words(card: Card) -> list[tuple[str, str]]:
     if "cues" not in card.tables:
         return []
     rows = []
+    table = card.tables["cues"]
+    if "adjusted_share" in table.columns:  # the share that the findings state
+        table = table.with_columns(share=pl.coalesce("adjusted_share", "share"))
     for label in card.dataset.labels:
-        cues = strongest(card.tables["cues"], label, CUES_PER_LABEL)
+        cues = strongest(table, label, CUES_PER_LABEL)
         if cues.height:
             words = [
                 f"{escape(f)} ({numbers.percent(s, 0)})"

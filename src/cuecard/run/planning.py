@@ -78,6 +78,7 @@ class Plan:
     protected: int
     """Examples that contradict a cue and are never proposed."""
     suspects: int = 0
+    budget: int | None = None
     data: Instances | None = field(default=None, repr=False)
 
     @property
@@ -155,7 +156,7 @@ def plan(
     by = method or ("z-filter" if of_cues else "aflite")
     search = _Search(data, card, evidence, unmet, by, change, seed, progress, options)
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
-    return search.plan(chosen)
+    return replace(search.plan(chosen), budget=budget)
 
 
 def _rules(goal: str | Sequence[str] | Policy | Path) -> Policy:

@@ -67,6 +67,7 @@ def test_the_section_of_a_readme_replaces_itself_and_nothing_else(card):
     once = hf_card(card, README)
     assert hf_card(card, once) == once
     assert once.count("## Known cues") == 1
+    assert "| at least " in once
     front, body = once.split("---\n")[1:3]
     assert yaml.safe_load(front)["license"] == "mit"
     assert yaml.safe_load(front)["cuecard"]["shortcuts"][0]["chance"] > 0
@@ -110,3 +111,5 @@ def test_an_issue_has_control_chance_interval_tie_rule_fingerprint_and_command(c
         assert part in text
     with pytest.raises(UsageError, match="Unknown finding 'nothing'"):
         issue_markdown(card, "nothing")
+    with pytest.raises(UsageError, match="no finding to report, only remarks"):
+        issue_markdown(card.model_copy(update={"findings": []}))

@@ -17,7 +17,9 @@ from policy_cards import excess
 def shown(**values: object) -> str:
     goal = Goal(Rule("x", (Limit("<=", 0.05),)), excess(0.2, 0.02), 0.03, excess(0.07, 0.02))
     fields = {"method": "aflite", "kind": "drop", "examples": 200, "changed": 50, "protected": 9} | values
-    plan = Plan(pl.DataFrame(), fields.pop("goals", (goal,)), **fields)
+    splits = fields.pop("splits", ["train"])
+    worksheet = pl.DataFrame({"split": splits, "action": [fields["kind"]] * len(splits)})
+    plan = Plan(worksheet, fields.pop("goals", (goal,)), **fields)
     console = Console(file=StringIO(), width=100)
     render_plan(plan, console)
     return " ".join(console.file.getvalue().replace("\xa0", " ").split())
@@ -36,6 +38,12 @@ def test_what_is_not_reached_is_said_first_with_both_effects():
 def test_moved_answers_are_chosen_by_no_method_and_rewriting_is_verified_without_the_examples():
     assert "chosen by" not in shown(kind="permute")
     assert "do not exist yet" in shown(kind="rewrite")
+
+
+def test_splits_are_counted_where_several_change_and_an_unspent_budget_is_explained():
+    assert "of 200 examples (25.0 %; 2 train, 1 test)" in shown(splits=["train", "test", "train"])
+    assert "Further changes within the budget of 60 came no nearer" in shown(budget=60)
+    assert "budget" not in shown(budget=50)
 
 
 def test_nothing_to_change_is_said():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, FindingModel
+from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 from cuecard.report import numbers
 from cuecard.report.exports.statements import LOWER_BOUND
@@ -43,11 +44,15 @@ def issue_markdown(card: Card, finding_id: str | None = None) -> str:
 
 def _chosen(card: Card, finding_id: str | None) -> FindingModel:
     findings = ordered_findings(card)
-    if finding_id is None and findings:
+    if finding_id is None:
+        if not findings or findings[0].severity == "info":
+            raise UsageError(
+                f"The card of {card.dataset.name} has no finding to report, only remarks: choose one with --finding ID."
+            )
         return findings[0]
     chosen = next((finding for finding in findings if finding.id == finding_id), None)
     if chosen is None:
-        raise unknown_name("finding", finding_id or "", [finding.id for finding in findings])
+        raise unknown_name("finding", finding_id, [finding.id for finding in findings])
     return chosen
 
 

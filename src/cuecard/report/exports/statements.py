@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from cuecard.card.card import Card, FindingModel
 from cuecard.report import numbers
-from cuecard.report.findings import ordered_findings
+from cuecard.report.findings import measured, ordered_findings
 from cuecard.report.texts import display_text
 
 LOWER_BOUND = (
     "Accuracies from partial input are lower bounds: a stronger model may find more. A result at chance does not show "
     "that the data is free of shortcuts."
 )
-#: Sections whose accuracies are those of a learner, so that a stronger one may do better.
-_LEARNED = ("partial_input", "pair_graph", "slices")
 
 
 def biases(card: Card) -> list[str]:
@@ -46,13 +44,9 @@ def statement(finding: FindingModel) -> str:
     title = display_text(finding.title, 300).removesuffix(".")
     if finding.value is None:
         return f"{title}."
-    write = numbers.in_unit
-    least = "at least " if finding.section in _LEARNED and finding.unit == "share" else ""
-    said = f"{least}{write(finding.value, finding.unit)}"
-    if finding.low is not None and finding.high is not None:
-        said += f", 95 % CI {write(finding.low, finding.unit)} to {write(finding.high, finding.unit)}"
+    said = measured(finding)
     if finding.chance is not None:
-        said += f", chance {write(finding.chance, finding.unit)}"
+        said += f", chance {numbers.in_unit(finding.chance, finding.unit)}"
     if finding.n is not None:
         said += f", {numbers.count(finding.n)} {finding.counted}"
     return f"{title} ({said})."

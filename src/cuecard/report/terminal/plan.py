@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -19,9 +20,8 @@ def render_plan(plan: Plan, console: Console) -> None:
         return
     share = numbers.percent(plan.changed / plan.examples)
     verb = "reaches" if plan.reached else "does not reach"
-    what = (
-        f"{plan.kind} {numbers.count(plan.changed)} of {numbers.plural(plan.examples, 'example')} ({share})"
-    )
+    what = f"{plan.kind} {numbers.count(plan.changed)} of {numbers.plural(plan.examples, 'example')}"
+    what += f" ({share}{_by_split(plan)})"
     how = "" if plan.kind == "permute" else f", chosen by {plan.method}"
     console.print(Text(f"The plan {verb} its goal: {what}{how}.", style="bold"))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim")
@@ -34,6 +34,10 @@ def render_plan(plan: Plan, console: Console) -> None:
     if plan.kind != "permute":
         kept = numbers.plural(plan.protected, "example")
         notes.insert(0, f"{kept} that contradict a strong cue are kept: they are what breaks the shortcut.")
+    if not plan.reached and plan.budget is not None and plan.changed < plan.budget:
+        notes.append(
+            f"Further changes within the budget of {numbers.count(plan.budget)} came no nearer to the goal."
+        )
     if plan.kind == "rewrite":
         notes.append("The texts to rewrite do not exist yet: verified without these examples.")
     if plan.suspects:
@@ -41,6 +45,14 @@ def render_plan(plan: Plan, console: Console) -> None:
         notes.append(f"{suspects} with identical input and different labels are listed to be decided.")
     for note in notes:
         console.print(Text(note, style="dim"))
+
+
+def _by_split(plan: Plan) -> str:
+    """Return how many of the changed examples are in which split, where several splits change."""
+    changed = plan.worksheet.filter(pl.col("action") == plan.kind)["split"].value_counts(sort=True)
+    if changed.height < 2:
+        return ""
+    return "; " + ", ".join(f"{numbers.count(n)} {name}" for name, n in changed.iter_rows())
 
 
 def _row(goal: Goal) -> list[str]:
