@@ -208,6 +208,14 @@ def test_the_verdict_of_a_comparison_is_its_first_line():
     assert "95 % CI" in lines[2]
 
 
+def test_cards_of_different_tasks_are_not_judged():
+    from cuecard.report.comparison.card_diff import verdict_of
+
+    [apart] = compare([card_with(), card_with(task="choice")])
+    assert not apart.comparable
+    assert verdict_of(apart) == "Not judged: the tasks differ."
+
+
 def test_holm_is_that_of_the_definition():
     p = np.random.default_rng(3).random(8) ** 3
     order = np.argsort(p)

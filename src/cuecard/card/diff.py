@@ -73,6 +73,8 @@ class Comparison:
     findings_gone: tuple[str, ...] = ()
     findings_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    comparable: bool = True
+    """Whether the tasks are the same; otherwise nothing is judged."""
     judged: tuple[Movement, ...] = ()
     """The change of every measure that can get better or worse, with its interval."""
     cues_moved: tuple[CueMovement, ...] = ()
@@ -140,6 +142,7 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         findings_gone=tuple(f.title for f in before.findings if _identity(f) not in new),
         findings_new=tuple(f.title for f in after.findings if _identity(f) not in old),
         notes=tuple(_notes(before, after)),
+        comparable=comparable,
         judged=tuple(judged_measures(before, after)) if comparable else (),
         cues_moved=tuple(cue_movements(before, after)) if comparable else (),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from cuecard.data import Source
 from cuecard.errors import UsageError
 from cuecard.run.auditing import audit
 from cuecard.run.runner import Data, Progress
+from cuecard.wording import plural
 from cuecard.writing import write_text
 
 #: What can be checked: a card or its folder, data, or anything that `cuecard.load` takes.
@@ -71,12 +73,14 @@ def check(
     judged = judge_card(card, rules, references=references, today=today)
     if ratchet is None:
         return judged
-    shorter = shrunk(judged, accepted)
+    shorter = replace(shrunk(judged, accepted), name=str(ratchet))
     write_ratchet(Path(ratchet), shorter)
-    return (
-        judged
-        if accepted is not None
-        else judge_card(card, rules, references=[*references, shorter], today=today)
+    if accepted is not None:
+        return judged
+    judged = judge_card(card, rules, references=[*references, shorter], today=today)
+    entries = plural(len(shorter.measures) + len(shorter.findings), "violation")
+    return replace(
+        judged, notes=(*judged.notes, f"Written: {ratchet} accepts {entries} of today. Commit it.")
     )
 
 

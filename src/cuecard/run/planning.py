@@ -78,8 +78,8 @@ class Plan:
     protected: int
     """Examples that contradict a cue and are never proposed."""
     suspects: int = 0
-    budget: int | None = None
     data: Instances | None = field(default=None, repr=False)
+    budget: int | None = None
 
     @property
     def reached(self) -> bool:

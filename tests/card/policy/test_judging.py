@@ -210,3 +210,17 @@ def test_a_first_policy_is_satisfied_by_the_card_it_was_written_for():
     assert '"partial_input.hypothesis_only.excess" = "<= 0.26"  # today +21.3 points' in text
     assert "slices: skipped (needs more)" in text
     assert '"cues.cues" = "<= 21"  # today 12' in text  # the upper end of Poisson's interval
+
+
+def test_a_check_is_printed_with_its_verdicts():
+    check = judge_card(card_with(excess(0.12, 0.03)), parse_policy(RULE))
+    assert repr(check) == "Check('tiny', 'fail': 0 pass, 1 fail, 0 undecided)"
+
+
+def test_findings_of_the_baseline_violate_a_limit_only_if_there_are_more_of_them():
+    card = card_with(findings=(finding("old", 0.6, 0.65, 0.7, "high"),))
+    for limit, violated in (("<= 0", True), ("<= 1", False)):
+        policy = parse_policy(f'[rules]\n"cues.high" = "{limit}"')
+        [ruling] = judge_card(card, policy, references=[reference_of(card, card, "the baseline v1")]).rulings
+        assert (ruling.verdict, ruling.violated) == ("pass", violated)
+        assert ruling.note == "1 finding of the baseline v1, not significantly worse"

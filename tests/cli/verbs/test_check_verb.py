@@ -130,3 +130,25 @@ def test_compare_can_fail_on_worse(cuecard, card, tmp_path):
     assert ran.code == 1
     assert ran.out.strip().startswith("Worse: 1 measure got worse beyond noise.")
     assert cuecard("compare", card, tmp_path / "worse").code == 0
+
+
+def test_a_first_ratchet_says_what_it_accepts_and_what_was_violated_before(cuecard, card, tmp_path):
+    file, accepted = policy(tmp_path, "<= 0.01"), tmp_path / "accepted.json"
+    first = cuecard("check", card, "--policy", file, "--ratchet", accepted)
+    assert first.code == 0
+    assert "is not significantly worse; 1 of 1 measure was violated before" in first.out
+    said = " ".join(first.out.split())
+    assert "accepts 1 violation of today. Commit it." in said
+    assert "baseline" not in said
+    again = cuecard("check", card, "--policy", file, "--ratchet", accepted)
+    assert again.code == 0
+    assert "Commit it" not in again.out
+
+
+def test_cards_of_different_tasks_cannot_fail_as_worse(cuecard, card, tmp_path):
+    one = load_card(card)
+    one.dataset = one.dataset.model_copy(update={"task": "text"})
+    save_card(one, tmp_path / "other")
+    ran = cuecard("compare", card, tmp_path / "other", "--fail-on", "worse")
+    assert ran.code == 2
+    assert "different tasks" in ran.err

@@ -10,6 +10,7 @@ from cuecard.card.card import Card, FindingModel
 from cuecard.card.policy.references import Reference
 from cuecard.card.policy.rules import Policy
 from cuecard.stats.limits.limits import examples_to_settle
+from cuecard.wording import listed, plural
 
 #: Severities that rules can count; every finding is at least info.
 COUNTED: tuple[Severity, ...] = SEVERITIES[:3]
@@ -67,7 +68,8 @@ def _count(
     numbers = [_needed(finding, severity) for finding in open_ones]
     words = f"findings, {severity} or worse" if severity != "high" else "findings, high"
     label = words if section == ALL_SECTIONS else f"{section} {words}"
-    note = f"{len(before)} of the baseline, not significantly worse" if before else ""
+    earlier = [r.name for r in references if any(r.is_known(finding) for finding in before)]
+    note = f"{plural(len(before), 'finding')} of {listed(earlier)}, not significantly worse" if before else ""
     return FindingCount(
         Measure(name, float(len(sure)), len(sure), len(judged), unit="count", worse="higher", label=label),
         len(sure),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
@@ -81,6 +81,10 @@ class Check:
     def of_verdict(self, verdict: Verdict) -> list[Ruling]:
         """Return the rulings of one verdict."""
         return [ruling for ruling in self.rulings if ruling.verdict == verdict]
+
+    def __repr__(self) -> str:
+        tally = ", ".join(f"{len(self.of_verdict(one))} {one}" for one in get_args(Verdict))
+        return f"Check({self.card.dataset.name!r}, {self.verdict!r}: {tally})"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -176,13 +180,14 @@ def _violating_direction(limits: Sequence[Limit], value: float) -> str:
 
 def _of_count(rule: Rule, count: FindingCount) -> Ruling:
     """Return what a rule says of a number of findings: those that surely are so severe, and those that may be."""
+    whole = count.surely + count.known
     verdicts = [judge(count.surely, count.possibly, limit.operator, limit.bound) for limit in rule.limits]
     verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
     return Ruling(
         rule,
         count.measure,
         verdict,
-        violated=verdict == "fail" or count.known > 0,
+        violated=any(judge(whole, whole, limit.operator, limit.bound) == "fail" for limit in rule.limits),
         needed=count.needed if verdict == "undecided" else None,
         note=count.note,
         findings=count.sure_ids if verdict == "fail" else count.ids,

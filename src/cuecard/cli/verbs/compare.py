@@ -51,10 +51,10 @@ def compare(
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
     from cuecard.card import load_card, stale_report
+    from cuecard.errors import UsageError
     from cuecard.report.html.chart_path import check_chart
 
     if report is not None:
-        from cuecard.errors import UsageError
         from cuecard.writing import check_file
 
         if report.suffix != ".html":
@@ -74,6 +74,11 @@ def compare(
             )
     alone = chart is not None and len(loaded) == 1  # a chart can show a single card
     comparisons = [] if alone else compare_cards(loaded, [str(card) for card in cards])
+    if fail_on is not None and (apart := next((c for c in comparisons if not c.comparable), None)):
+        raise UsageError(
+            f"{apart.before} and {apart.after} are cards of different tasks, so that neither is worse: name versions "
+            "of one dataset, or leave --fail-on out."
+        )
     if chart is not None:
         from cuecard.report import write_comparison_charts
 

@@ -26,6 +26,10 @@ def headline(check: Check) -> str:
         return f"UNDECIDED: {name} violates no limit of {policy}, but {len(undecided)} of {total} {words} undecided."
     warned = len(check.of_verdict("fail"))
     more = f" ({numbers.plural(warned, 'warning')})" if warned else ""
+    accepted = sum(ruling.violated and ruling.verdict == "pass" for ruling in check.rulings)
+    if accepted:
+        was = "was" if accepted == 1 else "were"
+        return f"PASS: {name} is not significantly worse; {accepted} of {total} {was} violated before{more}."
     return f"PASS: {name} satisfies {policy}, {total}{more}."
 
 

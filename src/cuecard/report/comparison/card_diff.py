@@ -71,6 +71,8 @@ def verdict_of(comparison: Comparison) -> str:
     """Return the verdict of a comparison: what got worse or better beyond noise."""
     if comparison.unchanged:
         return "Unchanged."
+    if not comparison.comparable:
+        return "Not judged: the tasks differ."
     parts = []
     for direction in ("worse", "better"):
         measures = sum(one.direction == direction for one in comparison.moved)
@@ -169,7 +171,8 @@ def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
     if not cues:
         return
     tally = Counter(cue.kind for cue in cues)
-    console.print(Text("Cues: " + ", ".join(f"{tally[kind]:,} {kind}" for kind in _KINDS if tally[kind])))
+    counted = ", ".join(f"{tally[kind]:,} {kind}" for kind in _KINDS if tally[kind])
+    console.print(Text(f"Lists of significant cues: {counted} (only those named above moved beyond noise)"))
     for cue in cues[:top]:
         sign, style = _KINDS[cue.kind]
         shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}"
