@@ -10,6 +10,7 @@ import cuecard as cc
 from cuecard.card.measures import value_of
 from cuecard.data import Examples
 from cuecard.remedies import stress_set
+from cuecard.report.headline.model_verdict import model_headline
 from cuecard.report.sections import section_view
 from small_sets import pair_instances
 
@@ -54,6 +55,8 @@ def test_a_model_that_follows_the_leak_is_at_chance_on_the_hard_subset():
     }
     assert by_model["shortcut"].severity == "medium"
     assert by_model["Accuracy"].severity == "info"
+    headline = model_headline(card).replace("\N{NO-BREAK SPACE}", " ")
+    assert "oracle has an accuracy of 100 % on the hard subset and 100 % on the easy one" in headline
     view = section_view(card, "hard_subset")
     assert "shortcut has an accuracy of" in view.lead[1]
     assert view.charts[0].draw().to_dict()

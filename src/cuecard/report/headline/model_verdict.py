@@ -59,11 +59,17 @@ def _with_best(order: Sequence[str], accuracies: Mapping[str, Measure]) -> list[
 
 
 def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
-    """Return the accuracy of every model, and that under weights where only they were asked for."""
+    """Return the accuracy of every model, and that under weights or on subsets where only they were asked for."""
     if accuracies:
         return [_accuracy(model, m) for model, m in list(accuracies.items())[:NAMED]]
     weighted = slices(card, "debiased_evaluation.weighted_accuracy")
     plain = slices(card, "debiased_evaluation.accuracy")
+    hard, easy = (slices(card, f"hard_subset.{subset}") for subset in ("hard", "easy"))
+    if hard and not weighted:
+        return [
+            f"{_accuracy(model, m)} on the hard subset and {numbers.percent(easy[model].value)} on the easy one"
+            for model, m in list(hard.items())[:NAMED]
+        ]
     return [
         f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} reweighted"
         for model, m in list(weighted.items())[:NAMED]
