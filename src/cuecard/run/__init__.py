@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
-    from cuecard.run.planning import Plan, plan
+    from cuecard.run.plan_results import Plan
+    from cuecard.run.planning import plan
     from cuecard.run.probing import probe, selected_probes
     from cuecard.run.runner import Progress, run_analyses
     from cuecard.run.stressing import WrittenStressSet, hard_examples, identical_pairs_file

@@ -14,7 +14,8 @@ from cuecard.errors import UsageError
 from cuecard.remedies.plan import applied, read_worksheet, write_worksheet
 from cuecard.remedies.stress_sets import as_rows
 from cuecard.run.auditing import audit
-from cuecard.run.planning import Plan, plan
+from cuecard.run.plan_results import Plan
+from cuecard.run.planning import plan
 from cuecard.run.runner import Data, Progress, loaded
 from cuecard.wording import listed, plural
 from cuecard.writing import write_together

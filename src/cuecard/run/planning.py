@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from cuecard.audits import Cues, PartialInput
 from cuecard.card.card import Card
 from cuecard.card.policy import Limit, Policy, Rule, Ruling, judge_card, read_policy
 from cuecard.data import Instances, Source
-from cuecard.data.examples import Examples, Floats, Ints
+from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError
 from cuecard.remedies.plan import (
     Change,
@@ -24,18 +24,19 @@ from cuecard.remedies.plan import (
     Method,
     applied,
     balanced_positions,
+    conflicting_examples,
     cue_evidence,
     removal_order,
+    repeated_examples,
     without,
     worksheet_rows,
 )
 from cuecard.remedies.plan.predicting import predicted_value
 from cuecard.remedies.plan.re_pairing import re_paired
 from cuecard.run.auditing import audit
+from cuecard.run.plan_results import Goal, Kind, Plan, satisfied, violation
 from cuecard.run.runner import Data, Progress, loaded
-from cuecard.stats.limits.limits import judge
 
-Kind = Literal["drop", "rewrite", "re-pair", "permute"]
 #: A plan never proposes more than this share of the examples.
 MOST = 0.9
 #: The search for the fewest changes ends when it is known to this share of them.
@@ -48,67 +49,6 @@ _ADVICE = {
     "re-pair": "check that no new choice is right",
     "permute": "move the right answer to this position",
 }
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A measure that a plan brings to its limit: before, predicted, and verified by an audit of the changed data."""
-
-    rule: Rule
-    before: Measure
-    predicted: float | None
-    verified: Measure
-
-    @property
-    def reached(self) -> bool:
-        """Whether the verified value satisfies the limits."""
-        return satisfied(self.rule, self.verified.value)
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Which examples to change, and what that does."""
-
-    worksheet: pl.DataFrame
-    goals: tuple[Goal, ...]
-    method: Method
-    kind: Kind
-    examples: int
-    changed: int
-    protected: int
-    """Examples that contradict a cue and are never proposed."""
-    suspects: int = 0
-    data: Instances | None = field(default=None, repr=False)
-    budget: int | None = None
-
-    @property
-    def reached(self) -> bool:
-        """Whether every goal is reached."""
-        return all(goal.reached for goal in self.goals)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, without the worksheet."""
-        return {
-            "reached": self.reached,
-            "method": self.method,
-            "change": self.kind,
-            "examples": self.examples,
-            "changed": self.changed,
-            "protected": self.protected,
-            "suspect_labels": self.suspects,
-            "goals": [
-                {
-                    "measure": goal.before.name,
-                    "limits": [str(limit) for limit in goal.rule.limits],
-                    "before": goal.before.value,
-                    "predicted": goal.predicted,
-                    "verified": goal.verified.value,
-                    "low": goal.verified.low,
-                    "high": goal.verified.high,
-                }
-                for goal in self.goals
-            ],
-        }
 
 
 def plan(
@@ -187,25 +127,6 @@ def _unmet(card: Card, rules: Policy) -> list[Ruling]:
     """Return what the card violates by its values: the point, not the interval, is what a plan moves."""
     rulings = judge_card(card, rules).rulings
     return [r for r in rulings if r.measure.value is not None and not satisfied(r.rule, r.measure.value)]
-
-
-def satisfied(rule: Rule, value: float | None) -> bool:
-    """Return whether a value satisfies all limits of a rule."""
-    return value is not None and all(
-        judge(value, value, limit.operator, limit.bound) == "pass" for limit in rule.limits
-    )
-
-
-def _violation(rule: Rule, value: float | None) -> float:
-    """Return by how much a value is beyond its limits; a little more than 0 where it is at a limit that excludes it."""
-    if value is None:
-        return math.inf
-    beyond = [
-        abs(value - limit.bound) + 1e-9
-        for limit in rule.limits
-        if judge(value, value, limit.operator, limit.bound) == "fail"
-    ]
-    return max(beyond, default=0.0)
 
 
 def _cue_audit(card: Card) -> Cues:
@@ -324,7 +245,7 @@ class _Search:
     def _distance(self, count: int) -> float:
         """Return how far the measures are from their limits after so many changes; 0 where all are met."""
         after = self._verified(count)
-        return sum(_violation(r.rule, _measured(after, r).value) for r in self.unmet)
+        return sum(violation(r.rule, _measured(after, r).value) for r in self.unmet)
 
     def plan(self, chosen: Ints) -> Plan:
         """Return the plan of the chosen examples."""
@@ -342,7 +263,7 @@ class _Search:
             for ruling in self.unmet
         )
         rows = self._rows(chosen)
-        suspects = _conflicting(examples)
+        suspects = conflicting_examples(examples)
         rows += [
             {
                 "example": example,
@@ -367,7 +288,7 @@ class _Search:
 
     def _rows(self, chosen: Ints) -> list[dict[str, Any]]:
         clusters = _clusters(self.card)
-        copies = _copies(self.evidence.examples)
+        copies = repeated_examples(self.evidence.examples)
         rows = []
         for change in self._changes(chosen):
             example = change.example
@@ -385,15 +306,9 @@ class _Search:
             if change.new_label is not None:
                 row["new_label"] = str(change.new_label + 1)
             if change.new_others:
-                row["new_others"] = _json(change.new_others)
+                row["new_others"] = json.dumps(list(change.new_others), ensure_ascii=False)
             rows.append(row)
         return rows
-
-
-def _json(texts: Sequence[str]) -> str:
-    from json import dumps
-
-    return dumps(list(texts), ensure_ascii=False)
 
 
 def _section(ruling: Ruling) -> str:
@@ -413,37 +328,3 @@ def _clusters(card: Card) -> dict[int, int]:
         return {}
     numbered = table.with_row_index("at").drop_nulls("cluster")
     return dict(zip(numbered["at"].to_list(), numbered["cluster"].to_list(), strict=True))
-
-
-def _texts(examples: Examples) -> pl.DataFrame:
-    data = examples.instances
-    hypotheses = examples.choices if data.grouped else data.table["hypothesis"]
-    return pl.DataFrame(
-        {
-            "premise": examples.premises,
-            "text": hypotheses.list.join("\0") if data.grouped else hypotheses,
-            "gold": examples.gold,
-            "id": examples.ids,
-        }
-    ).with_row_index("example")
-
-
-def _copies(examples: Examples) -> dict[int, str]:
-    """Return the examples that repeat an earlier one with the same label, with its id."""
-    keys = ["premise", "text", "gold"]
-    table = _texts(examples).with_columns(
-        first=pl.col("id").first().over(keys), place=pl.col("example").rank("ordinal").over(keys)
-    )
-    again = table.filter(pl.col("place") > 1)
-    return dict(zip(again["example"].to_list(), again["first"].to_list(), strict=True))
-
-
-def _conflicting(examples: Examples) -> list[int]:
-    """Return the examples whose input occurs with another label, too."""
-    if examples.grouped:
-        return []
-    table = _texts(examples).filter(pl.col("gold").n_unique().over("premise", "text") > 1)
-    return [int(example) for example in table["example"]]
-
-
-__all__ = ["Goal", "Kind", "Plan", "plan", "satisfied"]

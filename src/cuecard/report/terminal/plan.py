@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
-from cuecard.run.planning import Goal, Plan
+from cuecard.run.plan_results import Goal, Plan
 
 
 def render_plan(plan: Plan, console: Console) -> None:
