@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from cuecard.errors import UsageError
+from cuecard.web import AppSettings
+from cuecard.web.service import Service
 from cuecard.web.tables import Query, table_page
 from web.conftest import HOSTILE, Client
 
@@ -99,3 +102,22 @@ def test_every_chart_and_table_of_a_card_can_be_fetched(client: Client) -> None:
     for table in client.get(f"/cards/{card}/tables")["tables"]:
         assert client.get(f"/cards/{card}/tables/{table}?limit=5")["total"] >= 0
     assert client.http.get(f"/api/cards/{card}/charts/..%2Fpage").status_code == 404
+
+
+def test_a_cue_shows_what_any_probe_says_of_it_and_reads_no_table_elsewhere(
+    client: Client, root: Path
+) -> None:
+    folder = root / "cards" / "models"
+    (folder / "tables").mkdir(parents=True)
+    row = pl.DataFrame({"model": ["m"], "family": ["word"], "feature": ["nobody"], "gap": [0.5]})
+    row.write_parquet(folder / "tables" / "of_a_plugin.parquet")
+    row.write_parquet(root / "elsewhere.parquet")
+    card = json.loads((root / "cards" / "houses" / "card.json").read_text())
+    done = card["sections"]["overview"] | {"measures": [], "summary": {}}
+    names = {"a": "of_a_plugin", "b": "../../../elsewhere"}
+    card["sections"] = {name: done | {"tables": [table]} for name, table in names.items()}
+    (folder / "card.json").write_text(json.dumps(card))
+    service = Service(AppSettings(root))
+    [entry] = [one for one in service.library.refresh().values() if one.place == "cards/houses"]
+    shown = service.explorer.cue(entry, "word", "nobody")["models"]
+    assert [(one["test"], one["model"], one["gap"]) for one in shown] == [("of_a_plugin", "m", 0.5)]

@@ -121,15 +121,14 @@ class Explorer:
         return replace(page, extra=extra)
 
     def _models(self, entry: Entry, family: str, feature: str) -> list[dict[str, Any]]:
-        """Return what models of this dataset do with a cue: rows of the probes' tables, by card."""
+        """Return what models of this dataset do with a cue: rows of the first tables of probes, by card."""
         shown = []
         for other in self.library.refresh().values():
             if other.fingerprint != entry.fingerprint and other.name != entry.name:
                 continue
-            for table in ("accuracy_test", "distribution_test", "reliance"):
+            first = {name for one in self.library.card(other.id).sections.values() for name in one.tables[:1]}
+            for table in (name for name in self.tables(other) if name in first):
                 file = other.folder / TABLES_FOLDER / f"{table}.parquet"
-                if not file.is_file():
-                    continue
                 schema = pl.scan_parquet(file).collect_schema()
                 if not {"model", "family", "feature"} <= set(schema.names()):
                     continue
