@@ -152,3 +152,12 @@ def test_cards_of_different_tasks_cannot_fail_as_worse(cuecard, card, tmp_path):
     ran = cuecard("compare", card, tmp_path / "other", "--fail-on", "worse")
     assert ran.code == 2
     assert "different tasks" in ran.err
+
+
+def test_an_undecided_check_does_not_call_accepted_violations_none(cuecard, card, tmp_path):
+    accuracy = load_card(card).measure("partial_input.hypothesis_only.accuracy")
+    file = policy(tmp_path, "<= 0.01")
+    file.write_text(f'{file.read_text()}"{accuracy.name}" = "<= {accuracy.value}"\n')
+    ran = cuecard("check", card, "--policy", file, "--baseline", card)
+    assert ran.code == 0
+    assert " is not significantly worse, but 1 of 2 measures is undecided." in " ".join(ran.out.split())

@@ -17,16 +17,17 @@ def headline(check: Check) -> str:
     failing = [ruling for ruling in check.rulings if ruling.fails]
     undecided = check.of_verdict("undecided")
     total = numbers.plural(len(check.rulings), "measure")
+    accepted = sum(ruling.violated and ruling.verdict == "pass" for ruling in check.rulings)
     if failing:
         verb = "fails" if len(failing) == 1 else "fail"
         more = f", {len(undecided)} undecided" if undecided else ""
         return f"FAIL: {name} violates {policy}: {len(failing)} of {total} {verb}{more}."
     if check.verdict == "undecided":
         words = "is" if len(undecided) == 1 else "are"
-        return f"UNDECIDED: {name} violates no limit of {policy}, but {len(undecided)} of {total} {words} undecided."
+        met = "is not significantly worse" if accepted else f"violates no limit of {policy}"
+        return f"UNDECIDED: {name} {met}, but {len(undecided)} of {total} {words} undecided."
     warned = len(check.of_verdict("fail"))
     more = f" ({numbers.plural(warned, 'warning')})" if warned else ""
-    accepted = sum(ruling.violated and ruling.verdict == "pass" for ruling in check.rulings)
     if accepted:
         was = "was" if accepted == 1 else "were"
         return f"PASS: {name} is not significantly worse; {accepted} of {total} {was} violated before{more}."
