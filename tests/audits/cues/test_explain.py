@@ -125,3 +125,8 @@ def test_an_explanation_has_the_p_value_of_the_audit_where_texts_repeat():
     explanation = explain(data, "no")
     assert explanation.association is not None
     assert explanation.association["log10_p"] == cues.filter(feature="no")["log10_p"].item()
+
+
+def test_a_length_of_another_dataset_is_answered_with_the_lengths_of_this_one():
+    with pytest.raises(UsageError, match=r"No length is called '99 or more tokens' .* 'up to 5 tokens'"):
+        explain(load(PAIRS), "99 or more tokens")

@@ -59,6 +59,17 @@ def test_the_cues_say_how_many_and_which_is_strongest(card: Card) -> None:
     assert "word “nobody”: 95.0 % of the 90 training instances" in words
 
 
+def test_one_cue_is_said_in_the_singular_and_a_number_only_once(make_card: CardMaker) -> None:
+    card = make_card()
+    card.sections["cues"].summary.update(significant=1, cues=1)
+    assert (
+        "1 of 7 features (14.3 %) is significantly associated with a label (false discovery rate 5 %). "
+        in said(card, "cues")
+    )
+    card.sections["cues"].summary.update(significant=2, cues=1)
+    assert "; 1 of them is frequent enough to be listed as cues." in said(card, "cues")
+
+
 def test_no_significant_cue_is_said_plainly(make_card: CardMaker) -> None:
     card = make_card()
     card.sections["cues"].summary.update(significant=0, cues=0)

@@ -18,6 +18,7 @@ FAMILY_OF_LENGTH = {1: "word", 2: "bigram", 3: "trigram", 4: "4-gram"}
 MOST_LISTED = 20
 #: How findings begin, and how they quote words.
 _TITLE = re.compile(r"^Cue (for|against) [^:]+: ")
+_LENGTH = re.compile(r"(up to )?\d+( to \d+| or more)? tokens?")
 _QUOTED = re.compile(r"[“\"'](.+)[”\"']")
 
 
@@ -42,6 +43,7 @@ def named_feature(
         family, feature = _words(spoken, encoded.tokeniser)
         if not others or family.presence(encoded).names.index_of(feature) is not None:
             _check_not_a_family(spoken, encoded, families)
+            _check_not_a_length(spoken, family.presence(encoded).names.index_of(feature), encoded, families)
             return family, feature, others
     if not features:
         raise UsageError(f"{cue!r} is not a cue: type one to four words, or family:feature.")
@@ -109,3 +111,12 @@ def _check_not_a_family(cue: str, encoded: Encoded, families: Sequence[Family]) 
     names = family.presence(encoded).names.to_list()
     shown = listed([repr(name) for name in names[:MOST_LISTED]])
     raise UsageError(f"{cue!r} is a family of features; type one of them as {cue}:FEATURE: {shown}.")
+
+
+def _check_not_a_length(cue: str, column: int | None, encoded: Encoded, families: Sequence[Family]) -> None:
+    """Raise an error that lists the lengths where a name is no words of the data, but a length of another dataset."""
+    family = next((one for one in families if one.name == "length"), None)
+    if column is not None or family is None or not _LENGTH.fullmatch(cue):
+        return
+    shown = listed([repr(name) for name in family.presence(encoded).names.to_list()])
+    raise UsageError(f"No length is called {cue!r} in this dataset; its lengths are {shown}.")

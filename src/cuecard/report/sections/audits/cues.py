@@ -64,12 +64,16 @@ def _verdict(summary: dict[str, Any]) -> str:
             f"None of {tested} is significantly associated with a label "
             f"(false discovery rate {numbers.percent(summary['alpha'], 0)})."
         )
-    return (
+    are = "is" if summary["significant"] == 1 else "are"
+    text = (
         f"{numbers.count(summary['significant'])} of {tested} "
-        f"({numbers.percent(summary['significant'] / summary['features'])}) are significantly associated with a label "
-        f"(false discovery rate {numbers.percent(summary['alpha'], 0)}); "
-        f"{numbers.count(summary['cues'])} of them are frequent enough to be listed as cues."
+        f"({numbers.percent(summary['significant'] / summary['features'])}) {are} significantly associated with a "
+        f"label (false discovery rate {numbers.percent(summary['alpha'], 0)})"
     )
+    if summary["cues"] == summary["significant"]:
+        return f"{text}."
+    listed = "is" if summary["cues"] == 1 else "are"
+    return f"{text}; {numbers.count(summary['cues'])} of them {listed} frequent enough to be listed as cues."
 
 
 def _strongest(card: Card, section: Section) -> list[str]:
