@@ -294,9 +294,11 @@ def test_export(cuecard, cards):
         "croissant": exports.croissant_json(card, existing=None, url=None, license=None),
         "hf-card": exports.hf_card(card, ""),
         "badge": exports.badge_svg(card),
-        "issue": exports.issue_markdown(card, None),
     }
     assert {name: cuecard("export", cards[0], "--format", name).out for name in written} == written
+    finding = card.findings[0].id  # a card of remarks alone has no finding that is reported by default
+    typed = cuecard("export", cards[0], "--format", "issue", "--finding", finding)
+    assert typed.out == exports.issue_markdown(card, finding)
 
 
 #: Verbs that answer no question about a dataset: there is no function of their own in Python.
