@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from cuecard.analysis import About, Counted, Finding, Measure, Role, Severity, Status, Unit
 from cuecard.registry import unknown_name
+from cuecard.wording import plural
 
 #: Version of the card's schema; grows when a reader of older cards would be misled.
 SCHEMA_VERSION: Literal["2"] = "2"
@@ -266,7 +267,7 @@ class Card(BaseModel):
     def __repr__(self) -> str:
         states = ", ".join(f"{name} {section.status}" for name, section in self.sections.items())
         remarks = sum(finding.severity == "info" for finding in self.findings)
-        counted = f"{len(self.findings) - remarks} findings, {remarks} remarks"
+        counted = f"{plural(len(self.findings) - remarks, 'finding')}, {plural(remarks, 'remark')}"
         return f"Card({self.dataset.name!r}, {counted}; {states})"
 
     __str__ = __repr__
