@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.special import bdtrc
 
 from cuecard.analysis import Measure
 from cuecard.card.card import Card
@@ -183,7 +183,7 @@ def _rarity_change(
     count = int(cue["train_count"])
     # It had at most one instance fewer than the rarest feature that was tested.
     total, part = count + absent.least - 1, there.examples / max(1, there.examples + absent.examples)
-    p = float(binomtest(count, total, part, alternative="greater").pvalue)
+    p = float(bdtrc(count - 1, total, part))  # of at least this count
     share = cue["share"]
     shares = (None, share) if is_new else (share, None)
     return CueMovement("worse" if is_new else "better", key[1], cue["label"], *shares), p

@@ -75,8 +75,8 @@ def print_place(report: Path, console: Console) -> None:
 
 
 def display(path: str) -> str:
-    """Return a path as it can be printed: bytes that are no UTF-8 cannot."""
-    return path.encode("utf-8", "replace").decode("utf-8")
+    """Return a path or a command as it can be printed: nothing in it steers the terminal."""
+    return printable(path.encode("utf-8", "replace").decode("utf-8"), limit=4_000)
 
 
 def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:

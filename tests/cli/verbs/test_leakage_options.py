@@ -43,7 +43,7 @@ def probe(cuecard, files, *more):
 
 
 def test_probing_pairs_evaluates_models_without_the_leak(cuecard, files, tmp_path):
-    ran = probe(cuecard, files, "--out", tmp_path / "out")
+    ran = probe(cuecard, files, "--out", tmp_path / "out", "--verbose")
     assert ran.code == 0, ran.err
     assert "reweighted" in ran.out
     assert "The weights are estimated from only 600 test examples" in ran.out.replace("\n", " ")

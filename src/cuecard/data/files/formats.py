@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import math
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from cuecard.data.files.paths import shown
 from cuecard.errors import InputError, UsageError, printable
@@ -168,19 +167,33 @@ def _unpack(raw: bytes, compression: Compression, parts: list[bytes], where: str
     """Add the decompressed bytes to `parts` and return whether the stream is whole; what precedes damage stays."""
     size = 0
     try:
-        with _opened(raw, compression) as stream:
-            while part := stream.read(_CHUNK):
-                size += len(part)
-                check_size(size, where)
-                parts.append(part)
+        for part in _gz_parts(raw) if compression == "gz" else _zstd_parts(raw):
+            size += len(part)
+            check_size(size, where)
+            parts.append(part)
     except (EOFError, OSError, zlib.error):
         return False
     return True
 
 
-def _opened(raw: bytes, compression: Compression) -> Any:
-    if compression == "gz":
-        return gzip.GzipFile(fileobj=io.BytesIO(raw))
+def _gz_parts(raw: bytes) -> Iterator[bytes]:
+    """Give what a gzip file holds, a part at a time; one that ends early gives all before the cut, then raises."""
+    rest = raw
+    while rest:
+        stream = zlib.decompressobj(wbits=31)
+        while not stream.eof:
+            part = stream.decompress(rest, _CHUNK)
+            rest = stream.unconsumed_tail
+            if part:
+                yield part
+            elif not stream.eof:
+                raise EOFError
+        rest = stream.unused_data.lstrip(b"\0")  # files may be padded
+
+
+def _zstd_parts(raw: bytes) -> Iterator[bytes]:
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.BufferReader(raw), "zstd")
+    with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
+        while part := stream.read(_CHUNK):
+            yield part
