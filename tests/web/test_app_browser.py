@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 uvicorn = pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 
 from cuecard.web import AppSettings, create_app  # noqa: E402
+from cuecard.web.preparing import prepare  # noqa: E402
 
 BROWSER = next(
     (p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None
@@ -27,7 +29,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-WAIT = 120_000
+WAIT = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +40,9 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app on an empty folder with one data file, on a free port of this machine."""
-    root = tmp_path_factory.mktemp("app")
-    pairs(300).write_csv(root / "houses.csv")
+@contextmanager
+def served(root: Path) -> Iterator[str]:
+    """Serve a folder on a free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -59,6 +59,24 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
+def empty_address(tmp_path: Path) -> Iterator[str]:
+    """The app on an empty folder."""
+    root = tmp_path / "empty"
+    root.mkdir()
+    with served(root) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def address(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on a folder with data and one card, its pages prepared."""
+    root = Path(shutil.copytree(stored, tmp_path_factory.mktemp("app") / "root"))
+    prepare(root / "cards" / "houses", root)
+    with served(root) as address:
+        yield address
+
+
+@pytest.fixture
 def page(chromium: Any) -> Iterator[Any]:
     """A new page; an error of its scripts, or a refused one, fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
@@ -72,8 +90,10 @@ def page(chromium: Any) -> Iterator[Any]:
     assert problems == []
 
 
-def test_from_an_empty_library_to_a_finding_and_its_cue(page: Any, address: str, tmp_path: Path) -> None:
-    page.goto(address)
+def test_from_an_empty_library_to_a_finding_and_its_cue(
+    page: Any, empty_address: str, tmp_path: Path
+) -> None:
+    page.goto(empty_address)
     page.get_by_text("There is no card below").wait_for()
     page.get_by_role("link", name="New audit").first.click()
     file = tmp_path / "houses.csv"
@@ -161,7 +181,7 @@ def test_pages_fit_a_phone_and_have_no_serious_accessibility_problem(
 
 def test_a_job_survives_a_reload_and_is_cancelled_in_another_tab(page: Any, address: str) -> None:
     page.goto(f"{address}/new")
-    page.locator("[name=train]").fill("houses.csv")
+    page.locator("[name=train]").fill("data/houses_train.csv")
     page.locator("[name=train]").press("Tab")
     page.get_by_text("Task: pair").wait_for()
     page.get_by_role("button", name="Run the audit").click()

@@ -62,13 +62,13 @@ def test_equal_cards_and_several_steps_have_a_page(cards):
 def test_the_command_writes_the_page_and_refuses_what_it_cannot_write(cuecard, cards, tmp_path):
     for name, card in zip(("v1", "v2"), cards, strict=True):
         save_card(card, tmp_path / name)
-    ran = cuecard("compare", tmp_path / "v1", tmp_path / "v2", "--report", tmp_path / "changes.html")
+    ran = cuecard("compare", tmp_path / "v1", tmp_path / "v2", "--page", tmp_path / "changes.html")
     assert ran.code == 0, ran.err
     assert f"Report: {tmp_path / 'changes.html'}" in ran.out.replace("\n", "")
     assert "got worse beyond noise" in (tmp_path / "changes.html").read_text(encoding="utf-8")
     for more, said in (
-        ((tmp_path / "v2", "--report", tmp_path / "x.pdf"), "written as .html"),
-        (("--report", tmp_path / "y.html"), "name at least two cards"),
+        ((tmp_path / "v2", "--page", tmp_path / "x.pdf"), "written as .html"),
+        (("--page", tmp_path / "y.html"), "name at least two cards"),
     ):
         ran = cuecard("compare", tmp_path / "v1", *more)
         assert ran.code == 2

@@ -15,7 +15,7 @@ Examples:
 
 `cuecard compare out/v1 out/v2`
 
-`cuecard compare out/v1 out/v2 --report changes.html`
+`cuecard compare out/v1 out/v2 --page changes.html`
 
 `cuecard compare out/v1 out/v2 --fail-on worse`
 
@@ -37,7 +37,7 @@ def compare(
     show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
     report: Annotated[
         Path | None,
-        option("--report", "FILE", "Write the comparison as a page to this file (.html).", parser=path),
+        option("--page", "FILE", "Write the comparison as a page to this file (.html).", parser=path),
     ] = None,
     chart: ChartOption = None,
     all_numbers: Annotated[
@@ -61,7 +61,7 @@ def compare(
             raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
         if len(cards) < 2:
             raise UsageError("There is nothing to compare: name at least two cards.")
-        check_file(report, inputs=[], option="--report")
+        check_file(report, inputs=[], option="--page")
     if chart is not None:
         check_chart(chart)
     loaded = [load_card(card) for card in cards]

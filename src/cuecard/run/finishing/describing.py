@@ -81,8 +81,11 @@ def examples_table(data: Instances) -> pl.DataFrame:
     ).with_columns(pl.col("split").cast(pl.String))
     if data.grouped:
         whole = pl.Series(np.bitwise_xor.reduceat(table["content"].to_numpy(), data.first_rows[:-1]))
-        right = table.filter(pl.col("label") == data.labels[0])
-        table = right.select(*EXAMPLE_KEYS, answer="position", content=whole)
+        right = table.filter(pl.col("label") == data.labels[0]).unique(EXAMPLE_KEYS, keep="first")
+        examples = table[data.first_rows[:-1]].select(EXAMPLE_KEYS).with_columns(content=whole)
+        answers = right.select(*EXAMPLE_KEYS, answer="position")
+        table = examples.join(answers, on=EXAMPLE_KEYS, how="left", maintain_order="left")
+        table = table.select(*EXAMPLE_KEYS, "answer", "content")
     else:
         table = table.drop("position")
     return table
