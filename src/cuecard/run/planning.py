@@ -14,7 +14,7 @@ import polars as pl
 from cuecard.analysis import Measure
 from cuecard.audits import Cues, PartialInput
 from cuecard.card.card import Card
-from cuecard.card.policy import Limit, Policy, Rule, Ruling, judge_card, read_policy
+from cuecard.card.policy import Allowance, Limit, Policy, Rule, Ruling, judge_card, read_policy
 from cuecard.data import Instances, Source
 from cuecard.data.examples import Floats, Ints
 from cuecard.errors import UsageError
@@ -94,7 +94,7 @@ def plan(
     evidence = cue_evidence(data, audit_of_cues, card.tables["cues"])
     of_cues = all(_section(ruling) == "cues" for ruling in unmet)
     by = method or ("z-filter" if of_cues else "aflite")
-    search = _Search(data, card, evidence, unmet, by, change, seed, progress, options)
+    search = _Search(data, card, evidence, unmet, by, change, seed, progress, options, rules.allow)
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
     return replace(search.plan(chosen), budget=budget)
 
@@ -151,6 +151,7 @@ class _Search:
     seed: int
     progress: Progress | None
     options: dict[str, Any]
+    allow: tuple[Allowance, ...] = ()
     audited: dict[int, Card] = field(default_factory=dict)
     orders: list[Ints] = field(default_factory=list)
 
@@ -245,7 +246,7 @@ class _Search:
     def _distance(self, count: int) -> float:
         """Return how far the measures are from their limits after so many changes; 0 where all are met."""
         after = self._verified(count)
-        return sum(violation(r.rule, _measured(after, r).value) for r in self.unmet)
+        return sum(violation(r.rule, _measured(after, r, self.allow).value) for r in self.unmet)
 
     def plan(self, chosen: Ints) -> Plan:
         """Return the plan of the chosen examples."""
@@ -258,7 +259,7 @@ class _Search:
                 None
                 if self.change not in ("drop", "rewrite")
                 else predicted_value(self.card.tables["examples"], self.evidence, ruling.measure, chosen),
-                _measured(after, ruling),
+                _measured(after, ruling, self.allow),
             )
             for ruling in self.unmet
         )
@@ -315,10 +316,10 @@ def _section(ruling: Ruling) -> str:
     return ruling.measure.name.partition(".")[0]
 
 
-def _measured(card: Card, ruling: Ruling) -> Measure:
+def _measured(card: Card, ruling: Ruling, allow: tuple[Allowance, ...] = ()) -> Measure:
     """Return the measure of a rule on another card."""
     exact = replace(ruling.rule, pattern=ruling.measure.name)
-    [again] = judge_card(card, Policy((exact,), source="plan")).rulings
+    [again] = judge_card(card, Policy((exact,), allow, source="plan")).rulings
     return again.measure
 
 

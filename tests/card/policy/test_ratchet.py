@@ -50,3 +50,15 @@ def test_another_file_is_no_ratchet(tmp_path):
     with pytest.raises(InputError, match="not a ratchet file"):
         check(card_with(), POLICY, ratchet=file)
     assert file.read_text() == '{"a": 1}'
+
+
+def test_what_is_undecided_or_not_measured_stays_accepted(tmp_path):
+    file = tmp_path / "ratchet.json"
+    bad = card_with(excess(0.2, 0.02), findings=(HIGH,))
+    check(bad, POLICY, ratchet=file)
+    before = names(file)
+    check(card_with(excess(0.06, 0.03), findings=(HIGH,)), POLICY, ratchet=file)
+    assert names(file) == before
+    assert check(bad, POLICY, ratchet=file).verdict == "pass"
+    check(card_with(skipped=("partial_input", "cues")), POLICY, ratchet=file)
+    assert names(file) == before

@@ -130,3 +130,13 @@ def test_another_table_is_no_worksheet(pairs, tmp_path):
         read_worksheet(file, pairs)
     with pytest.raises(UsageError, match=r"use a \.csv or \.jsonl file"):
         read_worksheet(tmp_path / "sheet.xlsx", pairs)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_texts_with_rare_line_ends_come_back_as_they_were_written(tmp_path, kind):
+    odd = pair_instances(
+        [("train", "one\u2028two", "three\x85four\x0cfive", "yes"), ("train", "a\rb", "c\r\nd", "no")]
+    )
+    file = tmp_path / f"sheet.{kind}"
+    write_worksheet(sheet(odd, {"example": 0, "action": "drop"}, {"example": 1, "action": "drop"}), file)
+    assert len(applied(odd, read_worksheet(file, odd)).table) == 0

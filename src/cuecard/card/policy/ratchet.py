@@ -41,7 +41,8 @@ def read_ratchet(path: Path) -> Reference | None:
 def shrunk(check: Check, before: Reference | None) -> Reference:
     """Return the violations of a check that may stay accepted: all at first, later only those accepted before.
 
-    A value is replaced when it got significantly better, so that it cannot get worse again.
+    A value is replaced when it got significantly better, so that it cannot get worse again. What is undecided today, or
+    was not measured, is not mended and stays.
     """
     violated = [ruling for ruling in check.rulings if ruling.violated]
     measures = [r.measure for r in violated if not _is_count(r.measure) and r.measure.value is not None]
@@ -53,9 +54,20 @@ def shrunk(check: Check, before: Reference | None) -> Reference:
     ]
     if before is None:
         return Reference({m.name: m for m in measures}, {m.name: m for m in findings})
+    now, present = {m.name: m for m in measures}, {m.name: m for m in findings}
+    mended = {r.measure.name for r in check.rulings if r.verdict == "pass"} - now.keys()
+    done = {name for name, section in check.card.sections.items() if section.status == "done"}
     return Reference(
-        {m.name: _better(before.measures[m.name], m) for m in measures if m.name in before.measures},
-        {m.name: _better(before.findings[m.name], m) for m in findings if m.name in before.findings},
+        {
+            name: _better(old, now[name]) if name in now else old
+            for name, old in before.measures.items()
+            if name not in mended
+        },
+        {
+            name: _better(old, present[name]) if name in present else old
+            for name, old in before.findings.items()
+            if name in present or name.partition("/")[0] not in done
+        },
     )
 
 

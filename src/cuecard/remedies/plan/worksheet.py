@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,11 +111,13 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a worksheet with the line on which each begins."""
     _kind(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the worksheet cannot be read ({error}).") from None
     if path.suffix == ".csv":
-        reader = csv.DictReader(text.splitlines(keepends=True))
+        # Not by splitlines, which also ends lines at U+2028, U+0085 and form feeds: texts hold them.
+        reader = csv.DictReader(io.StringIO(text, newline=""))
         _check_columns(f"{path}, line 1", reader.fieldnames or ())
         line = reader.line_num
         for row in reader:
@@ -125,7 +128,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             yield line + 1, {name: value or "" for name, value in row.items()}
             line = reader.line_num
         return
-    for line, raw in enumerate(text.splitlines(), 1):
+    for line, raw in enumerate(text.split("\n"), 1):
         if not raw.strip():
             continue
         try:
@@ -159,7 +162,7 @@ def _change(
             "worksheet is for other data."
         )
     original = _original(examples, example)
-    if changed := [name for name in _ORIGINAL if row[name].replace("\r\n", "\n") != original[name]]:
+    if changed := [name for name in _ORIGINAL if _lines(row[name]) != _lines(original[name])]:
         raise InputError(
             f"{where}: the {changed[0]} is not that of the example {row['id']!r}: write new texts in the columns "
             f"{_NEW[0]} to {_NEW[-1]}, and leave ids and the other columns as they are."
@@ -191,6 +194,11 @@ def _change(
         _others(where, row["new_others"], len(json.loads(original["others"] or "[]"))),
         _label(where, row["new_label"].strip(), examples, example),
     )
+
+
+def _lines(text: str) -> str:
+    """Return a text with its line ends as one character: spreadsheets write their own."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _others(where: str, written: str, size: int) -> tuple[str, ...]:
