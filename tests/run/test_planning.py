@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 import cuecard as cc
+from cuecard.card.policy import judge_card, parse_policy
 from cuecard.data.demo import demo_nli
 from cuecard.data.examples import Examples
 from cuecard.errors import InputError, UsageError
 from cuecard.remedies.plan import METHODS, cue_evidence
 from cuecard.run import plan
+from cuecard.run.planning import _broken
+from policy_cards import card_with, excess
 from small_sets import choice_instances
 
 WORDS = [f"{a}{b}" for a in ("stone", "river", "cloud", "apple") for b in ("", "y", "ish")]
@@ -114,3 +117,13 @@ def test_a_goal_that_is_met_changes_nothing(data):
 def test_what_cannot_be_planned_is_refused(data, goal, options, error, message):
     with pytest.raises(error, match=message):
         plan(data, goal, **options)
+
+
+def test_a_rule_that_the_changes_break_is_a_goal_that_was_not_reached():
+    policy = parse_policy('[rules]\n"partial_input.*.excess" = "<= 0.05"\n')
+    before = judge_card(card_with(excess(0.2, 0.02), excess(0.01, 0.01, name="length")), policy).rulings
+    after = judge_card(card_with(excess(0.02, 0.02), excess(0.09, 0.01, name="length")), policy).rulings
+    [goal] = _broken(before, before[:1], after)
+    assert goal.verified.name == "partial_input.length.excess"
+    assert not goal.reached
+    assert _broken(before, before[:1], before) == ()

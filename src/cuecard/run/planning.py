@@ -96,7 +96,25 @@ def plan(
     by = method or ("z-filter" if of_cues else "aflite")
     search = _Search(data, card, evidence, unmet, by, change, seed, progress, options, rules.allow)
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
-    return replace(search.plan(chosen), budget=budget)
+    made = search.plan(chosen)
+    judged = judge_card(card, rules).rulings
+    if len(chosen) and made.data is not None and len(judged) > len(unmet):
+        after = audit(made.data, only=only, seed=seed, progress=progress, **options)
+        made = replace(made, goals=(*made.goals, *_broken(judged, unmet, judge_card(after, rules).rulings)))
+    return replace(made, budget=budget)
+
+
+def _broken(before: Sequence[Ruling], unmet: Sequence[Ruling], after: Sequence[Ruling]) -> tuple[Goal, ...]:
+    """Return the rules that the data met and does not meet after the changes: a plan that breaks one is not done."""
+    own = {ruling.measure.name for ruling in unmet}
+    measures = {ruling.measure.name: ruling.measure for ruling in before}
+    return tuple(
+        Goal(ruling.rule, measures[ruling.measure.name], None, ruling.measure)
+        for ruling in after
+        if ruling.measure.name in measures.keys() - own
+        and ruling.measure.value is not None
+        and not satisfied(ruling.rule, ruling.measure.value)
+    )
 
 
 def _rules(goal: str | Sequence[str] | Policy | Path) -> Policy:
