@@ -113,7 +113,7 @@ def peco_rejections(
 ) -> float:
     """Return how often PECO is significant at 5 %, by the audit's own vectors, clusters and shuffles.
 
-    With `labels`, every dataset is labelled at random so many times, copies of an example alike.
+    With `labels`, every dataset is labelled at random that number of times, copies of an example alike.
     """
     rejected = 0
     for i in range(runs):

@@ -20,7 +20,7 @@ Direction = Literal["worse", "better"]
 Verdict = Literal["worse", "better", "within noise"]
 #: Moves are judged together, so that a comparison of equal data calls something moved in at most this share of cases.
 ALPHA = 0.05
-#: Families whose features are bins drawn anew for every version: a bin that is not in the other version is no new cue.
+#: Families whose features are bins chosen for every version separately: a bin that the other lacks is no new cue.
 REDRAWN = frozenset({"length"})
 
 

@@ -34,7 +34,7 @@ TASKS: tuple[Task, ...] = get_args(Task)
 #: Columns every table of instances has; all others are the user's own (genre, annotator, …).
 COLUMNS = ("example_id", "position", "split", "premise", "hypothesis", "label")
 
-#: So many derived things are kept: those of a run, with the texts in two or three tokenisations.
+#: Number of derived objects that are kept: those of a run, with the texts in two or three tokenisations.
 MOST_DERIVED = 24
 
 #: Held while a part of instances is taken, so that two threads take the same one and share what is derived from it.

@@ -79,7 +79,7 @@ def plan(
         method: "weights" (convex weights, rounded), "z-filter", "aflite" or "random"; by default z-filter for
             goals about cues, aflite otherwise.
         change: "drop", "rewrite", "re-pair" (new wrong choices) or "permute" (new positions of right answers).
-        exact: change exactly so many examples instead of searching for the fewest, to compare methods.
+        exact: change exactly this number of examples instead of searching for the fewest, to compare methods.
         seed: of what is drawn.
         progress: called with what is done; returns a context manager it is done in.
         options: parameters of the audits.
@@ -262,7 +262,7 @@ class _Search:
         return self.audited[count]
 
     def _distance(self, count: int) -> float:
-        """Return how far the measures are from their limits after so many changes; 0 where all are met."""
+        """Return how far the measures are from their limits after `count` changes; 0 where all are met."""
         after = self._verified(count)
         return sum(violation(r.rule, _measured(after, r, self.allow).value) for r in self.unmet)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 
 from cuecard._version import __version__
 from cuecard.report import numbers
+from cuecard.report.html import page as report_page
 from cuecard.report.html.chart_library import chart_library
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
@@ -30,15 +32,19 @@ _KEEP = {"cache-control": "private, max-age=31536000, immutable"}
 @cache
 def environment() -> Environment:
     """Return the templates of the pages."""
-    environment = Environment(
-        loader=PackageLoader("cuecard.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    environment = report_page.environment()
+    of_report = PrefixLoader({"report": PackageLoader("cuecard.report.html")})
+    environment.loader = ChoiceLoader([PackageLoader("cuecard.web"), of_report])
+    environment.globals.update(
+        numbers=numbers, show=display_text, say=report_page.sentence, version=_version_of_files()
     )
-    environment.globals.update(numbers=numbers, show=display_text, version=__version__)
     return environment
+
+
+def _version_of_files() -> str:
+    """Return what the addresses of our files hold: it changes with their content, so that browsers fetch them again."""
+    own = "".join([__version__, *map(_own_file, ("app.js", "app.css")), report_resource("report.css")])
+    return sha256(own.encode()).hexdigest()[:12]
 
 
 def _render(request: Request, template: str, **values: Any) -> HTMLResponse:

@@ -62,7 +62,7 @@ class Upload:
 
 
 class State:
-    """The database; every call opens it anew, so that threads and restarts need no care."""
+    """The database; every call opens its own connection, so that it is safe in threads and after a restart."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -50,6 +50,7 @@ def test_a_capital_excuses_a_name_but_not_a_small_letter() -> None:
 
 def test_missing_dictionary_names_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     spelling._dictionary.cache_clear()
+    spelling.is_misspelt.cache_clear()
     monkeypatch.setitem(sys.modules, "hunspell", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'cuecard\[english\]'"):
         _ = get_annotator("en").annotate(pl.Series(["words"])).typo

@@ -15,7 +15,7 @@ from cuecard.stats.arrays import Singles
 
 MapMethod = Literal["tsne", "opentsne", "umap", "pca", "none"]
 MAP_METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
-#: Up to so many points, all pairs are looked at; more are seen coarsely from afar, by scikit-learn.
+#: Up to this number of points, all pairs are compared; for more, scikit-learn approximates distant points by cells.
 MOST_PAIRED = 4_000
 #: How coarsely far-away points are seen; 0.8 halves the time of scikit-learn's 0.5 and looks the same.
 TSNE_ANGLE = 0.8

@@ -260,7 +260,7 @@ def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances)
 
 
 def rare_features(counts: CueCounts) -> list[Finding]:
-    """Return the remark that rare features were not tested, where so many labels would need too much memory."""
+    """Return the remark that rare features were not tested, where many labels would need too much memory."""
     if not counts.raised:
         return []
     lowest, highest = min(counts.raised.values()), max(counts.raised.values())

@@ -36,7 +36,7 @@ class Response:
 class Lane:
     """A client in an event loop of its own: it keeps its connection, and can be interrupted at any byte.
 
-    Timeouts of the library start anew with every byte that arrives; a deadline for the whole request needs a loop.
+    Timeouts of the library restart with every byte that arrives; a deadline for the whole request needs a loop.
     """
 
     def __init__(self, headers: dict[str, str], timeout: float) -> None:

@@ -33,7 +33,7 @@ from cuecard.text import STOP_WORDS, Encoded, stop_words
 
 #: A cue says nothing new if this share of its instances have a stronger one, too.
 CONTAINED = 0.8
-#: So many cues are looked at, per cue wanted, for enough that say something new.
+#: Number of cues that are compared per cue wanted, so that enough of them are not redundant.
 _CANDIDATES = 10
 
 

@@ -14,7 +14,7 @@ from cuecard.stats.removal import weight_order, z_order
 
 Method = Literal["weights", "z-filter", "aflite", "random"]
 METHODS: tuple[Method, ...] = get_args(Method)
-#: AFLite removes the easiest examples in so many rounds and learns again after each.
+#: Number of rounds in which AFLite removes the easiest examples; it retrains after each.
 ROUNDS = 5
 #: Where cues are to go, they are brought to this share of the z of the weakest of them; where a model's accuracy is to
 #: fall, which adds up many weak features, all features are brought to a z of chance.

@@ -6,7 +6,7 @@ import numpy as np
 
 from cuecard.data.examples import Examples, Ints
 
-#: So many answers of about the same length are looked at for each choice to replace.
+#: Number of answers of about the same length that are compared for each choice to replace.
 NEAR = 40
 
 

@@ -13,7 +13,7 @@ from cuecard.report.markdown import dataset_card_markdown
 _SECTION = ("<!-- cuecard:start -->", "<!-- cuecard:end -->")
 _YAML = ("# cuecard:start", "# cuecard:end")
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
-#: So many shortcuts are in the YAML.
+#: Number of shortcuts in the YAML.
 SHORTCUTS = 5
 
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 
 from cuecard.stats.arrays import Ints, Singles
 
-#: Steps end when the centres move by less than this share of the points' variance, or after so many.
+#: Steps end when the centres move by less than this share of the points' variance, or after this number.
 TOLERANCE = 1e-4
 MOST_STEPS = 300
 

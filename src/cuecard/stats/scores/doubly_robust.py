@@ -21,7 +21,7 @@ __all__ = [
     "steady_depth",
 ]
 
-#: A steady tree has a leaf for about so many examples.
+#: Number of examples per leaf of a steady tree, about.
 _PER_LEAF = 20
 
 
