@@ -23,8 +23,9 @@ def _shared(kind: str) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what commands cache out of the user's folder, and what is there out of the tests."""
+    """Keep what commands cache out of the user's folder, what is there out of the tests, and do not be in CI."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
         patch.setenv("CUECARD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 

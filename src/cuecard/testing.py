@@ -37,8 +37,9 @@ def assert_policy(
     from cuecard.run import check
 
     result = check(data, policy, baseline=baseline, **options)
-    if not result.passes(strict=strict):
-        wrong = [r for r in result.rulings if r.fails or (strict and r.verdict == "undecided")]
+    result = result.strictly() if strict else result
+    if not result.passes():
+        wrong = [ruling for ruling in result.rulings if ruling.fails]
         raise AssertionError(
             "\n".join([headline(result), *(f"- {r.measure.name}: {sentence(r)}" for r in wrong)])
         )

@@ -84,6 +84,16 @@ def test_positions_are_balanced_by_the_fewest_moves():
     assert counts.max() > np.bincount(after.gold[after.in_split("test")], minlength=3).max()
 
 
+def test_a_budget_of_moves_is_shared_by_the_splits():
+    questions = planted_questions(first=0.6)
+    moves = plan(questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=400)
+    budgeted = plan(questions, "partial_input.position.accuracy <= 0.1", change="permute", exact=20)
+    of_split = [dict(p.worksheet["split"].value_counts().iter_rows()) for p in (moves, budgeted)]
+    assert sum(of_split[1].values()) == 20
+    for split, n in of_split[0].items():
+        assert abs(of_split[1].get(split, 0) - 20 * n / moves.changed) <= 1
+
+
 def test_new_wrong_choices_are_answers_of_other_questions():
     questions = planted_questions()
     made = plan(questions, "partial_input.choices_only.excess <= 0.2", change="re-pair")

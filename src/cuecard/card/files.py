@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import polars as pl
 
@@ -41,12 +41,25 @@ def save_card(card: Card, folder: str | Path) -> Path:
 
 
 def staged_card(
-    card: Card, folder: Path, report: str | None = None, *, beside: Mapping[str, Write] | None = None
+    card: Card,
+    folder: Path,
+    report: str | None = None,
+    *,
+    subfolder: str = ".",
+    beside: Mapping[str, Write] | None = None,
+    stale: Iterable[str] = (),
 ) -> AbstractContextManager[None]:
     """Have the card, its tables and its report written; they take their places after the body, unless that raises.
 
-    `card.json` holds a hash of every table and of the report, so that a reader can tell that they belong together;
-    `beside` are further files of the folder.
+    `card.json` holds a hash of every table and of the report, so that a reader can tell that they belong together.
+
+    Args:
+        card: the card.
+        folder: what is exchanged as a whole.
+        report: the page beside the card.
+        subfolder: where in the folder the card belongs.
+        beside: further files of the folder.
+        stale: files that an earlier run wrote beside its card there, which go with that card.
     """
     hashes: dict[str, str] = {}
 
@@ -67,8 +80,17 @@ def staged_card(
             report, encoding="utf-8", errors="replace", newline="\n"
         )
     writers = {name: hashed(name, write) for name, write in files.items()} | {CARD_FILE: write_document}
-    writers |= beside or {}
-    return staged_folder(folder, writers, stale=_of_earlier_card)
+    writers = {_posix(subfolder, name): write for name, write in writers.items()} | dict(beside or {})
+
+    def of_earlier(folder: Path) -> list[str]:
+        names = [_posix(subfolder, name) for name in _of_earlier_card(folder / subfolder)]
+        return [*names, *(stale if names else ())]
+
+    return staged_folder(folder, writers, stale=of_earlier)
+
+
+def _posix(*parts: str) -> str:
+    return PurePosixPath(*parts).as_posix()
 
 
 def save_report(folder: Path, report: str) -> Path:
@@ -130,7 +152,8 @@ def load_card(path: str | Path, *, current: bool = False) -> Card:
     """
     path = Path(path)
     file = path / CARD_FILE if path.is_dir() else path
-    recover(file.parent)
+    for folder in file.absolute().parents[:2]:  # a card may be written with the folder around it
+        recover(folder)
     for attempt in range(_READS):
         raw = _read(file, path)
         try:

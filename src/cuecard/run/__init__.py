@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cuecard.run.applying import Applied, apply_worksheet, plan_file
+    from cuecard.run.applying import AUDIT_FOLDER, Applied, apply_worksheet, plan_file
     from cuecard.run.asking import ask, ask_file
     from cuecard.run.auditing import audit, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cuecard.run.training.training import Trained, WeightFile, train, train_recipe, training_recipe
 
 __all__ = [
+    "AUDIT_FOLDER",
     "Applied",
     "Debiased",
     "Plan",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -23,7 +24,7 @@ from cuecard.card.policy import (
     write_ratchet,
 )
 from cuecard.data import Source
-from cuecard.errors import UsageError
+from cuecard.errors import InputError, UsageError
 from cuecard.run.auditing import audit
 from cuecard.run.runner import Data, Progress
 from cuecard.wording import plural
@@ -54,7 +55,8 @@ def check(
         test: the test split, where `data` is a file or a table.
         baseline: the card of an earlier version, or its folder: what violates a rule but is not significantly worse
             than there passes.
-        ratchet: a file of accepted violations. The first check writes it, later ones only shorten it.
+        ratchet: a file of accepted violations. The first check writes it, later ones only shorten it. Where the
+            environment variable CI is set the file must exist: one that is written there and lost accepts everything.
         today: the day by which allowances expire; today by default.
         progress: called with each audit's title; returns a context manager the audit runs in.
         command: what the user typed, for the card's provenance.
@@ -62,7 +64,7 @@ def check(
     """
     rules = policy if isinstance(policy, Policy) else read_policy(policy)
     earlier = _baseline(baseline)
-    accepted = read_ratchet(Path(ratchet)) if ratchet is not None else None
+    accepted = _accepted(Path(ratchet)) if ratchet is not None else None
     card = card_to_check(data, rules.sections, test=test, progress=progress, command=command, **options)
     references: list[Reference] = []
     if earlier is not None:
@@ -113,6 +115,16 @@ def is_card(place: str | Path) -> bool:
         return path.name == CARD_FILE or (path / CARD_FILE).is_file()
     except (OSError, ValueError):
         return False
+
+
+def _accepted(ratchet: Path) -> Reference | None:
+    """Return what a ratchet file accepts, None where it is to be written."""
+    accepted = read_ratchet(ratchet)
+    if accepted is None and os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise InputError(
+            f"{ratchet} does not exist, and CI does not write it: run the check on your machine and commit the file."
+        )
+    return accepted
 
 
 def _baseline(baseline: Card | str | Path | None) -> Card | None:

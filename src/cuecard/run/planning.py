@@ -26,6 +26,7 @@ from cuecard.remedies.plan import (
     balanced_positions,
     conflicting_examples,
     cue_evidence,
+    evenly_over,
     removal_order,
     repeated_examples,
     without,
@@ -199,7 +200,7 @@ class _Search:
 
     def _order(self, limit: int | None) -> Ints:
         if self.change == "permute":
-            return np.array(sorted(self._moves), dtype=np.int64)
+            return evenly_over(self.evidence.examples.splits, sorted(self._moves))
         allowed = ~self.evidence.contradicts
         most = min(limit or len(allowed), int(MOST * len(allowed)))
         order = removal_order(

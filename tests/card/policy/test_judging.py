@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from cuecard.analysis import Measure
-from cuecard.card.policy import judge_card, parse_policy, reference_of, starter_policy
+from cuecard.card.policy import Reference, judge_card, parse_policy, reference_of, starter_policy
+from cuecard.card.policy.references import finding_measure
 from cuecard.errors import InputError
 from policy_cards import card_with, excess, finding
 
@@ -224,3 +225,14 @@ def test_findings_of_the_baseline_violate_a_limit_only_if_there_are_more_of_them
         [ruling] = judge_card(card, policy, references=[reference_of(card, card, "the baseline v1")]).rulings
         assert (ruling.verdict, ruling.violated) == ("pass", violated)
         assert ruling.note == "1 finding of the baseline v1, not significantly worse"
+
+
+def test_findings_of_the_baseline_that_only_possibly_are_so_severe_violated_nothing():
+    card = card_with(findings=(finding("a", 0.52, 0.6, 0.7, "medium"),))
+    policy = parse_policy('[rules]\n"cues.high" = "== 0"\n')
+    [alone] = judge_card(card, policy).rulings
+    assert alone.verdict == "undecided"
+    known = Reference({}, {f.id: finding_measure(f) for f in card.findings})
+    [ruling] = judge_card(card, policy, references=[known]).rulings
+    assert ruling.verdict == "pass"
+    assert not ruling.violated

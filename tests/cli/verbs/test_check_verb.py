@@ -161,3 +161,18 @@ def test_an_undecided_check_does_not_call_accepted_violations_none(cuecard, card
     ran = cuecard("check", card, "--policy", file, "--baseline", card)
     assert ran.code == 0
     assert " is not significantly worse, but 1 of 2 measures is undecided." in " ".join(ran.out.split())
+
+
+def test_a_missing_ratchet_is_not_written_in_ci(cuecard, card, tmp_path, monkeypatch):
+    file, accepted = policy(tmp_path, "<= 0.01"), tmp_path / "accepted.json"
+    monkeypatch.setenv("CI", "true")
+    ran = cuecard("check", card, "--policy", file, "--ratchet", accepted)
+    assert ran.code == 2
+    assert "does not exist, and CI does not write it" in ran.err
+    assert not accepted.exists()
+    monkeypatch.setenv("CI", "false")
+    ran = cuecard("check", card, "--policy", file, "--ratchet", accepted, "--format", "github")
+    assert ran.code == 0
+    assert f"cuecard: Written: {accepted} accepts 1 violation" in ran.err
+    monkeypatch.setenv("CI", "true")
+    assert cuecard("check", card, "--policy", file, "--ratchet", accepted).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import numpy as np
@@ -140,3 +141,20 @@ def test_texts_with_rare_line_ends_come_back_as_they_were_written(tmp_path, kind
     file = tmp_path / f"sheet.{kind}"
     write_worksheet(sheet(odd, {"example": 0, "action": "drop"}, {"example": 1, "action": "drop"}), file)
     assert len(applied(odd, read_worksheet(file, odd)).table) == 0
+
+
+FORMULAS = ["=1+1", "+49 30", "- yes", "@name", "\t=1", "'=1", "''-1", "'tis", "a=1"]
+
+
+def test_no_cell_of_a_csv_is_a_formula_and_every_text_is_read_back(tmp_path):
+    data = pair_instances([("train", text, f"{text} so", "yes") for text in FORMULAS])
+    file = tmp_path / "sheet.csv"
+    new = [f"={i}" for i in range(len(FORMULAS))]
+    rows = [{"example": i, "action": "rewrite", "new_text": text} for i, text in enumerate(new)]
+    write_worksheet(sheet(data, *rows), file)
+    with file.open(newline="") as written:
+        cells = [cell for row in csv.reader(written) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
+    changes = read_worksheet(file, data)
+    assert [change.new_text for change in changes] == new
+    assert applied(data, changes).table["premise"].to_list() == FORMULAS

@@ -121,3 +121,25 @@ def test_the_terminal_says_the_verdict_first_and_what_would_settle_it(check):
     said = " ".join(" ".join(lines).split())
     assert "About 4,100 examples (500 now) would settle it." in said
     assert "\x1b" not in said
+
+
+def test_a_strict_check_fails_in_every_format(check):
+    log = json.loads(sarif_log(check.strictly()))
+    kinds = {(r["ruleId"], r["kind"], r["level"]) for r in log["runs"][0]["results"]}
+    assert ("partial_input.position.excess", "fail", "error") in kinds
+    assert "open" not in {kind for _, kind, _ in kinds}
+    text = junit_xml(check.strictly())
+    assert 'failures="4"' in text
+    assert 'skipped="0"' in text
+    assert text.count('type="undecided"') == 2
+    assert "::notice" not in github_annotations(check.strictly())
+    assert "::error file=conf/cue card.toml,line=4" in github_annotations(check.strictly())
+
+
+def test_undecided_rules_alone_fail_a_strict_check_in_words():
+    policy = parse_policy('[rules]\n"partial_input.hypothesis_only.excess" = "<= 0.21"\n', "p.toml")
+    undecided = judge_card(card_with(excess(0.2, 0.02)), policy)
+    assert undecided.passes()
+    assert not undecided.passes(strict=True)
+    assert check_markdown(undecided).count("UNDECIDED: tiny violates no limit")
+    assert check_markdown(undecided.strictly()).count("FAIL (strict): tiny violates no limit")

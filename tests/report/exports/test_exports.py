@@ -6,7 +6,6 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 import cuecard as cc
 from cuecard.card.card import Card
@@ -69,6 +68,7 @@ def test_the_section_of_a_readme_replaces_itself_and_nothing_else(card):
     assert once.count("## Known cues") == 1
     assert "| at least " in once
     front, body = once.split("---\n")[1:3]
+    yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(front)["license"] == "mit"
     assert yaml.safe_load(front)["cuecard"]["shortcuts"][0]["chance"] > 0
     assert body.startswith("# My dataset\n\nText.\n")
@@ -94,6 +94,34 @@ def test_a_badge_says_how_many_findings_and_never_that_data_is_clean(findings, w
     texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts == ["CueCard", words]
     assert float(root.get("width")) > 20
+
+
+def test_a_badge_says_where_cues_were_not_tested():
+    card = card_with(excess(0, 0.1))
+    del card.sections["cues"]
+    assert "no finding, cues not tested" in badge_svg(card)
+    assert "no cue found" not in badge_svg(card)
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "# Mine\n<!-- cuecard:start -->\nold\n",
+        "# Mine\n<!-- cuecard:end -->\n",
+        "<!-- cuecard:end -->\n<!-- cuecard:start -->\n",
+        "---\n# cuecard:start\n---\n",
+    ],
+)
+def test_a_mark_without_the_other_one_is_an_error(card, readme):
+    with pytest.raises(
+        InputError, match=r"needs one line .*cuecard:start.* and after it one line .*cuecard:end"
+    ):
+        hf_card(card, readme)
+
+
+def test_marks_followed_by_blanks_are_marks(card):
+    made = hf_card(card, "# Mine\n")
+    assert hf_card(card, made.replace("<!-- cuecard:end -->\n", "<!-- cuecard:end -->  \n")) == made
 
 
 def test_an_issue_has_control_chance_interval_tie_rule_fingerprint_and_command(card):

@@ -24,7 +24,7 @@ class FindingCount:
     """The number of findings of a section that are at least so severe.
 
     `surely` counts those whose severity is settled, `possibly` also those whose interval reaches it. Accepted findings
-    are not counted (`allowed`), nor those of a reference (`known` of them).
+    are not counted (`allowed`), nor those of a reference; of those, `known` surely are so severe.
     """
 
     measure: Measure
@@ -77,7 +77,7 @@ def _count(
         tuple(finding.id for finding in sure),
         tuple(finding.id for finding in judged),
         tuple(finding.id for finding in allowed),
-        len(before),
+        sum(_reaches(finding.severity, severity) for finding in before),
         None if None in numbers else max((n for n in numbers if n is not None), default=None),
         note,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any, get_args
 
@@ -23,7 +23,7 @@ class Ruling:
 
     `needed` is the number of examples that would settle an undecided verdict; `note` says why a verdict is not that
     of the limit alone: an allowance, the baseline, or a section that did not run. `violated` is the verdict of the
-    limit alone.
+    limit alone. With `strict`, an undecided rule fails the check.
     """
 
     rule: Rule
@@ -34,16 +34,23 @@ class Ruling:
     note: str = ""
     findings: tuple[str, ...] = ()
     change: MeasuredChange | None = None
+    strict: bool = False
+
+    @property
+    def counts_as_failed(self) -> bool:
+        """Whether it is violated, or undecided where that is not accepted."""
+        return self.verdict == "fail" or (self.strict and self.verdict == "undecided")
 
     @property
     def fails(self) -> bool:
-        """Whether it fails the check: violated, and not only a warning or a note."""
-        return self.verdict == "fail" and self.rule.severity == "error"
+        """Whether it fails the check: it counts as failed, and not only as a warning or a note."""
+        return self.counts_as_failed and self.rule.severity == "error"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
             "verdict": self.verdict,
+            "fails": self.fails,
             "measure": asdict(self.measure),
             "rule": self.rule.pattern,
             "limits": [str(limit) for limit in self.rule.limits],
@@ -76,7 +83,11 @@ class Check:
 
     def passes(self, *, strict: bool = False) -> bool:
         """Return whether the policy is met; with `strict`, an undecided rule does not pass."""
-        return self.verdict == "pass" or (self.verdict == "undecided" and not strict)
+        return (self.strictly() if strict else self).verdict != "fail"
+
+    def strictly(self) -> Check:
+        """Return the same check, failed by undecided rules."""
+        return replace(self, rulings=tuple(replace(ruling, strict=True) for ruling in self.rulings))
 
     def of_verdict(self, verdict: Verdict) -> list[Ruling]:
         """Return the rulings of one verdict."""

@@ -36,7 +36,10 @@ def check(
     baseline: Annotated[
         Path | None,
         option(
-            "--baseline", "CARD", "Card of an earlier version; only what is new or significantly worse fails."
+            "--baseline",
+            "CARD",
+            "Card of an earlier version; only what is new or significantly worse fails.",
+            parser=path,
         ),
     ] = None,
     ratchet: Annotated[
@@ -44,7 +47,7 @@ def check(
         option(
             "--ratchet",
             "FILE",
-            "Accepted violations: written by the first check, only shortened by later ones.",
+            "Accepted violations: written by the first check, unless in CI; only shortened by later ones.",
             parser=path,
         ),
     ] = None,
@@ -66,7 +69,7 @@ def check(
     A rule fails if the whole confidence interval violates its limit, passes if the whole interval satisfies it, and is
     undecided otherwise. TRAIN can be the folder of a card.
     """
-    from cuecard.errors import UsageError
+    from cuecard.errors import UsageError, printable
     from cuecard.run import check as run_check
     from cuecard.run import is_card, write_starter_policy
     from cuecard.writing import check_file
@@ -107,6 +110,10 @@ def check(
     )
     from cuecard.report import show_check
 
-    show_check(result, shape, out=out, quiet=output.quiet, strict=strict)
-    if not result.passes(strict=strict):
+    result = result.strictly() if strict else result
+    show_check(result, shape, out=out, quiet=output.quiet)
+    if shape in ("junit", "sarif", "github") and not output.quiet:  # the other formats have a place for notes
+        for note in result.notes:
+            typer.echo(printable(f"cuecard: {note}", 1_000), err=True)
+    if not result.passes():
         raise typer.Exit(1)

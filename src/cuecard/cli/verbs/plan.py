@@ -77,8 +77,9 @@ def plan(
 ) -> None:
     """Plan which examples to change so that measures meet their limits, and write a worksheet for annotators."""
     from cuecard.cli.options.groups import typed
+    from cuecard.cli.show import display, exit_if_failed, rendered
     from cuecard.errors import UsageError
-    from cuecard.run import apply_worksheet, plan_file
+    from cuecard.run import AUDIT_FOLDER, apply_worksheet, plan_file
     from cuecard.writing import check_file, check_folder
 
     if (apply is not None) + (policy is not None) + bool(goal) != 1:
@@ -91,12 +92,14 @@ def plan(
             apply,
             out,
             seed=seed,
+            drawn=rendered,
             progress=output.progress,
             command=typed_command(),
         )
         if not output.silent:
-            typer.echo(f"{changed.summary} Files: {', '.join(str(file) for file in changed.files)}")
-        output.show(changed.card, out / "audit")
+            typer.echo(f"{changed.summary} Files: {', '.join(display(str(file)) for file in changed.files)}")
+        output.print(changed.card, out / AUDIT_FOLDER)
+        exit_if_failed(changed.card, "audit")
         return
     check_file(out, inputs=inputs)
     result = plan_file(
@@ -114,9 +117,9 @@ def plan(
         from rich.console import Console
 
         from cuecard.report import render_plan
+        from cuecard.run.finishing.repeating import applying
 
         render_plan(result, Console())
         if result.goals:
-            typer.echo(f"Worksheet: {out}")
-            test = f" --test {dataset.test}" if dataset.test else ""
-            typer.echo(f"Fill it, then: cuecard plan {dataset.train}{test} --apply {out} --out NEW")
+            typer.echo(f"Worksheet: {display(str(out))}")
+            typer.echo(f"Fill it, then: {display(applying(typed_command(), out))}")

@@ -3,7 +3,7 @@
 from cuecard.remedies.plan.applying import applied, without
 from cuecard.remedies.plan.cue_evidence import CueEvidence, cue_evidence
 from cuecard.remedies.plan.orders import METHODS, Method, removal_order
-from cuecard.remedies.plan.positions import balanced_positions
+from cuecard.remedies.plan.positions import balanced_positions, evenly_over
 from cuecard.remedies.plan.repeats import conflicting_examples, repeated_examples
 from cuecard.remedies.plan.worksheet import Change, read_worksheet, worksheet_rows, write_worksheet
 
@@ -16,6 +16,7 @@ __all__ = [
     "balanced_positions",
     "conflicting_examples",
     "cue_evidence",
+    "evenly_over",
     "read_worksheet",
     "removal_order",
     "repeated_examples",

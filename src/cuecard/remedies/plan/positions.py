@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from cuecard.data.examples import Examples, Ints
 
@@ -21,6 +22,16 @@ def balanced_positions(examples: Examples, *, seed: int = 0) -> dict[int, int]:
             here = np.flatnonzero((splits == split) & (examples.sizes == size))
             moves |= _moves(here, examples.gold[here], int(size), rng)
     return moves
+
+
+def evenly_over(splits: pl.Series, examples: list[int]) -> Ints:
+    """Return examples in an order whose beginnings hold the same share of every split, as far as possible."""
+    chosen = pl.DataFrame(
+        {"example": examples, "split": splits.gather(examples)}, schema_overrides={"example": pl.Int64}
+    )
+    share = (pl.int_range(pl.len()) + 0.5) / pl.len()
+    ordered = chosen.with_columns(share.over("split").alias("share")).sort("share", maintain_order=True)
+    return ordered["example"].to_numpy()
 
 
 def _moves(here: Ints, places: Ints, size: int, rng: np.random.Generator) -> dict[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from cuecard.writing import write_whole
 
 Action = Literal["drop", "rewrite", "relabel", "permute", "re-pair", "keep"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
+#: How a cell begins that a spreadsheet runs as a formula: such a cell is written with an apostrophe before it.
+_FORMULA = r"^('*[=+\-@\t\r])"
+_PROTECTED = re.compile(r"^'(?='*[=+\-@\t\r])")
 _ORIGINAL = ("premise", "text", "others", "label")
 _NEW = ("new_premise", "new_text", "new_others", "new_label")
 COLUMNS = ("id", "split", "action", "why", "advice", *_ORIGINAL, *_NEW)
@@ -63,9 +67,12 @@ def worksheet_rows(examples: Examples, rows: Sequence[Mapping[str, Any]]) -> pl.
 
 
 def write_worksheet(rows: pl.DataFrame, path: Path) -> None:
-    """Write a worksheet as .csv or .jsonl, whole or not at all."""
+    """Write a worksheet as .csv or .jsonl, whole or not at all; no cell of a .csv is a formula."""
     _kind(path)
-    write_whole(path, rows.write_csv if path.suffix == ".csv" else rows.write_ndjson)
+    if path.suffix == ".csv":
+        write_whole(path, rows.with_columns(pl.all().str.replace(_FORMULA, "'${1}")).write_csv)
+    else:
+        write_whole(path, rows.write_ndjson)
 
 
 def read_worksheet(path: Path, data: Instances) -> list[Change]:
@@ -125,7 +132,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 raise InputError(
                     f"{path}, line {line + 1}: the row has another number of fields than the header."
                 )
-            yield line + 1, {name: value or "" for name, value in row.items()}
+            yield line + 1, {name: _PROTECTED.sub("", value or "") for name, value in row.items()}
             line = reader.line_num
         return
     for line, raw in enumerate(text.split("\n"), 1):

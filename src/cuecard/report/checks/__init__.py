@@ -32,9 +32,7 @@ WRITERS: dict[str, Callable[[Check], str]] = {
 }
 
 
-def show_check(
-    check: Check, format: str = "text", *, out: Path | None = None, quiet: bool = False, strict: bool = False
-) -> None:
+def show_check(check: Check, format: str = "text", *, out: Path | None = None, quiet: bool = False) -> None:
     """Print a check in a format, or write it to a file; for GitHub also write the summary of the step."""
     if format == "text":
         from rich.console import Console
@@ -43,10 +41,10 @@ def show_check(
 
         if out is not None:
             page = StringIO()
-            render_check(check, Console(file=page, width=100, no_color=True), strict=strict)
+            render_check(check, Console(file=page, width=100, no_color=True))
             write_text(out, page.getvalue())
         elif not quiet:
-            render_check(check, Console(), strict=strict)
+            render_check(check, Console())
         return
     text = WRITERS[format](check)
     if out is not None:

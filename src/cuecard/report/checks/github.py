@@ -9,13 +9,13 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github_annotations(check: Check) -> str:
-    """Return the lines that GitHub shows as annotations: what fails, and what is undecided as a notice."""
+    """Return the lines that GitHub shows as annotations: what fails; what is undecided and accepted is a notice."""
     annotations = [_annotation(check, ruling) for ruling in check.rulings if ruling.verdict != "pass"]
     return "\n".join([headline(check), *annotations]) + "\n"
 
 
 def _annotation(check: Check, ruling: Ruling) -> str:
-    command = _COMMANDS[ruling.rule.severity] if ruling.verdict == "fail" else "notice"
+    command = _COMMANDS[ruling.rule.severity] if ruling.counts_as_failed else "notice"
     title = f"CueCard {ruling.verdict}: {ruling.measure.name}"
     properties = {
         "file": check.policy.source,

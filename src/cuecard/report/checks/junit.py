@@ -1,4 +1,4 @@
-"""A check as JUnit XML: a rule is a test case, an undecided one is skipped."""
+"""A check as JUnit XML: a rule is a test case, an undecided one is skipped unless the check is strict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from cuecard.report.checks.sentences import sentence
 #: Characters that XML 1.0 cannot hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+_KINDS = {"fail": "violated", "undecided": "undecided"}
+
 
 def junit_xml(check: Check) -> str:
     """Return a check as a JUnit document."""
@@ -19,7 +21,7 @@ def junit_xml(check: Check) -> str:
         "tests": str(len(check.rulings)),
         "failures": str(len(failing)),
         "errors": "0",
-        "skipped": str(len(check.of_verdict("undecided"))),
+        "skipped": str(sum(ruling.verdict == "undecided" and not ruling.fails for ruling in check.rulings)),
         "time": "0",
     }
     root = ElementTree.Element("testsuites", {"name": "cuecard"} | counts)
@@ -44,7 +46,7 @@ def _case(suite: ElementTree.Element, check: Check, ruling: Ruling) -> None:
     words = _text(sentence(ruling))
     if ruling.fails:
         lines = "\n".join([words, *map(_text, ruling.findings)])
-        failure = ElementTree.SubElement(case, "failure", {"message": words, "type": "violated"})
+        failure = ElementTree.SubElement(case, "failure", {"message": words, "type": _KINDS[ruling.verdict]})
         failure.text = lines
     elif ruling.verdict == "undecided":
         ElementTree.SubElement(case, "skipped", {"message": words})

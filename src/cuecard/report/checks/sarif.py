@@ -72,7 +72,7 @@ def _results(ruling: Ruling, check: Check, index: int) -> list[dict[str, Any]]:
             # Only a failure has a level other than none.
             **(
                 {"kind": "fail", "level": ruling.rule.severity}
-                if ruling.verdict == "fail"
+                if ruling.counts_as_failed
                 else {"kind": "open", "level": "none"}
             ),
             "message": {"text": text or sentence(ruling)},

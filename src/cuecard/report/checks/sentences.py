@@ -14,7 +14,7 @@ _SIGNS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "
 def headline(check: Check) -> str:
     """Return the verdict in one sentence."""
     name, policy = display_text(check.card.dataset.name, 80), display_text(check.policy.source, 120)
-    failing = [ruling for ruling in check.rulings if ruling.fails]
+    failing = [ruling for ruling in check.rulings if ruling.fails and ruling.verdict == "fail"]
     undecided = check.of_verdict("undecided")
     total = numbers.plural(len(check.rulings), "measure")
     accepted = sum(ruling.violated and ruling.verdict == "pass" for ruling in check.rulings)
@@ -22,10 +22,11 @@ def headline(check: Check) -> str:
         verb = "fails" if len(failing) == 1 else "fail"
         more = f", {len(undecided)} undecided" if undecided else ""
         return f"FAIL: {name} violates {policy}: {len(failing)} of {total} {verb}{more}."
-    if check.verdict == "undecided":
+    if check.verdict != "pass":
         words = "is" if len(undecided) == 1 else "are"
         met = "is not significantly worse" if accepted else f"violates no limit of {policy}"
-        return f"UNDECIDED: {name} {met}, but {len(undecided)} of {total} {words} undecided."
+        said = "FAIL (strict)" if check.verdict == "fail" else "UNDECIDED"
+        return f"{said}: {name} {met}, but {len(undecided)} of {total} {words} undecided."
     warned = len(check.of_verdict("fail"))
     more = f" ({numbers.plural(warned, 'warning')})" if warned else ""
     if accepted:

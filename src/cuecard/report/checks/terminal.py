@@ -19,11 +19,9 @@ _TONES: dict[Verdict, tuple[str, str]] = {
 FINDINGS_SHOWN = 10
 
 
-def render_check(check: Check, console: Console, *, strict: bool = False) -> None:
+def render_check(check: Check, console: Console) -> None:
     """Print a check."""
     console.print(Text(headline(check), style=f"bold {_TONES[check.verdict][0]}"))
-    if strict and check.verdict == "undecided":
-        console.print(Text("With --strict, undecided rules fail."))
     for verdict in _TONES:
         for ruling in check.of_verdict(verdict):
             _ruling(ruling, check, console)

@@ -40,4 +40,6 @@ def _said(card: Card) -> tuple[str, str]:
             return numbers.plural(n, f"{severity} finding"), colour
     if not any(section.status == "done" for section in card.sections.values()):
         return "not tested", _NEUTRAL
-    return "no cue found", _NEUTRAL
+    cues = card.sections.get("cues")
+    tested = cues is not None and cues.status == "done"
+    return "no cue found" if tested else "no finding, cues not tested", _NEUTRAL

@@ -7,6 +7,7 @@ import re
 
 from cuecard.card.card import Card
 from cuecard.card.measures import shortcuts
+from cuecard.errors import InputError
 from cuecard.report.exports.statements import LOWER_BOUND
 from cuecard.report.markdown import dataset_card_markdown
 
@@ -30,9 +31,15 @@ def _replaced(text: str, marks: tuple[str, str], content: str) -> str:
     """Return a text in which what is between the marks is the content; at its end where the marks are not there."""
     start, end = marks
     block = f"{start}\n{content}{end}\n"
-    there = re.compile(rf"^{re.escape(start)}\n.*?^{re.escape(end)}\n?", re.DOTALL | re.MULTILINE)
-    if there.search(text):
-        return there.sub(lambda _: block, text, count=1)
+    lines = re.findall(rf"^({re.escape(start)}|{re.escape(end)})[ \t]*$", text, re.MULTILINE)
+    if lines == [start, end]:
+        there = rf"^{re.escape(start)}[ \t]*\n.*?^{re.escape(end)}[ \t]*$\n?"
+        return re.sub(there, lambda _: block, text, count=1, flags=re.DOTALL | re.MULTILINE)
+    if lines:
+        raise InputError(
+            f"The README needs one line {start} and after it one line {end}, or none of them; it has "
+            f"{lines.count(start)} and {lines.count(end)}: add the missing mark, or delete the other one."
+        )
     gap = "" if not text else "\n" if text.endswith("\n\n") else "\n\n" if not text.endswith("\n") else "\n"
     return text + ("" if start.startswith("#") else gap) + block
 

@@ -73,6 +73,12 @@ def repeating(command: str, finding: Finding) -> str:
     return shlex.join(["cuecard", "explain", finding.cue, *kept])
 
 
+def applying(command: str, worksheet: Path) -> str:
+    """Return what to type to apply the worksheet of a plan to the data of that plan."""
+    kept = _kept(shlex.split(command)[2:], OPTIONS_OF_DATA, FLAGS_OF_DATA)
+    return shlex.join(["cuecard", "plan", *kept, "--apply", str(worksheet), "--out", "NEW"])
+
+
 def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
     """Return what to type after an audit, a probe or debiasing, each with what it does; empty after other verbs.
 
