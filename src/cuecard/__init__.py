@@ -16,7 +16,7 @@ from cuecard._version import __version__
 
 if TYPE_CHECKING:
     from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, explain
-    from cuecard.card import Card, compare, load_card, save_card
+    from cuecard.card import Card, board, compare, load_card, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
     from cuecard.probes import (
@@ -69,6 +69,7 @@ __all__ = [
     "artifact_z",
     "ask",
     "audit",
+    "board",
     "check",
     "compare",
     "cueness",

@@ -237,6 +237,13 @@ def test_compare(cuecard, cards):
     assert json.loads(ran.out) == json.loads(json.dumps([one.as_dict() for one in compared]))
 
 
+def test_board(cuecard, cards):
+    ran = cuecard("board", *cards, "--json")
+    assert ran.code == 0, ran.err
+    ranked = cc.board([cc.load_card(card) for card in cards])
+    assert json.loads(ran.out) == json.loads(json.dumps(ranked.as_dict()))
+
+
 def test_report(cuecard, cards, tmp_path):
     ran = cuecard("report", cards[0], "--out", tmp_path / "typed.html", "--quiet")
     assert ran.code == 0, ran.err

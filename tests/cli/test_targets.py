@@ -26,6 +26,7 @@ TARGETS = {
     "selection": ["reproduce", "selection", "train.csv", "--out"],
     "peco": ["peco", "train.csv", "--chart"],
     "compare": ["compare", "card", "card", "--chart"],
+    "board": ["board", "card", "--page"],
     "report": ["report", "card", "--out"],
     "demo": ["demo", "--out"],
     "check": ["check", "train.csv", "--out"],
@@ -38,7 +39,7 @@ TARGETS = {
 FILES = {
     **dict.fromkeys(["debias", "stress --kind", "ask", "plan"], ".csv"),
     **dict.fromkeys(
-        ["peco", "compare", "report", "export", "check", "check --ratchet", "check --init"], ".html"
+        ["peco", "compare", "board", "report", "export", "check", "check --ratchet", "check --init"], ".html"
     ),
 }
 
@@ -113,7 +114,7 @@ def test_what_is_no_path_is_refused(cuecard, command, target, complaint):
 
 
 @pytest.mark.parametrize(
-    "command", [name for name in TARGETS if name not in ("demo", "compare", "report", "export")]
+    "command", [name for name in TARGETS if name not in ("demo", "compare", "board", "report", "export")]
 )
 def test_a_target_that_is_the_input_or_lies_in_it_is_refused(cuecard, command, monkeypatch):
     if command in FILES and command != "peco":

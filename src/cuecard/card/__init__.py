@@ -1,13 +1,23 @@
 """The result: the card, its files and its schema."""
 
+from cuecard.card.board import Board, board
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
 from cuecard.card.diff import Change, Comparison, CueChange, compare
-from cuecard.card.files import CARD_FILES, load_card, save_card, save_report, staged_card, stale_report
+from cuecard.card.files import (
+    CARD_FILES,
+    card_folders,
+    load_card,
+    save_card,
+    save_report,
+    staged_card,
+    stale_report,
+)
 from cuecard.card.joining import join_cards
 from cuecard.card.schema import card_schema, schema_text
 
 __all__ = [
     "CARD_FILES",
+    "Board",
     "Card",
     "Change",
     "Comparison",
@@ -17,6 +27,8 @@ __all__ = [
     "Provenance",
     "Section",
     "SplitInfo",
+    "board",
+    "card_folders",
     "card_schema",
     "compare",
     "join_cards",

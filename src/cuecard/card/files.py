@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +26,8 @@ TABLES_FOLDER = "tables"
 CARD_FILES = (CARD_FILE, REPORT_FILE, f"{TABLES_FOLDER}/*")
 #: What every report says at its beginning.
 _GENERATOR = b'<meta name="generator" content="CueCard">'
+#: Folders are searched for cards this deep, and for at most this many.
+_DEPTH, _MOST_CARDS = 4, 5_000
 #: A folder that is written again while it is read is read again, this many times.
 _READS = 3
 
@@ -163,6 +166,30 @@ def load_card(path: str | Path, *, current: bool = False) -> Card:
             if attempt == _READS - 1 or _read(file, path) == raw:
                 raise
     raise AssertionError("unreachable")
+
+
+def card_folders(place: str | Path) -> list[Path]:
+    """Return the folders of the cards at or below a place, in the order of their names; an error if there is none."""
+    place = Path(place)
+    if place.is_file():
+        return [place.parent]
+    folders = [file.parent for file in card_files(place)]
+    if not folders:
+        raise InputError(f"{place}: there is no card; write one with `cuecard audit DATA --out {place}`.")
+    return folders
+
+
+def card_files(root: Path) -> Iterator[Path]:
+    """Give the cards below a folder, without following links out of it or looking into hidden folders."""
+    n = 0
+    for folder, folders, files in os.walk(root):
+        depth = len(Path(folder).relative_to(root).parts)
+        folders[:] = sorted(f for f in folders if not f.startswith(".")) if depth < _DEPTH else []
+        if CARD_FILE in files:
+            n += 1
+            yield Path(folder) / CARD_FILE
+        if n >= _MOST_CARDS:
+            return
 
 
 def _read(file: Path, path: Path) -> bytes:

@@ -19,6 +19,7 @@ from cuecard.cli.terminals import prepare
 from cuecard.cli.verbs import (
     ask,
     audit,
+    board,
     check,
     compare,
     datasets,
@@ -94,6 +95,7 @@ for _verb, _module, _panel in (
     ("train", train, "Remedies and training"),
     ("report", report, "Read cards"),
     ("compare", compare, "Read cards"),
+    ("board", board, "Read cards"),
     ("check", check, "Read cards"),
     ("serve", serve, "Read cards"),
     ("export", export, "Read cards"),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from cuecard._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cuecard.report.board.page import write_board
+    from cuecard.report.board.terminal import render_board
     from cuecard.report.checks import show_check
     from cuecard.report.comparison.card_diff import render_comparison
     from cuecard.report.comparison.page import write_comparison_charts
@@ -34,6 +36,7 @@ __all__ = [
     "notebook_html",
     "preset_detail",
     "preset_list",
+    "render_board",
     "render_brief",
     "render_comparison",
     "render_explanation",
@@ -43,6 +46,7 @@ __all__ = [
     "render_training",
     "show_check",
     "stress_lines",
+    "write_board",
     "write_comparison",
     "write_comparison_charts",
     "write_data_map",

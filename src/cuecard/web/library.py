@@ -6,23 +6,19 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cuecard.analysis import SEVERITIES, Measure
 from cuecard.card.card import Card
-from cuecard.card.files import CARD_FILE, card_without_tables
+from cuecard.card.files import CARD_FILE, card_files, card_without_tables
 from cuecard.card.measures import shortcuts
 from cuecard.errors import InputError, UsageError
 from cuecard.report.headline.verdict import verdict
-from cuecard.web.settings import OWN_FOLDER, AppSettings
+from cuecard.web.settings import AppSettings
 from cuecard.web.state import State
-
-#: Folders are searched for cards this deep below the root.
-DEPTH = 4
-MOST_CARDS = 5_000
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Library:
         """Look at the folder again and return the cards by id."""
         with self._lock:
             entries, seen = {}, {}
-            for file in _card_files(self.settings.root):
+            for file in card_files(self.settings.root):
                 try:
                     status = file.stat()
                 except OSError:
@@ -188,18 +184,3 @@ def _sorted(entries: Sequence[Entry], sort: str, descending: bool) -> list[Entry
     with_value = [entry for entry in entries if sort in entry.measures]
     without = [entry for entry in entries if sort not in entry.measures]
     return sorted(with_value, key=lambda entry: entry.measures[sort], reverse=descending) + without
-
-
-def _card_files(root: Path) -> Iterator[Path]:
-    """Give the cards below a folder, without following links out of it or looking into hidden folders."""
-    n = 0
-    for folder, folders, files in os.walk(root):
-        depth = len(Path(folder).relative_to(root).parts)
-        folders[:] = (
-            sorted(f for f in folders if not f.startswith(".") and f != OWN_FOLDER) if depth < DEPTH else []
-        )
-        if CARD_FILE in files:
-            n += 1
-            yield Path(folder) / CARD_FILE
-        if n >= MOST_CARDS:
-            return

@@ -1,0 +1,227 @@
+"""Datasets ranked by what their cards measured: one row per card, one column per question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import polars as pl
+
+from cuecard.analysis import SEVERITIES, Measure, Unit
+from cuecard.card.card import Card
+from cuecard.card.measures import shortcuts
+from cuecard.errors import UsageError
+from cuecard.wording import listed
+
+
+@dataclass(frozen=True)
+class BoardColumn:
+    """A column of the board: the measures it is chosen from, as patterns, and how it is shown.
+
+    Of several measures the one with the largest lower end of its confidence interval is shown. With `per_thousand`
+    a count is divided by what it is a part of.
+    """
+
+    name: str
+    title: str
+    measures: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    per_thousand: bool = False
+    hint: str = ""
+
+    def cell(self, measures: Iterable[Measure]) -> Cell | None:
+        """Return the cell of a card with these measures, or None where it has no such measure."""
+        candidates = [m for m in measures if m.value is not None and self._matches(m.name)]
+        if not candidates:
+            return None
+        best = max(candidates, key=lambda m: (_careful(m), m.name))
+        if self.per_thousand:
+            return _rate(best)
+        return Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high)
+
+    def _matches(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.measures) and not any(
+            fnmatchcase(name, pattern) for pattern in self.without
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of the board: the measure it comes from, and its confidence interval where there is one."""
+
+    measure: str
+    label: str
+    unit: Unit
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+#: How the board ranks by default: how much of what chance leaves the best shortcut surely gives away.
+RANK = "given_away"
+
+COLUMNS: tuple[BoardColumn, ...] = (
+    BoardColumn(
+        "partial_input",
+        "Partial input",
+        ("partial_input.*_only.excess",),
+        hint="accuracy of a model that sees only part of the input, above chance, in points",
+    ),
+    BoardColumn(
+        "blind_rule",
+        "Blind rule",
+        ("partial_input.*.excess",),
+        without=("partial_input.*_only.excess",),
+        hint="accuracy of the best rule that reads no words, such as the longest choice, above chance, in points",
+    ),
+    BoardColumn(
+        "slice",
+        "On a slice",
+        ("slices.*.excess",),
+        hint="accuracy of the best shortcut on one slice of the data, above chance, in points",
+    ),
+    BoardColumn(
+        "cues",
+        "Cues / 1,000",
+        ("cues.cues",),
+        per_thousand=True,
+        hint="features that are cues, per thousand tested",
+    ),
+    BoardColumn(
+        "clusters", "PECO excess", ("clusters.excess",), hint="PECO above its mean with shuffled labels"
+    ),
+    BoardColumn(
+        "pair_graph",
+        "Pair graph",
+        ("pair_graph.leakage.excess",),
+        hint="accuracy of the pair graph, above chance, in points",
+    ),
+    BoardColumn(
+        "model",
+        "Best model, reweighted",
+        ("debiased_evaluation.weighted_accuracy.*",),
+        hint="accuracy of the best probed model under weights that remove the leak",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A dataset on the board: `given_away` is how much of what chance leaves its best shortcut surely reaches."""
+
+    name: str
+    task: str
+    examples: int
+    given_away: float
+    shortcut: Cell | None
+    chance: float | None
+    severities: dict[str, int]
+    cells: dict[str, Cell | None]
+    card: str = ""  # the file it was read from
+
+
+@dataclass(frozen=True)
+class Board:
+    """Rows in the order of the ranking, and the columns that at least one of them fills."""
+
+    columns: tuple[BoardColumn, ...]
+    rows: tuple[BoardRow, ...]
+    sort: str
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per dataset: name, task, examples, what it gives away, and every column with its interval."""
+        return pl.DataFrame([_flat(row, self.columns) for row in self.rows], infer_schema_length=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the board as JSON holds it."""
+        return {
+            "sort": self.sort,
+            "columns": [{"name": c.name, "title": c.title, "hint": c.hint} for c in self.columns],
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+
+def board(cards: Sequence[Card], *, sort: str = RANK) -> Board:
+    """Rank datasets by what their cards measured, the worst first.
+
+    Args:
+        cards: cards of audits, or of audits and probes.
+        sort: `given_away`, or the name of a column (see `Board.columns`).
+    """
+    if not cards:
+        raise UsageError("There is no card to rank: name at least one.")
+    rows = [_row(card, name) for card, name in zip(cards, _distinct(cards), strict=True)]
+    columns = tuple(c for c in COLUMNS if any(row.cells[c.name] is not None for row in rows))
+    choices = [RANK, *(c.name for c in columns)]
+    if sort not in choices:
+        raise UsageError(f"--sort {sort}: these cards can be sorted by {listed(choices)}.")
+    return Board(columns, tuple(sorted(rows, key=lambda row: _order(row, sort))), sort)
+
+
+def _row(card: Card, name: str) -> BoardRow:
+    best = next(iter(shortcuts(card)), None)
+    measures = list(card.all_measures())
+    return BoardRow(
+        name=name,
+        task=card.dataset.task,
+        examples=sum(split.examples for split in card.dataset.splits.values()),
+        given_away=0.0 if best is None else best.gain,
+        shortcut=None
+        if best is None
+        else Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high),
+        chance=None if best is None else best.chance,
+        severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
+        cells={column.name: column.cell(measures) for column in COLUMNS},
+        card=card._read_from,
+    )
+
+
+def _order(row: BoardRow, sort: str) -> tuple[bool, float, str]:
+    """Return the key that puts the largest first and rows without the number last."""
+    if sort == RANK:
+        return False, -row.given_away, row.name
+    cell = row.cells[sort]
+    return cell is None, 0.0 if cell is None else -(cell.value or 0.0), row.name
+
+
+def _careful(measure: Measure) -> float:
+    return (measure.value or 0.0) if measure.low is None else measure.low
+
+
+def _rate(measure: Measure) -> Cell | None:
+    if measure.value is None or not measure.n:
+        return None
+    return Cell(
+        measure.name, f"{measure.label} per 1,000 features", "score", 1000 * measure.value / measure.n
+    )
+
+
+def _distinct(cards: Sequence[Card]) -> list[str]:
+    """Return the names of the datasets, numbered where several are the same."""
+    names = [card.dataset.name for card in cards]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
+
+
+def _flat(row: BoardRow, columns: Sequence[BoardColumn]) -> dict[str, Any]:
+    flat: dict[str, Any] = {
+        "name": row.name,
+        "task": row.task,
+        "examples": row.examples,
+        "given_away": row.given_away,
+        "shortcut": None if row.shortcut is None else row.shortcut.measure,
+    }
+    for column in columns:
+        cell = row.cells[column.name]
+        flat |= {
+            column.name: None if cell is None else cell.value,
+            f"{column.name}_low": None if cell is None else cell.low,
+            f"{column.name}_high": None if cell is None else cell.high,
+            f"{column.name}_measure": None if cell is None else cell.measure,
+        }
+    return flat

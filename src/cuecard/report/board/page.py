@@ -1,0 +1,111 @@
+"""The board as a page: HTML that opens offline, or Markdown for the documentation of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from cuecard.card.board import Board, BoardRow
+from cuecard.card.files import REPORT_FILE
+from cuecard.errors import UsageError
+from cuecard.report import numbers
+from cuecard.report.board.cells import (
+    HOW_TO_READ,
+    TASKS,
+    interval_text,
+    lead_text,
+    number_text,
+    shortcut_text,
+    source_text,
+    worst_dataset,
+    worst_text,
+)
+from cuecard.report.html.page import environment, inlined_parts, sentence
+from cuecard.report.markdown import escape
+from cuecard.report.texts import display_text
+from cuecard.writing import write_text
+
+SUFFIXES = (".html", ".md")
+
+
+def check_board_path(path: Path) -> Path:
+    """Return the path of a page to write, or raise if its ending is none of ours."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path}: the board is written as .html or .md, such as board.html.")
+    return path
+
+
+def write_board(board: Board, path: str | Path) -> Path:
+    """Write the page to a file that ends in .html or .md, whole or not at all, and return its path.
+
+    Every row opens the report beside its card, where there is one.
+    """
+    path = check_board_path(Path(path))
+    links = [_link(row, path) for row in board.rows]
+    text = board_markdown(board, links) if path.suffix == ".md" else board_html(board, links)
+    write_text(path, text, errors="replace")
+    return path
+
+
+def board_html(board: Board, links: Sequence[str]) -> str:
+    """Return the board as one HTML file; a row opens its report where it has a link."""
+    return (
+        environment()
+        .get_template("board.html.j2")
+        .render(
+            title="Board of datasets",
+            board=board,
+            rows=list(zip(board.rows, links, strict=True)),
+            lead=lead_text(board),
+            worst=worst_dataset(board),
+            how_to_read=HOW_TO_READ,
+            tasks=TASKS,
+            number_text=number_text,
+            interval_text=interval_text,
+            source_text=source_text,
+            shortcut_text=shortcut_text,
+            worst_text=worst_text,
+            numbers=numbers,
+            show=display_text,
+            say=sentence,
+            **inlined_parts({}),
+        )
+    )
+
+
+def board_markdown(board: Board, links: Sequence[str]) -> str:
+    """Return the board as Markdown: one table, numbers only."""
+    titles = ["Dataset", "Task", "Examples", "Given away", "Best shortcut", *(c.title for c in board.columns)]
+    lines = [f"{lead_text(board)} {worst_dataset(board)}".strip(), "", "| " + " | ".join(titles) + " |"]
+    lines.append("|---|---|" + "---:|" * 2 + "---|" + "---:|" * len(board.columns))
+    for row, link in zip(board.rows, links, strict=True):
+        name = escape(display_text(row.name, 60))
+        cells = []
+        for column in board.columns:
+            cell = row.cells[column.name]
+            parts = [
+                number_text(cell),
+                interval_text(cell) and f"({interval_text(cell)})",
+                source_text(column, cell),
+            ]
+            cells.append(escape(" ".join(part for part in parts if part)))
+        fields = [
+            f"[{name}]({link})" if link else name,
+            TASKS[row.task],
+            numbers.count(row.examples),
+            numbers.percent(row.given_away),
+            escape(shortcut_text(row)),
+            *cells,
+        ]
+        lines.append("| " + " | ".join(fields) + " |")
+    return "\n".join([*lines, "", HOW_TO_READ, ""])
+
+
+def _link(row: BoardRow, page: Path) -> str:
+    """Return the address of the report of a row, relative to the page, or nothing where there is no report."""
+    report = Path(row.card).parent / REPORT_FILE
+    if not row.card or not report.is_file():
+        return ""
+    return quote(Path(os.path.relpath(report, page.parent)).as_posix())
