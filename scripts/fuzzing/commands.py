@@ -103,6 +103,11 @@ VERBS: dict[str, tuple[list[list[str]], dict[str, list[str]]]] = {
         }
         | {"--min-count": NUMBERS, "--ridge": NUMBERS, "--max-weight": NUMBERS, "--ngrams": NUMBERS},
     ),
+    "correct": (
+        [PATHS],
+        {**DATA_OPTIONS, "--predictions": PATHS, "--out": PATHS, "--aim": ["gap", "worst-group", "x"]}
+        | {"--strength": NUMBERS, "--expert": NAMES, "--per-label": NUMBERS},
+    ),
     "stress": (
         [PATHS],
         {**DATA_OPTIONS, "--out": PATHS, "--kind": ["hard", "identical-pairs", "x"], "--sample": NUMBERS},
@@ -159,8 +164,8 @@ def command(rng: random.Random) -> Command:
         arguments += ["--rows", "200"]
     if verb in ("audit", "probe") and rng.random() < 0.7:
         arguments += ["--only", "overview"]
-    if verb in ("debias", "stress", "train", "ask") and rng.random() < 0.7:
-        arguments += ["--out", "new.csv" if verb in ("debias", "ask") else "new"]
+    if verb in ("debias", "correct", "stress", "train", "ask") and rng.random() < 0.7:
+        arguments += ["--out", "new.csv" if verb in ("debias", "correct", "ask") else "new"]
     for name in rng.sample(list(options), min(len(options), rng.randrange(4))):
         arguments += [name, rng.choice(options[name])]
     if rng.random() < 0.3:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         Reliance,
         read_predictions,
     )
-    from cuecard.remedies import LexicalWeights, NeutralWeights
+    from cuecard.remedies import Corrected, Correction, LexicalWeights, NeutralWeights
     from cuecard.report import render_html, write_report
-    from cuecard.run import Debiased, ask, audit, check, debias, plan, probe, train
+    from cuecard.run import Debiased, ask, audit, check, correct, debias, plan, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
@@ -46,6 +46,8 @@ __all__ = [
     "AgreementOfModels",
     "Card",
     "Clusters",
+    "Corrected",
+    "Correction",
     "CueCardError",
     "Cues",
     "Debiased",
@@ -72,6 +74,7 @@ __all__ = [
     "board",
     "check",
     "compare",
+    "correct",
     "cueness",
     "debias",
     "entropy_balance",

@@ -21,6 +21,7 @@ TARGETS = {
     "stress": ["stress", "train.csv", "--out"],
     "stress --kind": ["stress", "train.csv", "--kind", "identical-pairs", "--out"],
     "train": ["train", "train.csv", "--out"],
+    "correct": ["correct", "train.csv", "--test", "train.csv", "--predictions", "p.csv", "--out"],
     "ask": ["ask", "train.csv", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--out"],
     "stubborn": ["reproduce", "stubborn", "train.csv", "--out"],
     "selection": ["reproduce", "selection", "train.csv", "--out"],
@@ -37,7 +38,7 @@ TARGETS = {
     "check --init": ["check", "train.csv", "--init", "--policy"],
 }
 FILES = {
-    **dict.fromkeys(["debias", "stress --kind", "ask", "plan"], ".csv"),
+    **dict.fromkeys(["debias", "correct", "stress --kind", "ask", "plan"], ".csv"),
     **dict.fromkeys(
         ["peco", "compare", "board", "report", "export", "check", "check --ratchet", "check --init"], ".html"
     ),

@@ -16,7 +16,7 @@ import polars as pl
 
 from cuecard._version import __version__
 from cuecard.cache import cache_folder, cached_arrays, content_key
-from cuecard.data import Instances
+from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts, saliency, token_texts
@@ -178,6 +178,23 @@ def answer_probabilities(model: TextModel, part: Instances) -> Floats:
         if label in columns:
             matrix[:, i] = probabilities[:, columns[label]]
     return matrix
+
+
+def prediction_table(part: Instances, probabilities: Floats) -> pl.DataFrame:
+    """Return one row per example: example_id, split, gold, prediction, p_<answer>, as `cuecard probe` reads them."""
+    examples = Examples(part)
+    names = pl.Series(examples.answer_names, dtype=pl.String)
+    table = pl.DataFrame(
+        {
+            "example_id": examples.ids,
+            "split": examples.splits,
+            "gold": names.gather(examples.gold),
+            "prediction": names.gather(probabilities.argmax(axis=1)),
+        }
+    )
+    return table.with_columns(
+        pl.Series(f"p_{name}", probabilities[:, i]) for i, name in enumerate(examples.answer_names)
+    )
 
 
 def _shape_error(model: TextModel, probabilities: Floats, expected: str) -> str:

@@ -1,5 +1,6 @@
 """What can be done? Weights that take the shortcuts out of a dataset, and sets without them."""
 
+from cuecard.remedies.correction import Corrected, Correction
 from cuecard.remedies.lexical.weights import LexicalWeights
 from cuecard.remedies.neutral.weights import NeutralWeights
 from cuecard.remedies.registry import REMEDIES
@@ -13,6 +14,8 @@ REMEDIES.alias("leakage", "neutral")
 
 __all__ = [
     "REMEDIES",
+    "Corrected",
+    "Correction",
     "LeakageNeutralWeights",
     "LexicalWeights",
     "NeutralWeights",

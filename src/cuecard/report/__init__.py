@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cuecard.report.markdown import dataset_card_markdown, finding_markdown
     from cuecard.report.terminal.brief import render_brief
     from cuecard.report.terminal.card import render_terminal
+    from cuecard.report.terminal.correction import render_correction
     from cuecard.report.terminal.explanation import explanation_json, render_explanation
     from cuecard.report.terminal.plan import render_plan
     from cuecard.report.terminal.presets import preset_detail, preset_list
@@ -39,6 +40,7 @@ __all__ = [
     "render_board",
     "render_brief",
     "render_comparison",
+    "render_correction",
     "render_explanation",
     "render_html",
     "render_plan",

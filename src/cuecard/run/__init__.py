@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cuecard.run.auditing import audit, selected_audits
     from cuecard.run.checking import check, is_card, write_starter_policy
     from cuecard.run.choosing.settings import Settings, parse_settings
+    from cuecard.run.correcting import correct, correct_file
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
@@ -36,6 +37,8 @@ __all__ = [
     "audit",
     "check",
     "check_labels",
+    "correct",
+    "correct_file",
     "debias",
     "debias_file",
     "experiment",

@@ -67,6 +67,7 @@ ANALYSES = {
     "probe": (cc.Cues, cc.PermutationTest),
     "explain": (cc.Cues,),
     "debias": (cc.LexicalWeights,),
+    "correct": (cc.Correction,),
     "reproduce stubborn": (StubbornExperiment,),
     "reproduce selection": (SelectionExperiment,),
 }
@@ -93,7 +94,9 @@ def test_defaults_in_the_help_are_those_of_the_analyses(verb):
 
 #: Options whose help differs between verbs because it names what each verb does with them: their one meaning.
 MEANINGS = {
+    "--cues": "cues that the work of the verb is about",
     "--columns": "which column has which role",
+    "--dev": "the validation split",
     "--features": "feature families to work on",
     "--format": "the format that the result is written in",
     "--labels": "names for label values",
@@ -101,7 +104,9 @@ MEANINGS = {
     "--min-count": "fewest training instances of a feature",
     "--model": "the model to train or to ask",
     "--out": "where the result of the verb is written",
+    "--per-label": "number of words of highest z per label",
     "--policy": "the file of the policy",
+    "--predictions": "a model's predictions",
     "--sample": "number of random examples to work on",
     "--task": "the task of the dataset",
 }

@@ -85,10 +85,10 @@ class PermutationTest:
         tests: dict[str, dict[str, Any]] = {}
         findings, tables = [], []
         for model in predictions:
-            tested = self._test(
+            tested = self.test(
                 model, cues, usual, unusual, None if self.stratify is None else cues.examples.gold
             )
-            other = self._test(
+            other = self.test(
                 model, cues, usual, unusual, cues.examples.gold if self.stratify is None else None
             )
             tests[model.model] = _numbers(tested) | {
@@ -112,9 +112,10 @@ class PermutationTest:
         measures = permutation_measures(summary)
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
 
-    def _test(
+    def test(
         self, model: Predictions, cues: CueSet, usual: Any, unusual: Any, strata: Any
     ) -> PermutationResult:
+        """Return the test of one model over examples in U and N; p and interval allow for shared texts."""
         right = model.correct(cues.examples)
         tested = permutation_test(
             right, usual, unusual, strata=strata, reading=self.reading, draws=self.draws, seed=self.seed

@@ -23,23 +23,6 @@ CALIBRATION_BINS = 10
 SMALLEST = 1e-12
 
 
-def prediction_table(part: Instances, probabilities: Floats) -> pl.DataFrame:
-    """Return one row per example: example_id, split, gold, prediction, p_<answer>, as `cuecard probe` reads them."""
-    examples = Examples(part)
-    names = pl.Series(examples.answer_names, dtype=pl.String)
-    table = pl.DataFrame(
-        {
-            "example_id": examples.ids,
-            "split": examples.splits,
-            "gold": names.gather(examples.gold),
-            "prediction": names.gather(probabilities.argmax(axis=1)),
-        }
-    )
-    return table.with_columns(
-        pl.Series(f"p_{name}", probabilities[:, i]) for i, name in enumerate(examples.answer_names)
-    )
-
-
 def scores(part: Instances, probabilities: Floats) -> dict[str, Any]:
     """Return accuracy with interval beside chance, log loss, calibration, and how each answer does."""
     examples = Examples(part)

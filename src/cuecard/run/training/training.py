@@ -20,12 +20,12 @@ from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.models import TextModel
 from cuecard.models.examples import training_examples
-from cuecard.models.fitted import answer_probabilities, check_labels_seen, weights_digest
+from cuecard.models.fitted import answer_probabilities, check_labels_seen, prediction_table, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
 from cuecard.models.text_model import Condition, Watch, Weighting, check_condition
 from cuecard.run.finishing.describing import check_labels, versions
 from cuecard.run.runner import Data, loaded
-from cuecard.run.training.model_scores import dynamics_table, prediction_table, scores
+from cuecard.run.training.model_scores import dynamics_table, scores
 from cuecard.run.training.run_folder import RunFolder, run_key
 from cuecard.stats.arrays import Floats
 from cuecard.stats.weighted import effective_sample_size

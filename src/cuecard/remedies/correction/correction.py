@@ -1,0 +1,218 @@
+"""Prediction-time correction: what a model says of the test examples, without what cues alone predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+import numpy as np
+import polars as pl
+
+from cuecard.audits import Cues
+from cuecard.audits.partial_input.learned.folds import make_folds
+from cuecard.data import Instances
+from cuecard.errors import InputError, UsageError
+from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
+from cuecard.models.fitted import prediction_table
+from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
+from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
+from cuecard.remedies.correction.tuning import Aim, Method, Part, Tuned, tune
+from cuecard.stats import wilson
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.wording import plural
+
+METHODS: tuple[str, ...] = get_args(Method)
+AIMS: tuple[str, ...] = get_args(Aim)
+#: The expert that reads the listed cues themselves.
+LISTED = "cues"
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """Corrected predictions of the test examples, and what the correction changed.
+
+    Attributes:
+        predictions: example_id, split, gold, prediction and p_<answer> of every example, as `cuecard probe` reads them.
+        metrics: method, aim, strengths and what they were chosen on; accuracy, gap and p-values before and after.
+    """
+
+    predictions: pl.DataFrame
+    metrics: Mapping[str, Any]
+    probabilities: Floats = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Take out of a model's probabilities what cues predict, as much as an aim asks for.
+
+    Args:
+        method: "constraint" takes the most accurate answers for which correctness does not depend on cues: a factor per
+            answer and group of the permutation test, with one multiplier for the test over all examples and one for
+            that within right answers. "expert" divides p(answer | input) by p(answer | cues)^strength (a product of
+            experts, undone at prediction time).
+        aim: "gap" closes the gap of accuracy between examples whose cues have their usual label and others, for the
+            least loss of accuracy; "worst-group" makes the worse of both groups as accurate as it gets.
+        cues: cues to correct for, such as "sleeping" or "length:longest"; the words of highest z by default.
+        per_label: how many words per label these are.
+        expert: what the expert reads: "cues" (those listed), or anything that `BiasExpert` takes.
+        strength: of the correction, instead of one that is tuned.
+        margin: how many standard deviations below zero both permutation tests must be where the strength is tuned, so
+            that the gap is also closed on other examples.
+        folds: parts of the test set to tune on each other, where there are no dev predictions.
+        seed: of these folds.
+    """
+
+    method: Method = "constraint"
+    aim: Aim = "gap"
+    cues: tuple[str, ...] = ()
+    per_label: int = 50
+    expert: str = LISTED
+    strength: float | None = None
+    margin: float = 1.0
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check names and numbers at once, so that a typo costs no time."""
+        for option, value, names in (("method", self.method, METHODS), ("aim", self.aim, AIMS)):
+            if value not in names:
+                raise UsageError(f"Unknown {option} {value!r}: choose one of {', '.join(names)}.")
+        if self.expert != LISTED:
+            BiasExpert(self.expert)
+            if self.method != "expert":
+                raise UsageError("--expert only applies to --method expert: add it, or leave out --expert.")
+        if self.strength is not None and not 0 <= self.strength < np.inf:
+            raise UsageError(f"strength must be a number of at least 0, not {self.strength}.")
+        if not np.isfinite(self.margin):
+            raise UsageError(f"margin must be a number, not {self.margin}.")
+        if self.per_label < 1 or self.folds < 2:
+            raise UsageError("per_label must be at least 1 and folds at least 2.")
+
+    def run(
+        self,
+        data: Instances,
+        predictions: Predictions,
+        dev: tuple[Instances, Predictions] | None = None,
+        *,
+        audit: Cues | None = None,
+    ) -> Corrected:
+        """Return the corrected predictions of the test split.
+
+        Args:
+            data: a dataset with a test split.
+            predictions: a model's predictions of it, with probabilities.
+            dev: a dataset with the same training set whose test split is the dev split, and predictions of that.
+            audit: the cue audit whose tokens and scope say which examples have a cue.
+        """
+        listed = ListedCues.of(data, audit or Cues(), names=self.cues, per_label=self.per_label)
+        cue_set = listed.cue_set(data)
+        part = self._part(data, predictions, listed, cue_set)
+        if dev is None:
+            probabilities, tuned = self._cross_fitted(data, part)
+        else:
+            dev_data, dev_predictions = dev
+            tuned = [self._tuned(self._part(dev_data, dev_predictions, listed, listed.cue_set(dev_data)))]
+            probabilities = tuned[0].apply(part)
+        return self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
+
+    def _tuned(self, part: Part) -> Tuned:
+        fixed = None if self.strength is None else (self.strength,) * (1 if self.method == "expert" else 2)
+        return tune(part, self.aim, fixed=fixed, margin=self.margin)
+
+    def _part(self, data: Instances, predictions: Predictions, listed: ListedCues, cue_set: CueSet) -> Part:
+        if predictions.probabilities is None:
+            raise InputError(
+                f"{predictions.model} has predictions without probabilities: give columns p_<answer>, one per answer."
+            )
+        expert = self._expert(data, listed) if self.method == "expert" else None
+        return Part(predictions.probabilities, cue_set.examples.gold, cue_groups(cue_set), expert)
+
+    def _expert(self, data: Instances, listed: ListedCues) -> Floats:
+        test = check_test(data).instances
+        if self.expert != LISTED:
+            return BiasExpert(self.expert, per_label=self.per_label).log_probabilities(data.train, test)
+        train_rows, test_rows = listed.rows(data)
+        return expert_log_probabilities(fit_expert(train_rows, data.train), test_rows, test)
+
+    def _cross_fitted(self, data: Instances, part: Part) -> tuple[Floats, list[Tuned]]:
+        """Correct every fold of the test examples with strengths that were tuned on the others."""
+        fold = self._test_folds(data, part.gold)
+        probabilities, tuned = part.probabilities.copy(), []
+        for number in np.unique(fold):
+            here, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+            tuned.append(self._tuned(part.take(others)))
+            probabilities[here] = tuned[-1].apply(part.take(here))
+        return probabilities, tuned
+
+    def _test_folds(self, data: Instances, gold: Ints) -> Ints:
+        test = check_test(data).instances
+        if len(gold) < 10 * self.folds:
+            raise InputError(
+                f"Tuning on the test split needs at least {10 * self.folds} examples, found {len(gold)}: give dev "
+                "predictions with --dev and --dev-predictions, or a strength with --strength."
+            )
+        return make_folds(test, gold, folds=self.folds, seed=self.seed).fold
+
+    def _corrected(
+        self,
+        data: Instances,
+        before: Predictions,
+        probabilities: Floats,
+        tuned: list[Tuned],
+        cue_set: CueSet,
+        *,
+        on: str,
+    ) -> Corrected:
+        after = replace(before, answers=probabilities.argmax(axis=1), probabilities=probabilities)
+        examples = cue_set.examples
+        outcomes = {name: scored(one, cue_set) for name, one in (("before", before), ("after", after))}
+        metrics = {
+            "model": before.model,
+            "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
+            "method": self.method,
+            "aim": self.aim,
+            "expert": self.expert if self.method == "expert" else None,
+            "cues": len(cue_set),
+            "tuned_on": "given" if self.strength is not None else on,
+            "strengths": [list(one.strengths) for one in tuned],
+            "closed_where_tuned": all(one.judged.highest_z <= -self.margin for one in tuned),
+            "examples": len(examples),
+            "changed_answers": int((before.answers != after.answers).sum()),
+            **outcomes,
+        }
+        return Corrected(prediction_table(examples.instances, probabilities), metrics, probabilities)
+
+
+def scored(predictions: Predictions, cues: CueSet) -> dict[str, float]:
+    """Return accuracy with its interval, accuracy by group, and the permutation test over all and within answers."""
+    right = predictions.correct(cues.examples)
+    usual, unusual = cue_groups(cues).with_answers(cues.examples.gold)
+    test = PermutationTest()
+    overall = test.test(predictions, cues, usual, unusual, None)
+    within = test.test(predictions, cues, usual, unusual, cues.examples.gold)
+    low, high = (float(end) for end in wilson(int(right.sum()), len(right)))
+    return {
+        "accuracy": float(right.mean()),
+        "low": low,
+        "high": high,
+        "usual_accuracy": overall.usual_accuracy,
+        "unusual_accuracy": overall.unusual_accuracy,
+        "gap": overall.difference,
+        "gap_low": overall.low,
+        "gap_high": overall.high,
+        "worst_group_accuracy": min(overall.usual_accuracy, overall.unusual_accuracy),
+        "log10_p": overall.log10_p,
+        "log10_p_within_label": within.log10_p,
+    }
+
+
+def cost_sentence(metrics: Mapping[str, Any]) -> str:
+    """Return in a sentence what the correction gained and what it cost."""
+    before, after = metrics["before"], metrics["after"]
+    change = 100 * (after["accuracy"] - before["accuracy"])
+    return (
+        f"The correction changes {plural(metrics['changed_answers'], 'answer')} of {metrics['examples']:,}: accuracy "
+        f"{100 * before['accuracy']:.1f} % → {100 * after['accuracy']:.1f} % ({change:+.1f} points), gap between "
+        f"usual and unusual labels {100 * before['gap']:+.1f} → {100 * after['gap']:+.1f} points."
+    )

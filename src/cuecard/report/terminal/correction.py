@@ -1,0 +1,51 @@
+"""Corrected predictions in the terminal: what changed, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cuecard.remedies.correction.correction import cost_sentence
+from cuecard.report import numbers
+from cuecard.report.texts import display_text
+from cuecard.stats import format_p
+from cuecard.wording import plural
+
+
+def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
+    """Print both sets of predictions beside each other, and the cost in a sentence."""
+    title = f"{display_text(metrics['model'], 60)} corrected for {plural(metrics['cues'], 'cue')}"
+    console.print(Text(f"{title}, method {metrics['method']}", style="bold"))
+    console.print(Text(tuning_note(metrics), style="dim"))
+    table = Table(
+        "", "accuracy", "usual label", "unusual label", "gap", "p", "p within labels", box=SIMPLE_HEAD
+    )
+    for name in ("before", "after"):
+        row = metrics[name]
+        table.add_row(
+            name,
+            *(numbers.percent(row[key]) for key in ("accuracy", "usual_accuracy", "unusual_accuracy")),
+            f"{100 * row['gap']:+.1f}",
+            *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
+        )
+    console.print(table)
+    console.print(Text(cost_sentence(metrics)))
+
+
+def tuning_note(metrics: Mapping[str, Any]) -> str:
+    """Return the strength, what it was chosen on, and whether the aim was reached there."""
+    strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
+    if metrics["tuned_on"] == "given":
+        return f"Strength {strengths[0]}, as set."
+    where = {"dev": "the dev split", "test": "the other folds of the test split"}[metrics["tuned_on"]]
+    reached = (
+        ""
+        if metrics["closed_where_tuned"] or metrics["aim"] != "gap"
+        else "; no strength closes the gap there"
+    )
+    return f"Strength {', '.join(dict.fromkeys(strengths))}, tuned on {where} for the aim {metrics['aim']}{reached}."

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.data import Instances
+from cuecard.data.demo import demo_choice, demo_predictions, write_demo
+from cuecard.errors import InputError, UsageError
+from cuecard.probes import read_predictions
+from cuecard.run.correcting import dev_as_test
+from small_sets import pair_instances
+
+LABELS, WORDS = ("contradiction", "entailment", "neutral"), ("nobody", "outdoors", "friend")
+
+
+@pytest.fixture(scope="module")
+def biased():
+    """Pairs in which a word goes with a label, and a model that leans to it more than the data does."""
+    rng = np.random.default_rng(0)
+    n = 1500
+    gold = rng.integers(0, 3, n)
+    word = np.where(rng.random(n) < 0.6, gold, rng.integers(0, 3, n))
+    split = np.where(np.arange(n) < 700, "train", "test")
+    rows = [
+        (split[i], f"scene {i}", f"{WORDS[word[i]]} {'abc'[i % 3]}{i % 7} is here", LABELS[gold[i]])
+        for i in range(n)
+    ]
+    logits = rng.normal(size=(n, 3)) + 1.5 * np.eye(3)[gold] + 1.5 * np.eye(3)[word]
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    data = pair_instances(rows)
+    table = data.table.select("example_id", "split").with_columns(
+        pl.Series("prediction", np.array(LABELS)[p.argmax(axis=1)]),
+        *(pl.Series(f"p_{label}", p[:, k]) for k, label in enumerate(LABELS)),
+    )
+    return data, table
+
+
+PLANTED = {"per_label": 1}
+
+
+def of_split(predictions: pl.DataFrame, split: str) -> pl.DataFrame:
+    return predictions.filter(pl.col("split").cast(pl.String) == split)
+
+
+def with_dev(data: Instances) -> Instances:
+    """Make every second training example one of a dev split."""
+    number = pl.int_range(pl.len())
+    first = (pl.col("split").cast(pl.String) == "train") & (number % 2 == 0)
+    split = pl.when(first).then(pl.lit("dev")).otherwise(pl.col("split").cast(pl.String)).alias("split")
+    order = pl.col("split").replace_strict({"train": 0, "dev": 1, "test": 2})
+    return replace(data, table=data.table.with_columns(split).sort(order, maintain_order=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "expert"}, {"method": "expert", "expert": "hypothesis"}])
+def test_the_gap_of_a_model_that_follows_cues_shrinks_and_the_cost_is_told(biased, options):
+    data, predictions = biased
+    done = cc.correct(data, of_split(predictions, "test"), **PLANTED, **options)
+    before, after = done.metrics["before"], done.metrics["after"]
+    assert before["gap"] > 0.15
+    assert after["gap"] < before["gap"] / 2
+    right = done.predictions["prediction"] == done.predictions["gold"]
+    assert after["accuracy"] == pytest.approx(right.mean())
+    answered = of_split(predictions, "test")["prediction"].to_list()
+    assert done.metrics["changed_answers"] == (done.predictions["prediction"] != pl.Series(answered)).sum()
+
+
+def test_no_strength_changes_nothing(biased):
+    data, predictions = biased
+    mine = of_split(predictions, "test")
+    done = cc.correct(data, mine, strength=0.0)
+    columns = [f"p_{label}" for label in data.labels]
+    assert done.predictions.select(columns).to_numpy() == pytest.approx(mine.select(columns).to_numpy())
+    assert done.metrics["before"] == done.metrics["after"]
+
+
+def test_the_constraint_costs_less_than_the_expert_for_the_same_gap(biased):
+    data, predictions = biased
+    mine = of_split(predictions, "test")
+    constraint, expert = (
+        cc.correct(data, mine, method=method, **PLANTED).metrics for method in ("constraint", "expert")
+    )
+    assert constraint["closed_where_tuned"]
+    assert constraint["after"]["accuracy"] > expert["after"]["accuracy"]
+
+
+def test_strengths_tuned_on_dev_do_not_depend_on_test_labels(biased):
+    data, predictions = with_dev(biased[0]), biased[1]
+    test_ids = of_split(predictions, "test")
+    dev = predictions.join(
+        data.table.filter(pl.col("split") == "dev").select("example_id"), on="example_id", how="semi"
+    ).with_columns(split=pl.lit("dev"))
+    done = cc.correct(data, test_ids, dev_predictions=dev, **PLANTED)
+    codes = data.label_codes.copy()
+    in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
+    codes[in_test] = (codes[in_test] + 1) % len(data.labels)
+    moved = cc.correct(data.relabelled(codes), test_ids, dev_predictions=dev, **PLANTED)
+    assert done.metrics["tuned_on"] == "dev"
+    assert np.array_equal(done.probabilities, moved.probabilities)
+    assert done.metrics["after"]["accuracy"] != moved.metrics["after"]["accuracy"]
+
+
+def test_without_dev_an_example_is_not_corrected_with_the_help_of_its_own_label(biased):
+    class EveryFifth(cc.Correction):
+        def _test_folds(self, data, gold):
+            return np.arange(len(gold)) % 5
+
+    data, predictions = biased
+    [model] = read_predictions(of_split(predictions, "test"), data)
+    in_test = (data.table["split"].cast(pl.String) == "test").to_numpy()
+    codes = data.label_codes.copy()
+    first_fold = np.flatnonzero(in_test)[::5]
+    codes[first_fold] = (codes[first_fold] + 1) % len(data.labels)
+    correction = EveryFifth(per_label=1)
+    done, moved = (correction.run(one, model) for one in (data, data.relabelled(codes)))
+    assert done.metrics["tuned_on"] == "test"
+    assert len(done.metrics["strengths"]) == 5
+    assert np.array_equal(done.probabilities[::5], moved.probabilities[::5])
+    assert not np.array_equal(done.probabilities, moved.probabilities)
+
+
+def test_worst_group_accuracy_rises(biased):
+    data, predictions = biased
+    done = cc.correct(data, of_split(predictions, "test"), aim="worst-group", **PLANTED)
+    assert done.metrics["after"]["worst_group_accuracy"] > done.metrics["before"]["worst_group_accuracy"]
+
+
+def test_named_cues_are_corrected_for(biased):
+    data, predictions = biased
+    done = cc.correct(data, of_split(predictions, "test"), cues=("nobody",))
+    assert done.metrics["cues"] == 1
+    assert done.metrics["after"]["gap"] < done.metrics["before"]["gap"] / 2
+
+
+def test_multiple_choice_is_corrected_and_probe_reads_the_result(tmp_path):
+    demo = demo_choice(600, seed=0)
+    files = write_demo(demo, tmp_path)
+    data = cc.load(files["train"], test=files["test"])
+    predictions = of_split(demo_predictions(demo, follow=0.8, accuracy=0.6, seed=0), "test")
+    done = cc.correct(data, predictions, per_label=2, margin=0.0)
+    assert done.metrics["after"]["gap"] < done.metrics["before"]["gap"]
+    [again] = read_predictions(done.predictions, data)
+    assert again.probabilities == pytest.approx(done.probabilities)
+    assert (
+        cc.correct(data, predictions, method="expert", expert="length").metrics["examples"]
+        == data.test.n_examples
+    )
+
+
+def test_the_dev_split_takes_the_place_of_test(biased):
+    data = with_dev(biased[0])
+    as_test = dev_as_test(data)
+    assert as_test.splits == ("train", "test")
+    assert as_test.test.table["example_id"].to_list() == data.split("dev").table["example_id"].to_list()
+    with pytest.raises(UsageError, match="no dev split: give it with --dev"):
+        dev_as_test(biased[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"method": "x"}, "Unknown method 'x': choose one of constraint, expert"),
+        ({"aim": "x"}, "Unknown aim 'x': choose one of gap, worst-group"),
+        ({"expert": "length"}, "--expert only applies to --method expert"),
+        ({"method": "expert", "expert": "lenght"}, "length"),
+        ({"strength": -1.0}, "strength must be a number of at least 0"),
+        ({"folds": 1}, "folds at least 2"),
+        ({"margin": float("nan")}, "margin must be a number"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(biased, options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        cc.correct(biased[0], of_split(biased[1], "test"), **options)
+
+
+def test_predictions_without_probabilities_cannot_be_corrected(biased):
+    data, predictions = biased
+    with pytest.raises(InputError, match="without probabilities: give columns p_<answer>"):
+        cc.correct(data, of_split(predictions, "test").select("example_id", "prediction"))
