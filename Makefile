@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 
-.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core package licences bench calibration fuzz docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core package licences bench calibration fuzz reproduce reproduce-fast docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -54,6 +54,12 @@ calibration: $(DEV)
 fuzz: $(DEV)
 	$(BIN)/python scripts/fuzz.py
 	$(BIN)/python scripts/fuzz_commands.py
+
+reproduce-fast: $(DEV) # DATA=folder of datasets
+	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --page out/papers.html
+
+reproduce: $(DEV)
+	$(BIN)/python -m cuecard reproduce paper all --data $(DATA) --out out/papers --slow --page out/papers.html
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

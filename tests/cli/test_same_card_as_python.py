@@ -244,6 +244,17 @@ def test_board(cuecard, cards):
     assert json.loads(ran.out) == json.loads(json.dumps(ranked.as_dict()))
 
 
+def test_reproduce_paper(cuecard, tmp_path):
+    from cuecard.reproduce.papers import reproduce_paper
+
+    (tmp_path / "data").mkdir()
+    folders = (tmp_path / "data", tmp_path / "out")
+    ran = cuecard("reproduce", "paper", "icq", "--data", folders[0], "--out", folders[1], "--json")
+    assert ran.code == 0, ran.err
+    reproduced = reproduce_paper("icq", *folders)
+    assert json.loads(ran.out) == [json.loads(json.dumps(reproduced.as_dict()))]
+
+
 def test_report(cuecard, cards, tmp_path):
     ran = cuecard("report", cards[0], "--out", tmp_path / "typed.html", "--quiet")
     assert ran.code == 0, ran.err

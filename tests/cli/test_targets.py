@@ -25,6 +25,7 @@ TARGETS = {
     "ask": ["ask", "train.csv", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--out"],
     "stubborn": ["reproduce", "stubborn", "train.csv", "--out"],
     "selection": ["reproduce", "selection", "train.csv", "--out"],
+    "paper": ["reproduce", "paper", "icq", "--data", "train.csv", "--out"],
     "peco": ["peco", "train.csv", "--chart"],
     "compare": ["compare", "card", "card", "--chart"],
     "board": ["board", "card", "--page"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,11 +18,14 @@ from cuecard.cli.options.shared import (
     MaxWeightOption,
     NoCacheOption,
     OutOption,
+    Output,
     SeedOption,
     SettingsOption,
     SubsetOption,
     comma_list,
     names_of,
+    path,
+    required_out,
     typed_command,
 )
 
@@ -33,6 +37,13 @@ STUBBORN_EXAMPLES = """
 Example:
 
 `cuecard reproduce stubborn train.parquet --test test.parquet --model fasttext,bilstm --seeds 3 --out stubborn`
+"""
+PAPER_EXAMPLES = """
+Examples:
+
+`cuecard reproduce paper icq --data data --out out/papers`
+
+`cuecard reproduce paper all --data data --slow --out out/papers --page papers.html`
 """
 SELECTION_EXAMPLES = """
 Example:
@@ -164,3 +175,51 @@ def selection(
         for source in also or []
     )
     options.conduct(replace(experiment, also=others), output)
+
+
+@app.command("paper", epilog=PAPER_EXAMPLES, cls=Verb)
+@grouped
+def paper(
+    output: Output,
+    name: Annotated[
+        str, typer.Argument(metavar="PAPER", help="icq, stubborn, selection, peco, or all of them: all.")
+    ],
+    data: Annotated[
+        Path, option("--data", "DIR", "Folder of the datasets, such as DIR/copa/dev.parquet.", parser=path)
+    ],
+    out: Annotated[Path, required_out("DIR", "Keep the cards of the commands here; the next call resumes.")],
+    slow: Annotated[bool, option("--slow", "Also run what takes long, such as training.")] = False,
+    page: Annotated[
+        Path | None,
+        option("--page", "FILE", "Write the comparison as a page to this file (.html or .md).", parser=path),
+    ] = None,
+) -> None:
+    """Regenerate the tables and figures of a paper, and set them beside the printed numbers."""
+    from cuecard.errors import UsageError
+    from cuecard.reproduce.papers import PAPERS, reproduce_paper, write_reproductions
+    from cuecard.reproduce.papers.page import render_reproduction
+    from cuecard.writing import check_file, check_folder
+
+    if page is not None:
+        if page.suffix not in (".html", ".md"):
+            raise UsageError(f"{page}: the page is written as .html or .md, such as papers.html.")
+        check_file(page, inputs=[], option="--page")
+    check_folder(out, ["*"], inputs=[str(data)], option="--out")
+    names = PAPERS if name == "all" else (name,)
+
+    def tell(command: str) -> None:
+        if not output.silent:
+            typer.echo(f"$ {command}", err=True)
+
+    results = [reproduce_paper(one, data, out, slow=slow, tell=tell) for one in names]
+    if page is not None:
+        typer.echo(f"Page: {write_reproductions(results, page)}", err=output.json)
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps([one.as_dict() for one in results], indent=2, ensure_ascii=False))
+    elif not output.quiet:
+        from rich.console import Console
+
+        for one in results:
+            render_reproduction(one, Console())

@@ -1,0 +1,92 @@
+"""The papers beside ours, table by table: an HTML page, Markdown for the documentation, and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from cuecard.report.comparison.view import ComparisonChapter, PagePart
+from cuecard.report.html.comparison_page import chapters_html
+from cuecard.report.markdown import escape
+from cuecard.report.texts import display_text
+from cuecard.report.view import Column, KeyFigure, SectionView, TableView
+from cuecard.reproduce.papers.judging import Reading, Reproduction, summarised
+from cuecard.writing import write_text
+
+#: A difference is what a reader looks for first.
+_TONES = {"different": "yellow", "reproduced": "green"}
+
+
+def write_reproductions(reproductions: Sequence[Reproduction], path: str | Path) -> Path:
+    """Write the page to a file that ends in .html or .md, whole or not at all, and return its path."""
+    path = Path(path)
+    if path.suffix == ".md":
+        text = "\n".join(reproduction_markdown(one) for one in reproductions)
+    else:
+        chapters = [_chapter(one) for one in reproductions]
+        text = chapters_html(chapters, "The papers and CueCard", "cuecard reproduce paper --json")
+    write_text(path, text, errors="replace")
+    return path
+
+
+def reproduction_markdown(reproduction: Reproduction) -> str:
+    """Return a paper as Markdown: one row per item, printed numbers beside ours."""
+    lines = [f"## {escape(reproduction.title)}", "", f"{escape(reproduction.reference)}", ""]
+    lines += [f"{escape(summarised(reproduction))}", ""]
+    lines += ["| where | what | outcome | printed → ours | why |", "|---|---|---|---|---|"]
+    for result in reproduction.results:
+        numbers = "; ".join(map(_numbers, result.readings))
+        fields = [result.where, result.what, result.outcome, numbers, result.reason]
+        lines.append("| " + " | ".join(escape(display_text(text, 600)) for text in fields) + " |")
+    return "\n".join([*lines, ""])
+
+
+def render_reproduction(reproduction: Reproduction, console: Console) -> None:
+    """Print the outcome of every item, and the numbers that differ."""
+    console.print(Text(summarised(reproduction), style="bold"))
+    for result in reproduction.results:
+        line = Text.assemble(
+            (f"{result.outcome:<13}", _TONES.get(result.outcome, "dim")), f"{result.where}, {result.what}"
+        )
+        console.print(line)
+        if result.outcome in ("different", "partial"):
+            console.print(Text("   " + "; ".join(map(_numbers, result.readings)), style="dim"))
+        if result.reason and result.outcome != "reproduced":
+            console.print(Text(f"   {display_text(result.reason, 300)}", style="dim"))
+
+
+def _chapter(reproduction: Reproduction) -> ComparisonChapter:
+    figures = [KeyFigure(outcome, str(n)) for outcome, n in reproduction.counts.items() if n]
+    columns = [
+        Column("Where"),
+        Column("What"),
+        Column("Outcome"),
+        Column("Printed → ours"),
+        Column("Why"),
+        Column("Command"),
+    ]
+    rows = [
+        [r.where, r.what, r.outcome, "; ".join(map(_numbers, r.readings)), r.reason, r.command]
+        for r in reproduction.results
+    ]
+    table = TableView("Items", columns, rows, len(rows), searchable=True)
+    part = PagePart(f"{reproduction.paper}-items", "Items", SectionView((), tables=[table]))
+    severity = "medium" if reproduction.counts["different"] else "none"
+    return ComparisonChapter(
+        reproduction.paper,
+        reproduction.title,
+        severity,
+        summarised(reproduction),
+        [reproduction.reference],
+        figures,
+        [part],
+    )
+
+
+def _numbers(reading: Reading) -> str:
+    decimals = len(reading.printed.partition(".")[2]) if "e" not in reading.printed else 2
+    ours = "–" if reading.ours is None else f"{reading.ours:.{decimals}f}"
+    return f"{reading.key} {reading.printed} → {ours}"

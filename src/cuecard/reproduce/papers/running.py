@@ -1,0 +1,95 @@
+"""Run what a paper's file names, each command once, and keep what it gave, so that the next call resumes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cuecard.card.files import CARD_FILE, load_card
+from cuecard.errors import InputError
+from cuecard.reproduce.papers.judging import Output, Reproduction, Unavailable, judged
+from cuecard.reproduce.papers.specification import Run, read_paper
+from cuecard.writing import write_text
+
+#: Where the authors' own files are, beside the folder of datasets.
+AUTHORS = "oracles"
+
+
+def reproduce_paper(
+    name: str,
+    data: str | Path,
+    out: str | Path,
+    *,
+    slow: bool = False,
+    tell: Callable[[str], None] = lambda command: None,
+) -> Reproduction:
+    """Regenerate a paper's tables and figures, and return every printed number beside ours.
+
+    Args:
+        name: icq, stubborn, selection or peco.
+        data: the folder of datasets, such as data/copa/dev.parquet.
+        out: where the cards of the commands are kept; a command whose card is there is not run again.
+        slow: also run what takes long, such as training.
+        tell: called with every command before it runs.
+    """
+    paper, data, out = read_paper(name), Path(data), Path(out)
+    if not data.is_dir():
+        raise InputError(f"{data}: there is no such folder; name the folder of the datasets with --data.")
+    outputs: dict[str, Output] = {}
+    results = []
+    for item in paper.items:
+        if not item.run:
+            results.append(judged(item, paper, None, ""))
+            continue
+        run = paper.runs[item.run]
+        if item.run not in outputs:
+            outputs[item.run] = _output(run, data, out / name / item.run, slow=slow, tell=tell)
+        results.append(judged(item, paper, outputs[item.run], _typed(run, data)))
+    return Reproduction(paper.name, paper.title, paper.reference, tuple(results))
+
+
+def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[str], None]) -> Output:
+    """Return what a command gave, now or earlier, or why it gave nothing."""
+    absent = [f for f in run.files if not any((place / f).exists() for place in _folders(data).values())]
+    if absent:
+        return Unavailable("not possible", f"not in the data folder: {', '.join(absent)}")
+    command = _typed(run, data)
+    kept = folder / ("output.json" if run.json else CARD_FILE)
+    if _kept_command(folder) != command or not kept.exists():
+        if run.slow and not slow:
+            return Unavailable("not run", "it takes long; --slow runs it")
+        tell(command)
+        options = ["--json"] if run.json else [run.card, str(folder), "--quiet"]
+        words = [sys.executable, "-m", "cuecard", *shlex.split(command)[1:], *options]
+        ran = subprocess.run(words, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
+            return Unavailable("not run", f"the command failed: {last}")
+        if run.json:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_text(kept, ran.stdout)
+        write_text(folder / "command.txt", command + "\n")
+    if run.json:
+        document: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return document
+    return load_card(folder)
+
+
+def _kept_command(folder: Path) -> str:
+    file = folder / "command.txt"
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""
+
+
+def _typed(run: Run, data: Path) -> str:
+    """Return a command as one types it."""
+    places = {name: shlex.quote(str(folder)) for name, folder in _folders(data).items()}
+    return f"cuecard {run.command.format(**places)}"
+
+
+def _folders(data: Path) -> dict[str, Path]:
+    return {"data": data, "authors": data.parent / AUTHORS}
