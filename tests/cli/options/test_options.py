@@ -104,6 +104,7 @@ MEANINGS = {
     "--min-count": "fewest training instances of a feature",
     "--model": "the model to train or to ask",
     "--out": "where the result of the verb is written",
+    "--page": "the page that shows the result",
     "--per-label": "number of words of highest z per label",
     "--policy": "the file of the policy",
     "--predictions": "a model's predictions",
