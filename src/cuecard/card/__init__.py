@@ -2,7 +2,8 @@
 
 from cuecard.card.board import Board, board
 from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Section, SplitInfo
-from cuecard.card.diff import Change, Comparison, CueChange, compare
+from cuecard.card.cue_changes import CueChange
+from cuecard.card.diff import Change, Comparison, compare
 from cuecard.card.files import (
     CARD_FILES,
     card_folders,

@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import polars as pl
-
 from cuecard.analysis import Unit
 from cuecard.card.card import Card, FindingModel
-from cuecard.card.movement import CueMovement, Movement, cue_movements, judged_measures
+from cuecard.card.cue_changes import CueChange, cue_changes
+from cuecard.card.movement import Movement, judged_measures
 from cuecard.errors import UsageError
 
-#: A cue's share changed if it moved by at least this much and its intervals do not touch.
-SHARE_STEP = 0.02
 #: Numbers that differ by less are the same.
 ROUNDING = 1e-9
 
@@ -44,19 +41,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class CueChange:
-    """A cue that appeared, went away or became stronger or weaker."""
-
-    kind: str
-    family: str
-    feature: str
-    label_before: str | None
-    label_after: str | None
-    share_before: float | None
-    share_after: float | None
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What changed from one card to the next."""
 
@@ -70,6 +54,7 @@ class Comparison:
     numbers: tuple[Change, ...] = ()
     """Every number of every section."""
     cues: tuple[CueChange, ...] = ()
+    """The cues that are new, gone or turned, and those that became stronger or weaker beyond noise."""
     findings_gone: tuple[str, ...] = ()
     findings_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -77,13 +62,17 @@ class Comparison:
     """Whether the tasks are the same; otherwise nothing is judged."""
     judged: tuple[Movement, ...] = ()
     """The change of every measure that can get better or worse, with its interval."""
-    cues_moved: tuple[CueMovement, ...] = ()
-    """The cues that moved beyond noise."""
 
     @property
     def moved(self) -> tuple[Movement, ...]:
         """The measures that moved beyond noise."""
         return tuple(one for one in self.judged if one.direction != "within noise")
+
+    @property
+    def cues_moved(self) -> tuple[CueChange, ...]:
+        """The cues that moved beyond noise, those that got worse first."""
+        moved = (one for one in self.cues if one.direction != "within noise")
+        return tuple(sorted(moved, key=lambda one: one.direction != "worse"))
 
     @property
     def worse(self) -> bool:
@@ -109,6 +98,7 @@ class Comparison:
         """Return the comparison as JSON can hold it."""
         plain = asdict(self) | {"unchanged": self.unchanged, "worse": self.worse, "better": self.better}
         plain["moved"] = [asdict(one) for one in self.moved]
+        plain["cues_moved"] = [asdict(one) for one in self.cues_moved]
         for part in ("data", "sections", "measures", "numbers"):
             plain[part] = [asdict(c) | {"difference": c.difference} for c in getattr(self, part)]
         return plain
@@ -138,13 +128,12 @@ def _pair(before: Card, after: Card, name_before: str, name_after: str) -> Compa
         sections=tuple(_sections(before, after)),
         measures=tuple(_measures(before, after)),
         numbers=tuple(_numbers(before, after)),
-        cues=tuple(_cues(before, after)),
+        cues=tuple(cue_changes(before, after)) if comparable else (),
         findings_gone=tuple(f.title for f in before.findings if _identity(f) not in new),
         findings_new=tuple(f.title for f in after.findings if _identity(f) not in old),
         notes=tuple(_notes(before, after)),
         comparable=comparable,
         judged=tuple(judged_measures(before, after)) if comparable else (),
-        cues_moved=tuple(cue_movements(before, after)) if comparable else (),
     )
 
 
@@ -258,54 +247,6 @@ def _same(before: Any, after: Any) -> bool:
     if _is_number(before) and _is_number(after) and math.isnan(before):
         return math.isnan(after)
     return bool(before == after)
-
-
-def _cues(before: Card, after: Card) -> list[CueChange]:
-    """Return the significant cues that came, went, turned to another label or changed their share.
-
-    New, stronger and turned ones first, each the most significant first.
-    """
-    if "cues" not in before.tables or "cues" not in after.tables:
-        return []
-    columns = ["label", "share", "share_low", "share_high", "log10_p"]
-    old, new = (
-        card.tables["cues"].filter("significant").select("family", "feature", *columns)
-        for card in (before, after)
-    )
-    both = old.join(new, on=["family", "feature"], how="full", coalesce=True, maintain_order="left_right")
-    apart = (pl.col("share_low") > pl.col("share_high_right")) | (
-        pl.col("share_low_right") > pl.col("share_high")
-    )
-    moved = apart & ((pl.col("share") - pl.col("share_right")).abs() >= SHARE_STEP)
-    kind = (
-        pl.when(pl.col("label").is_null())
-        .then(pl.lit("new"))
-        .when(pl.col("label_right").is_null())
-        .then(pl.lit("gone"))
-        .when(pl.col("label") != pl.col("label_right"))
-        .then(pl.lit("turned"))
-        .when(moved & (pl.col("share_right") > pl.col("share")))
-        .then(pl.lit("stronger"))
-        .when(moved)
-        .then(pl.lit("weaker"))
-    )
-    # What a dataset gained comes before what it lost.
-    worse = pl.col("kind").is_in(["new", "stronger", "turned"])
-    changed = both.with_columns(kind=kind, strength=pl.min_horizontal("log10_p", "log10_p_right")).filter(
-        pl.col("kind").is_not_null()
-    )
-    return [
-        CueChange(
-            row["kind"],
-            row["family"],
-            row["feature"],
-            row["label"],
-            row["label_right"],
-            row["share"],
-            row["share_right"],
-        )
-        for row in changed.sort(worse.not_(), "strength", maintain_order=True).iter_rows(named=True)
-    ]
 
 
 def _notes(before: Card, after: Card) -> list[str]:

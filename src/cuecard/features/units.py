@@ -18,7 +18,7 @@ from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes
 from cuecard.stats.units.correlation import copy_correlation
 from cuecard.text import Encoded, Scope
-from cuecard.text.parallel import on_threads
+from cuecard.text.parallel import on_threads, started
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
 #: the squared weight (or number) of their instances, by which n instances count as (Σw)² / it.
@@ -40,6 +40,12 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
     every = dict(zip(scopes, of_scopes, strict=True))
     examples = instances.train.example_codes if instances.grouped else None
     return {scope: codes for scope, codes in every.items() if has_repeats(codes, examples)}
+
+
+def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) -> None:
+    """Begin to compare texts with each other on a thread, so that `train_units` waits for less."""
+    scopes = dict.fromkeys(name for family in families for name in unit_scopes(family, instances, scope))
+    started(lambda: [instances.units(name) for name in scopes])
 
 
 def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:
@@ -93,18 +99,19 @@ def most_repeated(
     """
     if counted.ids is None or counted.offsets is None:
         raise ValueError("units are counted from the features of every row")
-    each = [
-        unit_counts(
-            counted.ids,
-            counted.offsets,
-            codes,
+    ids, offsets = counted.ids, counted.offsets
+
+    def of_kind(i: int) -> UnitCounts:
+        return unit_counts(
+            ids,
+            offsets,
+            units[i],
             len(counted.counts),
             weights=weights,
             totals=totals if weights is None else None,
         )
-        for codes in units
-    ]
-    first, *others = each
+
+    first, *others = on_threads(of_kind, len(units))
     for other in others:
         more = other.squares > first.squares
         first = UnitCounts(

@@ -24,6 +24,7 @@ from cuecard.run.finishing.describing import describe, examples_table, versions,
 from cuecard.run.finishing.merging import merged_findings
 from cuecard.run.finishing.repeating import repeating
 from cuecard.run.side_by_side import side_by_side
+from cuecard.text.parallel import started
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
@@ -60,6 +61,7 @@ def run_analyses(
     """Return the card of what some analyses say about a dataset, a section for each."""
     analyses = list(analyses)
     shown = in_steps(progress, len(analyses))
+    started(lambda: data.fingerprint)  # kept with the data; the card needs it in the end
     answers = side_by_side(analyses, lambda one: answer(one, data, inputs, progress=shown))
     return card_of(data, answers, command=command, notes=notes)
 

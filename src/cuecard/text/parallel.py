@@ -36,6 +36,19 @@ def on_threads(function: Callable[[int], T], n_parts: int) -> list[T]:
         return list(pool.map(function, range(n_parts)))
 
 
+def started(function: Callable[[], T]) -> Callable[[], T]:
+    """Begin to compute on a thread of its own, and return a function that waits for the result.
+
+    Where polars has one thread only (POLARS_MAX_THREADS), nothing begins before the result is asked for.
+    """
+    if pl.thread_pool_size() == 1:
+        return function
+    pool = ThreadPoolExecutor(1)
+    promise = pool.submit(function)
+    pool.shutdown(wait=False)
+    return promise.result
+
+
 def running_total(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return offsets from counts: 0, then the running total."""
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)

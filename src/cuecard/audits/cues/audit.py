@@ -35,6 +35,7 @@ from cuecard.features import (
     learned,
 )
 from cuecard.features.counts import FAILED
+from cuecard.features.units import begin_units
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
@@ -111,6 +112,7 @@ class Cues:
         self, data: Instances
     ) -> tuple[CueCounts, Encoded, list[Family], npt.NDArray[np.float64] | None]:
         """Return what `result` takes: the counts of the features, the tokens, the families and unequal weights."""
+        begin_units(self.families(), data.train_and_test, self.scope)
         encoded, families = self.prepared(data)
         weights = unequal_weights(encoded.instances, self.weights)
         counts = count_cues(encoded, families, minimum=self.min_count, weights=weights)

@@ -83,10 +83,9 @@ def audit(
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
 
     def load() -> Instances:
-        data = dataset.load(seed, output.progress)
         if out is not None:
             import_report_early()
-        return data
+        return dataset.load(seed, output.progress)
 
     card = run_audit(
         load,

@@ -7,7 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from cuecard.card.movement import CueMovement, Movement
+from cuecard.card.cue_changes import CueChange
+from cuecard.card.movement import Movement
 from cuecard.report import numbers
 from cuecard.report.charts.drawing import inline, label_colour, label_shape, percent_axis
 from cuecard.report.texts import display_text
@@ -50,7 +51,7 @@ def change_chart(judged: Sequence[Movement]) -> Any:
     return alt.layer(none, spans, dots).properties(width="container", height=alt.Step(26))
 
 
-def cue_change_chart(moved: Sequence[CueMovement]) -> Any:
+def cue_change_chart(moved: Sequence[CueChange]) -> Any:
     """Return the share of every cue's label before and after, joined by a line."""
     rows, joined = [], []
     for one in moved:

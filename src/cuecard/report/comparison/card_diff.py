@@ -13,16 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from cuecard.analysis import Unit
-from cuecard.card.diff import Change, Comparison, CueChange
-from cuecard.card.movement import CueMovement
+from cuecard.card.cue_changes import CueChange
+from cuecard.card.diff import Change, Comparison
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
-_KINDS = {
+#: Sign and colour of what became of a cue that did not move beyond noise.
+_KINDS: dict[str, tuple[str, str]] = {
     "new": ("+", "red"),
     "gone": ("−", "green"),
-    "stronger": ("▲", "red"),
-    "weaker": ("▼", "green"),
     "turned": ("↻", "yellow"),
 }
 
@@ -51,7 +50,7 @@ def render_comparison(
     console.print("The data is the same." if comparison.same_data else "The data differs.")
     _changes("Data", comparison.data, console, top)
     _changes("Analyses and options", merged_settings(comparison.sections), console, top)
-    _cues(comparison.cues, console, top)
+    _cues_within_noise(comparison, console, top)
     if every_number:
         _changes("Numbers", comparison.numbers, console, len(comparison.numbers))
     else:
@@ -115,21 +114,13 @@ def _moved_cues(comparison: Comparison, console: Console, top: int) -> None:
     """Print the cues that moved beyond noise."""
     for one in comparison.cues_moved[:top]:
         sign, style = _SIGNS[one.direction]
-        shares = f"{numbers.percent(one.share_before)} → {numbers.percent(one.share_after)}{_chances(one)}"
-        cue = f"“{display_text(one.feature, 60)}”"
-        console.print(
-            Text.assemble(
-                (f"{sign} {one.direction}  ", style),
-                (cue, "bold"),
-                f" {display_text(one.label, 60)} {shares}",
-            )
-        )
+        console.print(_line(one, f"{sign} {one.direction}  ", style, one.label))
     if len(comparison.cues_moved) > top:
         more = len(comparison.cues_moved) - top
         console.print(Text(f"… and {more:,} more cues (--json shows all)", style="dim"))
 
 
-def _chances(moved: CueMovement) -> str:
+def _chances(moved: CueChange) -> str:
     """Return the chance levels where they differ: a share can stay while chance moves, as under weights."""
     before, after = (numbers.percent(chance) for chance in (moved.chance_before, moved.chance_after))
     return "" if before == after else f" (chance {before} → {after})"
@@ -167,25 +158,24 @@ def _changes(title: str, changes: Sequence[Change], console: Console, top: int) 
         console.print(Text(f"… and {len(changes) - top:,} more (--json shows all)", style="dim"))
 
 
-def _cues(cues: Sequence[CueChange], console: Console, top: int) -> None:
+def _cues_within_noise(comparison: Comparison, console: Console, top: int) -> None:
+    """Print the cues that are significant on one card only, or for another label, though none moved beyond noise."""
+    cues = [cue for cue in comparison.cues if cue.direction == "within noise"]
     if not cues:
         return
     tally = Counter(cue.kind for cue in cues)
-    counted = ", ".join(f"{tally[kind]:,} {kind}" for kind in _KINDS if tally[kind])
-    console.print(Text(f"Lists of significant cues: {counted} (only those named above moved beyond noise)"))
+    counted = ", ".join(f"{tally[kind]:,} {kind}" for kind in tally)
+    console.print(Text(f"Changes of the list of cues within noise: {counted}"))
     for cue in cues[:top]:
         sign, style = _KINDS[cue.kind]
-        shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}"
-        label = cue.label_after or cue.label_before or ""
-        if cue.kind == "turned":
-            label = f"{cue.label_before} → {cue.label_after}"
-        console.print(
-            Text.assemble(
-                (f"  {sign} ", style),
-                (f"“{display_text(cue.feature, 60)}”", "bold"),
-                f" {display_text(label, 60)}  {shares}",
-            )
-        )
+        label = f"{cue.label_before} → {cue.label_after}" if cue.kind == "turned" else cue.label
+        console.print(_line(cue, f"  {sign} ", style, label))
+
+
+def _line(cue: CueChange, start: str, style: str, label: str) -> Text:
+    shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}{_chances(cue)}"
+    name = f"“{display_text(cue.feature, 60)}”"
+    return Text.assemble((start, style), (name, "bold"), f" {display_text(label, 60)} {shares}")
 
 
 def change_text(change: Change) -> str:

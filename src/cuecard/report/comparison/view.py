@@ -162,7 +162,7 @@ def _change_table(title: str, changes: Sequence[Change]) -> TableView:
 
 
 def _cues(comparison: Comparison) -> SectionView | None:
-    if not comparison.cues and not comparison.cues_moved:
+    if not comparison.cues:
         return None
     moved = comparison.cues_moved
     worse = sum(one.direction == "worse" for one in moved)
@@ -182,30 +182,22 @@ def _cues(comparison: Comparison) -> SectionView | None:
                 "too rare to be tested in the other version.",
             )
         )
-    verdicts = {one.feature: one.direction for one in moved}
     columns = [
-        Column("Cue"), Column("Change"), Column("Beyond noise"), Column("Label before"), Column("Label after"),
-        Column("Before", "percent"), Column("After", "percent"), Column("Family"),
+        Column("Cue"), Column("Change"), Column("Verdict"), Column("Label before"), Column("Label after"),
+        Column("Before", "percent", hint="share of the label after, or of the one before where it is gone"),
+        Column("After", "percent"), Column("Family"),
     ]  # fmt: skip
     rows = [
         [
-            cue.feature, cue.kind, verdicts.get(cue.feature, "no"), cue.label_before, cue.label_after,
+            cue.feature, cue.kind, cue.direction, cue.label_before, cue.label_after,
             cue.share_before, cue.share_after, cue.family,
         ]
         for cue in comparison.cues
     ]  # fmt: skip
-    tables = []
-    if rows:
-        tables = [
-            TableView(
-                "Cues that are new, gone, stronger, weaker or turned",
-                columns,
-                rows,
-                len(rows),
-                searchable=True,
-            )
-        ]
-    return SectionView(lead, charts=charts, tables=tables)
+    table = TableView(
+        "Cues that are new, gone, stronger, weaker or turned", columns, rows, len(rows), searchable=True
+    )
+    return SectionView(lead, charts=charts, tables=[table])
 
 
 def _findings(comparison: Comparison) -> SectionView | None:

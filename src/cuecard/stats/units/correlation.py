@@ -31,7 +31,9 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
     rows = np.flatnonzero(sizes[codes] > 1)
     if not len(rows):
         return 0.0
-    cells, count = np.unique(codes[rows] * len(shares) + label[rows], return_counts=True)
+    counts = np.bincount(codes[rows] * len(shares) + label[rows])
+    cells = np.flatnonzero(counts)
+    count = counts[cells]
     agreeing = np.bincount(cells // len(shares), weights=count * (count - 1.0), minlength=len(sizes))
     pairs = sizes * (sizes - 1.0)
     by_chance = float((shares**2).sum())
