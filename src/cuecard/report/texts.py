@@ -23,6 +23,8 @@ _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]"
     "(?:[ \u00a0'\u2019\u200c\u200d-]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe])*"
 )
+#: A cue of more characters (a text without spaces) is not marked: its pattern would take seconds.
+_LONGEST = 300
 _SPACE = re.compile(r"[^\S\u00a0]+")
 
 
@@ -86,7 +88,7 @@ def _spelt(word: str) -> str:
 
 def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     """Return the spans of the words in a text, in order, overlapping ones joined."""
-    spoken = [word for word in words if word.strip()]
+    spoken = [word for word in words if word.strip() and len(word) <= _LONGEST]
     patterns = [r"\W+".join(map(_spelt, word.split())) for word in spoken]
     if not patterns:
         return []

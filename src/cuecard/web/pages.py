@@ -24,6 +24,7 @@ from cuecard.web.service import Service
 
 router = APIRouter(include_in_schema=False)
 
+SHARED_SCRIPTS = report_page.PAGE_SCRIPTS[:2]
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 #: Files of the app stay in the browser's cache as long as their address, which holds the version, is the same.
 _KEEP = {"cache-control": "private, max-age=31536000, immutable"}
@@ -43,7 +44,8 @@ def environment() -> Environment:
 
 def _version_of_files() -> str:
     """Return what the addresses of our files hold: it changes with their content, so that browsers fetch them again."""
-    own = "".join([__version__, *map(_own_file, ("app.js", "app.css")), report_resource("report.css")])
+    of_report = map(report_resource, (*SHARED_SCRIPTS, "report.css"))
+    own = "".join([__version__, *map(_own_file, ("app.js", "app.css")), *of_report])
     return sha256(own.encode()).hexdigest()[:12]
 
 
@@ -181,6 +183,12 @@ def _of_card(request: Request, service: Service, entry: Any, template: str, **va
 def vega(version: str) -> Response:
     """Return the chart library, the same that reports carry."""
     return Response(chart_library() or "", media_type=_SCRIPT, headers=_KEEP)
+
+
+@router.get("/static/{version}/page.js")
+def shared_script(version: str) -> Response:
+    """Return what the app shares with reports: tables and charts."""
+    return Response("".join(map(report_resource, SHARED_SCRIPTS)), media_type=_SCRIPT, headers=_KEEP)
 
 
 @router.get("/static/{version}/app.js")

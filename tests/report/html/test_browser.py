@@ -74,36 +74,6 @@ def test_charts_are_drawn_and_hostile_texts_never_run(
     assert dom.count('class="marks"') == dom.count('data-state="drawn"')
 
 
-def test_the_table_of_cues_can_be_searched_and_sorted(
-    make_card: Callable[..., Card], open_page: Callable[[str], str]
-) -> None:
-    card = make_card([f"word{i:02d}" for i in range(40)])
-    act = """<script>
-      const block = document.querySelector("#cues [data-table]");
-      const rows = () => [...block.querySelectorAll("tbody tr:not([hidden]) th")];
-      const shown = () => rows().map((cell) => cell.textContent);
-      const say = (name, words) => document.body.setAttribute("data-" + name, words.join(" "));
-      say("first", [shown().length]);
-      block.querySelectorAll("thead button")[4].click();
-      say("most", [shown()[0], block.querySelector("[aria-sort]").getAttribute("aria-sort")]);
-      block.querySelectorAll("thead button")[4].click();
-      say("least", [shown()[0], block.querySelector("[aria-sort]").getAttribute("aria-sort")]);
-      const search = block.querySelector("input");
-      search.value = "WORD3"; search.dispatchEvent(new Event("input"));
-      say("found", [shown().length, block.querySelector("[role=status]").textContent]);
-    </script>"""
-    html = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render_html(card), count=1)
-    before, end, after = html.rpartition("</body>")
-    dom = open_page(f"{before}{act}{end}{after}")
-    said = dict(re.findall(r'data-(first|most|least|found)="([^"]*)"', dom))
-    assert said == {
-        "first": "15",
-        "most": "word00 descending",
-        "least": "word39 ascending",
-        "found": "10 10 rows match",
-    }
-
-
 CLICK_LEGEND = """<script>
 const wait = setInterval(() => {
   if (document.documentElement.dataset.charts !== "drawn") return;

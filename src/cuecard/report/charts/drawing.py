@@ -14,6 +14,8 @@ from cuecard.report.palette import LIGHT, Palette, vega_config
 #: A constant expression: dataset texts never become part of one.
 PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
 
+MOST_IN_LEGEND = 24
+
 #: Zooming asks for a modifier so that the wheel keeps scrolling the page.
 ZOOM_EVENTS = "wheel![event.ctrlKey || event.metaKey || event.shiftKey]"
 
@@ -45,7 +47,12 @@ def percent_axis(title: str | None, **options: Any) -> alt.Axis:
 
 
 def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
-    """Return the colour of each label, the same in every chart; the theme holds the colours themselves."""
+    """Return the colour of each label, the same in every chart; the theme holds the colours themselves.
+
+    Of more labels than a legend can list, the tooltip says which is which.
+    """
+    if len(labels) > MOST_IN_LEGEND:
+        return alt.Color("label:N", legend=None)
     return alt.Color(
         "label:N", scale=alt.Scale(domain=list(labels)), legend=alt.Legend(**legend) if legend else None
     )
@@ -53,6 +60,8 @@ def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
 
 def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
     """Return the shape of each label, so that colour is never the only difference."""
+    if len(labels) > MOST_IN_LEGEND:
+        return alt.Shape("label:N", legend=None)
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(labels))]
     scale = alt.Scale(domain=list(labels), range=shapes)
     return alt.Shape("label:N", scale=scale, legend=alt.Legend(**legend) if legend else None)

@@ -25,6 +25,7 @@ from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.html.saliency import saliency_html
+from cuecard.report.html.size import findings_that_fit, fitted_views
 from cuecard.report.markdown import finding_markdown
 from cuecard.report.palette import LIGHT
 from cuecard.report.sections import section_view
@@ -57,17 +58,14 @@ class _Chapter:
 @of_readable_card
 def render_html(card: Card) -> str:
     """Return the whole report as HTML: findings first, then every section, then how it was made."""
+    views = fitted_views([section_view(card, name) for name in card.sections])
     chapters = [
-        _Chapter(
-            name,
-            section,
-            section_view(card, name),
-            card.provenance.seconds.get(name),
-            worst_severity(card, name),
-        )
-        for name, section in card.sections.items()
+        _Chapter(name, section, view, card.provenance.seconds.get(name), worst_severity(card, name))
+        for (name, section), view in zip(card.sections.items(), views, strict=True)
     ]
     findings = ordered_findings(card)
+    snippets = [finding_markdown(card, finding) for finding in findings]
+    shown = findings_that_fit(snippets)
     charts = {f"{c.name}-{i}": chart for c in chapters for i, chart in enumerate(c.view.charts)}
     return (
         environment()
@@ -77,11 +75,12 @@ def render_html(card: Card) -> str:
             verdict=verdict(card),
             figures=key_figures(card),
             answers=answers(card),
-            findings=findings,
+            findings=findings[:shown],
+            left_out=len(findings) - shown,
             open_findings=OPEN_FINDINGS,
-            more_findings=how_many_more(findings[OPEN_FINDINGS:]),
+            more_findings=how_many_more(findings[OPEN_FINDINGS:shown]),
             chapters=chapters,
-            **inlined_parts(charts, snippets=[finding_markdown(card, finding) for finding in findings]),
+            **inlined_parts(charts, snippets=snippets[:shown]),
             **_functions(card),
         )
     )

@@ -11,9 +11,13 @@ from markupsafe import Markup, escape
 
 from cuecard.report.html.chart_library import WITHOUT, chart_library
 from cuecard.report.html.inlined import resource, script_json, security_policy
+from cuecard.report.html.size import fitted_charts
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import display_text, isolated
 from cuecard.report.view import ChartView
+
+#: Our own scripts, in the order they run: the app has the first two as well.
+PAGE_SCRIPTS = ("tables.js", "charts.js", "report.js")
 
 
 def environment() -> Environment:
@@ -46,7 +50,7 @@ def inlined_parts(charts: Mapping[str, ChartView], *, snippets: Sequence[str] = 
         "themes": {"light": vega_config(LIGHT), "dark": vega_config(DARK)},
         "snippets": list(snippets),
     }
-    scripts = [*libraries, resource("report.js")]
+    scripts = [*libraries, *map(resource, PAGE_SCRIPTS)]
     return {
         "css": Markup(resource("report.css") + resource("saliency.css")),
         "light": Markup(css_variables(LIGHT)),
@@ -70,4 +74,4 @@ def _drawn(charts: Mapping[str, ChartView]) -> tuple[dict[str, Any], list[str]]:
             name: specification(chart.draw) | {"description": chart.alt} for name, chart in charts.items()
         }
         script = library.result()
-        return specifications, [] if script is None else [script]
+        return fitted_charts(specifications), [] if script is None else [script]

@@ -100,12 +100,7 @@
     themes ??= await (await fetch(`/static/${body.dataset.version}/themes.json`)).json();
     const spec = await api(`/cards/${card}/charts/${encodeURIComponent(place.dataset.chart)}`);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const { view } = await vegaEmbed(place, spec, { ast: true, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true }, config: themes[dark ? "dark" : "light"], renderer: "svg" });
-    const save = async (kind) => {
-      const link = el("a", { href: await view.toImageURL(kind, 2), download: `${place.dataset.chart}.${kind}` });
-      link.click();
-    };
-    place.after(el("p", { class: "save" }, "Save as ", ...["png", "svg"].map((kind) => el("button", { type: "button", onclick: () => save(kind) }, kind.toUpperCase()))));
+    await window.cuecard.draw(place, spec, themes[dark ? "dark" : "light"], place.dataset.chart);
   }
   for (const fold of document.querySelectorAll("[data-fold]")) {
     const open = () => {
@@ -288,9 +283,8 @@
         pager($("[data-pager]"), { offset: page.offset, limit, total: page.total }, (offset) => { state.offset = offset; load(); });
       }
       for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", async () => {
-        const csv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text), lines = [last.shown, ...last.rows.map((row) => last.shown.map((column) => String(row[column] ?? "")))];
-        const text = button.dataset.copy === "csv" ? lines.map((line) => line.map(csv).join(",")).join("\n") : [lines[0], lines[0].map(() => "---"), ...lines.slice(1)].map((line) => `| ${line.map((t) => t.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`).join("\n");
-        await navigator.clipboard.writeText(text);
+        const lines = [last.shown, ...last.rows.map((row) => last.shown.map((column) => String(row[column] ?? "")))];
+        if (!(await window.cuecard.copy(window.cuecard[button.dataset.copy](lines)))) return toast("Copying is not allowed here.");
         toast("Copied.");
       });
       form.addEventListener("input", () => remember({ ...Object.fromEntries([...new FormData(form)]), offset: "" }));

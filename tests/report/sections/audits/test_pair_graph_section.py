@@ -77,6 +77,27 @@ def test_every_chart_is_a_valid_specification_with_data(leaky_card: Card) -> Non
         assert spec["datasets"] if "datasets" in spec else "values" in str(spec)
 
 
+def test_a_graph_in_which_every_sentence_occurs_once_has_no_empty_charts(leaky_card: Card) -> None:
+    card = leaky_card.model_copy(deep=True)
+    by_frequency = leaky_card.tables["pair_graph_by_frequency"]
+    flat = leaky_card.tables["pair_graph_quantiles"].with_columns(share=pl.lit(0.05))
+    once = {"pair_graph_by_frequency": by_frequency.filter(pl.col("from") == 1), "pair_graph_quantiles": flat}
+    card.attach(dict(leaky_card.tables) | once)
+    assert [chart.name for chart in section_view(card, "pair_graph").charts] == ["accuracy"]
+
+
+def test_a_feature_of_one_value_has_no_curve(leaky_card: Card) -> None:
+    card = leaky_card.model_copy(deep=True)
+    quantiles = leaky_card.tables["pair_graph_quantiles"]
+    walks = pl.col("feature") == "s1s2_inter"
+    flat = quantiles.with_columns(share=pl.when(walks).then(0.05).otherwise("share"))
+    card.attach(dict(leaky_card.tables) | {"pair_graph_quantiles": flat})
+    [chart] = [c for c in section_view(card, "pair_graph").charts if c.name == "similarity"]
+    drawn = {row["feature"] for rows in chart.draw().to_dict()["datasets"].values() for row in rows}
+    assert "two-step walks" not in drawn
+    assert "frequency of the second sentence" in drawn
+
+
 def test_the_table_lists_every_set_of_features(leaky_card: Card) -> None:
     (table,) = section_view(leaky_card, "pair_graph").tables
     assert table.total == 7

@@ -34,6 +34,8 @@ from cuecard.report.texts import display_text
 
 #: Names written into the map of cues, and the size of the chart they are kept apart for.
 MOST_NAMES = 22
+#: Labels whose chance and significance are drawn: all, or those with the most cues.
+MOST_CURVES = 8
 _NAME_CANDIDATES = 300
 _MAP_SIZE = (860.0, 440.0)
 
@@ -166,7 +168,11 @@ def _curves(
 ) -> list[Any]:
     """Return the prior of every label as a dashed line, and the share at which significance begins."""
     priors = prior_of(section)
-    prior = {display_text(label, 60): priors[label] for label in labels if label in priors}
+    cued = cues.filter("significant")["label"].cast(pl.String).value_counts(sort=True)["label"].to_list()
+    curved = set(labels if len(labels) <= MOST_CURVES else cued[:MOST_CURVES])
+    prior = {
+        display_text(label, 60): priors[label] for label in labels if label in priors and label in curved
+    }
     z = -float(ndtri(max(critical_p(section, cues), 1e-300) / 2))
     counts = cues["train_count"].drop_nulls().to_numpy()
     if not len(counts):

@@ -91,6 +91,8 @@ def frequency_grid(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) ->
 def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
     """Return the share of each label by how often a sentence occurs, with intervals (Figure 4)."""
     names = [display_text(label, 40) for label in labels]
+    # A sentence that always occurs equally often has no curve.
+    frequencies = tables["pair_graph_by_frequency"].filter(pl.col("from").n_unique().over("feature") > 1)
     rows = [
         {
             **row,
@@ -99,7 +101,7 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
             "times": str(row["from"]) if row["from"] == row["to"] else f"{row['from']}–{row['to']}",
             "text": numbers.percent(row["share"]),
         }
-        for row in tables["pair_graph_by_frequency"].iter_rows(named=True)
+        for row in frequencies.iter_rows(named=True)
     ]
     order = list(dict.fromkeys(row["times"] for row in sorted(rows, key=lambda row: row["from"])))
     base = alt.Chart(inline(rows)).encode(
@@ -120,12 +122,12 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
     return chart.resolve_scale(x="independent")
 
 
-def quantile_curves(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> Any:
+def quantile_curves(quantiles: pl.DataFrame, labels: Sequence[str]) -> Any:
     """Return how each feature's quantiles are distributed within each label (Figure 1)."""
     names = [display_text(label, 40) for label in labels]
     rows = [
         {**row, "label": display_text(row["label"], 40), "feature": FEATURE_TITLES[row["feature"]]}
-        for row in tables["pair_graph_quantiles"].iter_rows(named=True)
+        for row in quantiles.iter_rows(named=True)
     ]
     return (
         alt.Chart(inline(rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ from cuecard.report import numbers
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
+#: A curve that differs less from a line is one.
+FLAT = 1e-3
 #: How a set of features is called in the table.
 NAMES = {
     "leakage": "all three features",
@@ -96,7 +99,7 @@ def _charts(card: Card) -> list[ChartView]:
     def quantiles() -> Any:
         from cuecard.report.charts.audits.pair_graph import quantile_curves
 
-        return quantile_curves(tables, labels)
+        return quantile_curves(varying(tables["pair_graph_quantiles"]), labels)
 
     def grid() -> Any:
         from cuecard.report.charts.audits.pair_graph import frequency_grid
@@ -108,7 +111,7 @@ def _charts(card: Card) -> list[ChartView]:
 
         return label_shares(tables, labels)
 
-    return [
+    views = [
         ChartView(
             "Accuracy from the graph",
             scores,
@@ -136,10 +139,30 @@ def _charts(card: Card) -> list[ChartView]:
             quantiles,
             alt="Distribution of each graph feature and of text similarity, as quantiles, by label.",
             caption="Features are shown as quantiles. The more the curves of the labels differ, the better the feature "
-            "predicts the label. Text similarity is the cosine of the text vectors.",
+            "predicts the label. Text similarity is the cosine of the text vectors. "
+            "A feature with one value has no curve.",
             name="similarity",
         ),
     ]
+    # A chart of one value would be an empty axis.
+    shown = {"frequencies": _repeated(tables), "labels": _repeated(tables), "similarity": _curved(tables)}
+    return [view for view in views if shown.get(view.name, True)]
+
+
+def _repeated(tables: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether a sentence occurs more often than another."""
+    return tables["pair_graph_by_frequency"]["from"].n_unique() > 1
+
+
+def _curved(tables: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether the values of any feature differ between pairs."""
+    return not varying(tables["pair_graph_quantiles"]).is_empty()
+
+
+def varying(quantiles: pl.DataFrame) -> pl.DataFrame:
+    """Return the curves of features whose values differ between pairs: the quantiles of the others are all alike."""
+    spread = pl.col("share").max() - pl.col("share").min()
+    return quantiles.filter((spread > FLAT).over("feature"))
 
 
 def _scores(card: Card) -> TableView:
