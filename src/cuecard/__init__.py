@@ -101,9 +101,29 @@ _imported = lazy_names(__name__)
 
 def __getattr__(name: str) -> Any:
     value = _imported(name)
-    if getattr(value, "__module__", "").startswith(("cuecard.card", "cuecard.run")):
+    module = getattr(value, "__module__", "")
+    if module.startswith(("cuecard.card", "cuecard.run")):
         _connect_cards_with_views()
+    if module == "cuecard.audits.cues.explain":
+        _connect_explanations_with_views()
     return value
+
+
+def _connect_explanations_with_views() -> None:
+    """Let explanations print themselves, and show themselves in notebooks."""
+    from cuecard.audits.cues.explain import SHOWN_AS_TEXT, SHOWN_IN_NOTEBOOKS, Explanation
+
+    def text(explanation: Explanation) -> str:
+        from cuecard.report import explanation_text
+
+        return explanation_text(explanation)
+
+    def view(explanation: Explanation) -> str:
+        from cuecard.report import explanation_html
+
+        return explanation_html(explanation)
+
+    SHOWN_AS_TEXT[:], SHOWN_IN_NOTEBOOKS[:] = [text], [view]
 
 
 def _connect_cards_with_views() -> None:

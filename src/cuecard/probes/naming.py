@@ -13,11 +13,6 @@ from cuecard.stats import log_q_values
 LN10 = float(np.log(10.0))
 
 
-def cue_phrase(feature: str) -> str:
-    """Return a cue as a sentence names it: “sleeping”, “only words of the premise”."""
-    return f"“{feature}”"
-
-
 def whose_choice(task: Task, label: str) -> str:
     """Return what it means for the choices with a cue to have a label: “right choice has the cue”."""
     key = "chosen answer" if task == "preference" else "right choice"

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from cuecard.report.terminal.brief import render_brief
     from cuecard.report.terminal.card import render_terminal
     from cuecard.report.terminal.correction import render_correction
-    from cuecard.report.terminal.explanation import explanation_json, render_explanation
+    from cuecard.report.terminal.explanation import (
+        explanation_html,
+        explanation_json,
+        explanation_text,
+        render_explanation,
+    )
     from cuecard.report.terminal.plan import render_plan
     from cuecard.report.terminal.presets import preset_detail, preset_list
     from cuecard.report.terminal.stress import stress_lines
@@ -32,7 +37,9 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison_html",
     "dataset_card_markdown",
+    "explanation_html",
     "explanation_json",
+    "explanation_text",
     "finding_markdown",
     "notebook_html",
     "preset_detail",

@@ -31,6 +31,12 @@ Kind = Literal[
 ]
 
 
+#: What key figures count.
+_COUNTED = re.compile(
+    r"\b(cluster|cue|duplicate|example|feature|finding|sentence|shortcut|text|weight|word)s\b"
+)
+
+
 @dataclass(frozen=True)
 class KeyFigure:
     """A number large enough to be read at a glance, with what it counts."""
@@ -38,6 +44,11 @@ class KeyFigure:
     label: str
     value: str
     detail: str = ""
+
+    def __post_init__(self) -> None:
+        """Say what is counted in the singular where there is one of it."""
+        if self.value == "1":
+            object.__setattr__(self, "label", _COUNTED.sub(r"\1", self.label, count=1))
 
 
 def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import random
 
 import pytest
 from rich.console import Console
@@ -130,3 +131,22 @@ def test_an_explanation_has_the_p_value_of_the_audit_where_texts_repeat():
 def test_a_length_of_another_dataset_is_answered_with_the_lengths_of_this_one():
     with pytest.raises(UsageError, match=r"No length is called '99 or more tokens' .* 'up to 5 tokens'"):
         explain(load(PAIRS), "99 or more tokens")
+
+
+def test_a_cue_has_the_numbers_of_the_audit():
+    words = ["river", "stone", "bread", "lamp", "garden", "cloud", "paper", "violin", "engine", "market"]
+    rng = random.Random(0)
+    rows = []
+    for split, n in (("train", 200), ("test", 100)):
+        for i in range(n):
+            text = " ".join(rng.choices(words, k=8))
+            label = "yes" if i % 2 == (i % 7 == 0) else "no"
+            rows.append((split, f"p{i}", f"{text} {'nobody' if i % 2 else 'somebody'}", label))
+    data = pair_instances(rows)
+    audited = Cues().run(data)
+    finding = next(f for f in audited.findings if f.cue in ("nobody", "somebody"))
+    told = explain(data, str(finding.cue))
+    assert told.sentence == finding.text
+    [q_value] = audited.tables["cues"].filter(family="word", feature=finding.cue)["q_value"]
+    assert told.association is not None
+    assert told.association["q_value"] == q_value

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import polars as pl
 from rich.console import Console
 
+import cuecard as cc
 from cuecard.analysis import Evidence
 from cuecard.audits import Explanation
-from cuecard.report import explanation_json, render_explanation
+from cuecard.report import explanation_html, explanation_json, render_explanation
+from small_sets import pair_instances
 
 LABEL = "[/b]\x1b[31mred"
 
@@ -56,3 +59,21 @@ def test_json_has_null_where_a_number_is_not_finite():
     assert document["association"]["z"] is None
     assert document["shares"][0]["share_low"] is None
     assert document["examples"][LABEL][0]["highlight"] == ["text"]
+
+
+def test_an_explanation_prints_itself_and_shows_itself_in_a_notebook():
+    rows = [
+        ("train", "p", "nobody sleeps" if i % 2 else f"some{i} sleep", "yes" if i % 2 else "no")
+        for i in range(40)
+    ]
+    told = cc.explain(pair_instances(rows), "nobody")
+    assert repr(told) == "Explanation(word:nobody, yes, share=1.000)"
+    assert str(told).startswith("nobody  (word)")
+    assert "DataFrame" not in str(told)
+    assert "<b" in told._repr_html_() or "font-weight: bold" in told._repr_html_()
+
+
+def test_a_hostile_text_is_text_in_a_notebook():
+    assert "<script>" not in explanation_html(
+        replace(explanation(POINTS), feature="<script>alert(1)</script>")
+    )

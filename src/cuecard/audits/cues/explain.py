@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +13,13 @@ import polars as pl
 
 from cuecard.analysis import Evidence
 from cuecard.audits.cues.audit import Cues
+from cuecard.audits.cues.findings import cue_sentence
 from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import cue_tables
 from cuecard.data import Instances, Source, loaded
 from cuecard.errors import UsageError
 from cuecard.features import CueCounts, Family, Presence, count_cues
+from cuecard.features.spoken import cue_name
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
 from cuecard.text import Encoded, presence_counts
@@ -27,6 +31,11 @@ FEW = 50
 #: Similar names are looked for among this many of the most frequent ones of about the same length.
 COMPARED_NAMES = 5_000
 LENGTH_WINDOW = 3
+ASSOCIATION = ("label", "share", "lift", "z", "log10_p", "cueness")
+
+#: How explanations are shown as text and in notebooks, set above this module: computing never draws.
+SHOWN_AS_TEXT: list[Callable[[Explanation], str]] = []
+SHOWN_IN_NOTEBOOKS: list[Callable[[Explanation], str]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +43,12 @@ class Explanation:
     """Everything the data says about one feature.
 
     `shares` has a row per split and label: how many instances with the feature have the label, their share with
-    a Wilson interval, and the label's prior. `association` is the feature's row of the table of cues, without
-    q-value: it was asked for by name, so there is one test; it is None for a feature that no train instance
-    has. `companions` are words that occur with the feature more often than elsewhere. `examples` has instances with
-    the feature by label: those of another label than the associated one are counter-examples. `also` are further
-    features that the name can mean, as `family:feature`.
+    a Wilson interval of all instances, and the label's prior. `association` is the feature's row of the table of cues;
+    its q-value is missing where the audit does not test the feature, and all of it is None for a feature that no
+    train instance has. `sentence` is what the audit says of the feature if it is significant: there, copies of a text
+    count once in the test set, and the interval is corrected for selection. `companions` are words that occur with the
+    feature more often than elsewhere. `examples` has instances with the feature by label: those of another label than
+    the associated one are counter-examples. `also` are further features that the name can mean, as `family:feature`.
     """
 
     family: str
@@ -49,6 +59,20 @@ class Explanation:
     companions: pl.DataFrame
     examples: dict[str, tuple[Evidence, ...]]
     also: tuple[str, ...] = ()
+    sentence: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the cue and what it is associated with, on one line."""
+        told = self.association
+        about = f", {told['label']}, share={told['share']:.3f}" if told else ""
+        return f"Explanation({self.family}:{self.feature}{about})"
+
+    def __str__(self) -> str:
+        """Return what `cuecard explain` prints."""
+        return SHOWN_AS_TEXT[0](self) if SHOWN_AS_TEXT else repr(self)
+
+    def _repr_html_(self) -> str | None:
+        return SHOWN_IN_NOTEBOOKS[0](self) if SHOWN_IN_NOTEBOOKS else None
 
 
 def explain(
@@ -81,16 +105,29 @@ def explain(
     if not has.any():
         raise UsageError(f"No instance has the {family.name} {feature!r}.")
     counts = _only(counts, feature)
+    row = _audited(encoded.instances, audit, family.name, feature)
+    phrases = {family.name: family.phrase}
     return Explanation(
         family=family.name,
         feature=feature,
         shares=_shares(counts),
-        association=_association(counts, audit),
+        association={name: row[name] for name in (*ASSOCIATION, "q_value")}
+        if row
+        else _association(counts, audit),
         touched=_touched(encoded.instances, has),
         companions=_companions(encoded, has, feature),
         examples=_examples(encoded.instances, has, feature, examples),
         also=also,
+        sentence=cue_sentence(row, cue_name(family.name, feature, phrases), encoded.instances)
+        if row and row["held_share"] is not None
+        else None,
     )
+
+
+def _audited(data: Instances, audit: Cues, family: str, feature: str) -> dict[str, Any] | None:
+    """Return the feature's row of the table of cues, so that its numbers are those of the audit."""
+    cues = audit.run(data).tables["cues"]
+    return next(cues.filter(family=family, feature=feature).iter_rows(named=True), None)
 
 
 def _column(presence_of: Presence, family: Family, feature: str) -> int:
@@ -120,7 +157,7 @@ def _association(counts: CueCounts, audit: Cues) -> dict[str, object] | None:
     cues = cue_tables(counts, min_count=1, prior=audit.prior).cues
     if cues.is_empty():
         return None
-    return cues.select("label", "share", "lift", "z", "log10_p", "cueness").row(0, named=True)
+    return cues.select(ASSOCIATION).row(0, named=True)
 
 
 def _only(counts: CueCounts, feature: str) -> CueCounts:

@@ -13,10 +13,11 @@ from scipy import sparse
 from cuecard.analysis import SEVERITIES, Evidence, Finding, severity_of
 from cuecard.audits.cues.holding import HOLDS, REVERSES, VANISHES
 from cuecard.audits.cues.naming import FAMILY_OF_LENGTH
-from cuecard.audits.cues.overall import all_features, cue_name, not_replicated
+from cuecard.audits.cues.overall import all_features, not_replicated
 from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.features import CueCounts, Family
+from cuecard.features.spoken import cue_name
 from cuecard.wording import listed, percent, plural
 
 #: A cue gets a sentence if the lower end of its interval is this far above the prior: a huge z on a tiny
@@ -154,7 +155,7 @@ def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence
         section="cues",
         severity="low",
         title=f"Cue {predicts} {_of_task(label, cue_evidence.sample)}: {name}",
-        text=_sentence(row, name, cue_evidence.sample),
+        text=cue_sentence(row, name, cue_evidence.sample),
         value=row["held_share"],
         low=row["held_low"],
         high=row["held_high"],
@@ -185,7 +186,7 @@ def _words(family: str, feature: str) -> tuple[str, ...]:
     return (f"{family}:",) if family in ("length", "position") else ()
 
 
-def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
+def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     """Return the share in train with its interval, what is left after correcting for selection, and the test share."""
     n, share, adjusted = round(row["share_n"]), row["share"], row["adjusted_share"]
     only = "" if row["direction"] == POINTS_TO else "Only "
@@ -205,7 +206,8 @@ def _sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     text += f"; chance is {percent(row['chance'])}."
     if row["again_n"]:
         again = f"{percent(row['again_share'])} of {round(row['again_n']):,}"
-        text += f" In the test set: {again}"
+        once = not sample.grouped and round(row["again_n"]) < row["test_count"]
+        text += f" In the test set: {again}{' distinct texts' if once else ''}"
         text += "" if row["outcome"] == HOLDS else ", too few to confirm it"
         pooled = f"95 % CI {percent(row['held_low'])} to {percent(row['held_high'])}"
         text += f"; training and test set together {percent(row['held_share'])} ({pooled})."

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from cuecard.audits.cues.overall import LENGTHS, cue_name
 from cuecard.errors import CueCardError, UsageError
 from cuecard.features import FAMILIES, Family, Regexes
+from cuecard.features.spoken import LENGTHS, cue_name
 from cuecard.text import Encoded, tokenise
 from cuecard.wording import listed
 

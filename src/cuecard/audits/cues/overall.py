@@ -11,6 +11,7 @@ from scipy import sparse
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.cues.holding import REVERSES, concerned
 from cuecard.data import Instances
+from cuecard.features.spoken import cue_name
 from cuecard.stats.limits.detectable import detectable_accuracy
 from cuecard.wording import listed, percent, plural
 
@@ -20,20 +21,6 @@ ALL_FEATURES, NOT_REPLICATED = "all-features", "not-replicated"
 NAMED = 3
 #: A feature of this share of the examples serves to say what would have been detected.
 TYPICAL = 0.05
-
-
-#: The lengths whose names are no phrase.
-LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
-
-
-def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
-    """Return what a cue is called in a sentence.
-
-    >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
-    ('the greatest length', '“not”')
-    """
-    name = LENGTHS.get(feature) if family == "length" else None
-    return name or phrases[family].format(feature)
 
 
 def all_features(

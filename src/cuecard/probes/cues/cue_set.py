@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from cuecard.analysis import Skip
 from cuecard.audits import Cues
 from cuecard.audits.cues.naming import named_feature
 from cuecard.audits.cues.statistics import POINTS_TO, cue_tables
@@ -31,6 +32,8 @@ from cuecard.probes.shared_texts import shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
 
+#: Where cues come from, unless a benchmark has one file only.
+TRAINING_SET = "the training set"
 #: A cue says nothing new if this share of its instances have a stronger one, too.
 CONTAINED = 0.8
 #: Number of cues that are compared per cue wanted, so that enough of them are not redundant.
@@ -49,7 +52,7 @@ class CueSet:
     table: pl.DataFrame
     instances_having: Any
     """Test instances × cues."""
-    source: str = "the training set"
+    source: str = TRAINING_SET
     """The examples that the cues and their usual labels come from, as sentences call them."""
 
     @cached_property
@@ -78,6 +81,13 @@ class CueSet:
     def words(self) -> WordTests:
         """Every word with its z per label in train, stop words left out where the language has a list."""
         return WordTests.of(self.encoded)
+
+    def check_any(self) -> None:
+        """Skip a test of cues where there is none."""
+        if not len(self):
+            raise Skip(
+                f"needs a significant cue that is frequent enough in {self.source} and in the test examples"
+            )
 
     def __len__(self) -> int:
         return self.table.height

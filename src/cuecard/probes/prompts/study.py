@@ -15,13 +15,13 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.files.paths import shown
 from cuecard.errors import InputError, UsageError
+from cuecard.features.spoken import spoken_cue
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question, Reply
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import check_test
 from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
 from cuecard.probes.formats.table import READ_FROM
-from cuecard.probes.naming import cue_phrase
 from cuecard.probes.predictions import Predictions, read_predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
@@ -245,7 +245,7 @@ class PromptStudy:
 
 
 def _finding(best: dict[str, Any], table: pl.DataFrame) -> Finding:
-    name = cue_phrase(best["feature"])
+    name = spoken_cue(best["family"], best["feature"])
     rows = table.filter((pl.col("family") == best["family"]) & (pl.col("feature") == best["feature"]))
     gaps = ", ".join(f"{row['prompt']} {points(row['gap'])}" for row in rows.iter_rows(named=True))
     text = (

@@ -11,8 +11,9 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import TASKS, Instances, Task
+from cuecard.features.spoken import spoken_cue
 from cuecard.probes.cues.cue_set import CueSet
-from cuecard.probes.naming import cue_phrase, for_model, q_of
+from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.shared_texts import effect_on_mean, effects_of, versus
 from cuecard.stats import wilson
@@ -141,7 +142,7 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
     ).sort(pl.col("gap").abs(), descending=True, maintain_order=True)
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
-        name = cue_phrase(row["feature"])
+        name = spoken_cue(row["family"], row["feature"])
         change = "higher" if row["gap"] > 0 else "lower"
         nearest = row["gap_low"] if row["gap"] > 0 else -row["gap_high"]
         severity: Severity = "medium" if nearest >= 2 * NOTABLE_GAP else "low"

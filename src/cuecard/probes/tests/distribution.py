@@ -11,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Measure, MeasureKind, Need, Result
 from cuecard.data import TASKS, Instances, Task
+from cuecard.features.spoken import spoken_cue
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.cues.given_length import effect_on_picks
 from cuecard.probes.examples import UNANSWERED
@@ -65,9 +66,11 @@ class DistributionTest:
 
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return the predicted label shares per model and cue, and the test of each against flat."""
+        cues.check_any()
         parts = [self.tested(model, cues) for model in predictions]
         shares, tests = pl.concat([part[0] for part in parts]), pl.concat([part[1] for part in parts])
         tested = tests.filter(pl.col("log10_p").is_not_null())
+        untested = tests.join(tested, on=["family", "feature"], how="anti")
         summary = {
             "models": {
                 model: {
@@ -80,7 +83,9 @@ class DistributionTest:
                 for (model,), part in tests.group_by("model", maintain_order=True)
             },
             "cues": len(cues),
-            "untested": sorted(set(tests["feature"].to_list()) - set(tested["feature"].to_list())),
+            "untested": sorted(
+                {spoken_cue(*cue) for cue in untested.select("family", "feature").iter_rows()}
+            ),
             "min_per_label": self.min_per_label,
             "draws": self.draws,
             "alpha": self.alpha,

@@ -8,7 +8,7 @@ import polars as pl
 
 from cuecard.analysis import Finding, Severity
 from cuecard.data import GROUPED_TASKS, Task
-from cuecard.probes.naming import cue_phrase
+from cuecard.features.spoken import spoken_cue
 from cuecard.wording import percent, plural
 
 FINDINGS_PER_MODEL = 3
@@ -33,7 +33,7 @@ def distribution_findings(tests: pl.DataFrame, task: Task, source: str = "the tr
     )
     findings = []
     for row in notable.head(FINDINGS_PER_MODEL).iter_rows(named=True):
-        name = cue_phrase(row["feature"])
+        name = spoken_cue(row["family"], row["feature"])
         severity: Severity = "high" if row["distance"] >= 4 * NOTABLE_LEAN else "medium"
         title, text = (_of_choices if task in GROUPED_TASKS else _of_labels)(row, name, source)
         findings.append(

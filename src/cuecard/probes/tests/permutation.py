@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cues.cue_set import CueSet
+from cuecard.probes.cues.cue_set import TRAINING_SET, CueSet
 from cuecard.probes.cues.membership import Membership, membership
 from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
@@ -107,7 +107,7 @@ class PermutationTest:
             "stratify": self.stratify,
             "both_sets": int((usual & unusual).sum()),
             "alpha": self.alpha,
-            "notes": [*cues.words.notes, *self._notes(cues)],
+            "notes": [*cues.words.notes, *self._notes(cues), *_source_note(cues)],
         }
         measures = permutation_measures(summary)
         return Result(summary, {"permutation_words": pl.concat(tables)}, findings, measures=measures)
@@ -145,6 +145,11 @@ class PermutationTest:
             "All examples in which a word has its usual label have the same correct answer, so single words are tested "
             "without strata."
         ]
+
+
+def _source_note(cues: CueSet) -> list[str]:
+    """Return whose usual labels the words have, where there is no training set."""
+    return [] if cues.source == TRAINING_SET else [f"The usual label of a word is that in {cues.source}."]
 
 
 def usual_table(

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
-from cuecard.probes.cues.cue_set import CueSet
+from cuecard.features.spoken import spoken_cue
+from cuecard.probes.cues.cue_set import TRAINING_SET, CueSet
 from cuecard.probes.cues.given_length import given_length
-from cuecard.probes.naming import cue_phrase, whose_choice
+from cuecard.probes.naming import whose_choice
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
@@ -71,16 +72,15 @@ class Reliance:
 
     def run(self, data: Instances, predictions: Sequence[Predictions], cues: CueSet) -> Result:
         """Return the joined table with what to do next about every cue."""
-        if not len(cues):
-            raise Skip("needs a significant cue that is frequent enough in both splits")
+        cues.check_any()
         table = pl.concat([self._of_model(model, cues) for model in predictions])
-        advice = _advice(table)
+        advice = _advice(table, trained=cues.source == TRAINING_SET)
         table = table.join(advice, on=["family", "feature"], how="left", maintain_order="left")
         counted = {
             model: {v: int((part["verdict"] == v).sum()) for v in VERDICTS}
             for (model,), part in table.group_by("model", maintain_order=True)
         }
-        summary = {"models": counted, "cues": len(cues), "alpha": self.alpha}
+        summary = {"models": counted, "cues": len(cues), "alpha": self.alpha, "source": cues.source}
         findings = [_finding(str(model), table, len(cues), data.task) for model in counted]
         return Result(summary, {"reliance": table}, findings, measures=reliance_measures(summary))
 
@@ -152,24 +152,27 @@ class Reliance:
         )
 
 
-def _advice(table: pl.DataFrame) -> pl.DataFrame:
-    """Return for every cue what to do next, given what all models do with it."""
+def _advice(table: pl.DataFrame, *, trained: bool) -> pl.DataFrame:
+    """Return for every cue what to do next, given what all models do with it.
+
+    `trained` says that there is a training set.
+    """
     rows = [
-        {"family": str(family), "feature": str(feature), "next": _next(part)}
+        {"family": str(family), "feature": str(feature), "next": _next(part, trained=trained)}
         for (family, feature), part in table.group_by("family", "feature", maintain_order=True)
     ]
     return pl.DataFrame(rows)
 
 
-def _next(part: pl.DataFrame) -> str:
+def _next(part: pl.DataFrame, *, trained: bool) -> str:
     unusual = int(part["unusual"][0])
     relying = part.filter(pl.col("verdict") == "relies")["model"].to_list()
     signs = part.filter(pl.col("verdict") == "signs")["model"].to_list()
     if relying:
-        return (
-            f"Balance the cue before training (cuecard debias), and report the accuracy of {listed(relying)} on the "
-            f"{plural(unusual, 'counterexample')} in the test set."
-        )
+        on_counterexamples = f"the accuracy of {listed(relying)} on {plural(unusual, 'counterexample')}"
+        if not trained:
+            return f"Report {on_counterexamples}, and look for the cue in the model's training data."
+        return f"Balance the cue before training (cuecard debias), and report {on_counterexamples} in the test set."
     if unusual < ENOUGH_UNUSUAL:
         return f"Collect more test examples that are counterexamples: {unusual} are too few to test."
     avoiding = part.filter(pl.col("verdict") == "avoids")["model"].to_list()
@@ -191,7 +194,7 @@ def _finding(model: str, table: pl.DataFrame, cues: int, task: Task) -> Finding:
         title = f"No evidence that {model} relies on a cue"
         return Finding("reliance", "info", title, text, n=cues, key=model, counted="cues")
     worst: dict[str, Any] = relied.row(0, named=True)
-    names = [cue_phrase(feature) for feature in relied["feature"].head(3).to_list()]
+    names = [spoken_cue(*cue) for cue in relied.select("family", "feature").head(3).iter_rows()]
     severity: Severity = "high" if relied.height >= 3 or worst["difference"] >= 0.3 else "medium"
     such_as = f", such as {listed(names)}" if relied.height > len(names) else f", {listed(names)}"
     usual, other = (

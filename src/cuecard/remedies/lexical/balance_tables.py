@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from cuecard.features.spoken import spoken_cue
 from cuecard.remedies.lexical.balance_problem import Balanced, BalanceProblem
 from cuecard.stats.entropy_balancing import BalancedWeights, UnbalancedFeature
 from cuecard.wording import listed, plural
@@ -85,7 +86,7 @@ def _proof(entry: UnbalancedFeature, features: pl.DataFrame, labels: tuple[str, 
     others = certificate.features[
         (certificate.features != entry.feature) & (certificate.features < features.height)
     ]
-    named = [f"“{features['feature'][int(j)]}”" for j in others[:NAMED_OPPONENTS]]
+    named = [spoken_cue(*features.select("family", "feature").row(int(j))) for j in others[:NAMED_OPPONENTS]]
     limit = f" with no weight above {certificate.max_weight:g}" if certificate.max_weight is not None else ""
     if not named:
         return f"no weights balance it{limit}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuecard.analysis import Finding
+from cuecard.text import suggested_tokeniser
 from cuecard.wording import percent, plural
 
 #: Label shares that are off by less on average, half a point, pass for balanced, and a change by less for none.
@@ -81,13 +82,28 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
                 f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
                 f"{before['strong']:,} and {after['strong']:,} of them, a label share is above chance by 10 points or "
-                "more.",
+                f"more.{other_counts(summary)}",
                 value=float(after["significant"]),
                 unit="count",
                 key="cues",
             )
         )
     return findings
+
+
+def other_counts(summary: dict[str, Any]) -> str:
+    """Return the sentence that says why an audit counts other features, with a space before it; or nothing."""
+    scope, tokens = summary["scope"], summary["tokens"]
+    texts = {"both": "in premise and hypothesis together", "premise": "in the premise"}.get(scope)
+    suited = suggested_tokeniser(summary["language"])
+    cut = f"in tokens of the kind {tokens!r}" if tokens != suited else None
+    if not texts and not cut:
+        return ""
+    same = " ".join([*([f"--scope {scope}"] if texts else []), *([f"--tokens {tokens}"] if cut else [])])
+    return (
+        f" These features are counted {' and '.join(part for part in (texts, cut) if part)}; an audit counts the same "
+        f"with {same}."
+    )
 
 
 def gap(share: float | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cuecard.analysis import Measure, Severity, severity_of
 from cuecard.card.card import Card, FindingModel
 from cuecard.card.measures import measures_about, shortcuts
+from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
 from cuecard.report.findings import Meter, meter, ordered_findings
 from cuecard.report.headline.model_verdict import model_headline
@@ -117,8 +118,14 @@ def _by_what(card: Card, findings: list[FindingModel]) -> Answer:
             question, "No cue is strong enough to name." if searched else "No cue was searched for."
         )
     answer = _of_finding(question, leading)
-    others = listed([f"“{display_text(f.cue.partition(':')[2] or f.cue, 40)}”" for f in cues[1:3]])
+    others = listed([display_text(_spoken(f.cue), 60) for f in cues[1:3]])
     return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
+
+
+def _spoken(cue: str) -> str:
+    """Return what a finding's cue is called: a word, or `family:feature`."""
+    family, colon, feature = cue.partition(":")
+    return spoken_cue(family, feature) if colon and feature else spoken_cue("word", cue)
 
 
 def _where(findings: list[FindingModel]) -> list[Answer]:

@@ -164,7 +164,7 @@ def key_figures(card: Card) -> list[KeyFigure]:
         return shown
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
-        shown.append(KeyFigure(f"{severity} {'finding' if tally == 1 else 'findings'}", numbers.count(tally)))
+        shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
     shown += [measure_figure(m) for m in shortcuts(card)[:1]]
     for m in _key_measures(card):
         out_of = "" if m.unit != "count" or m.n is None else f"of {numbers.count(m.n)} tested"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import asdict
@@ -24,6 +25,7 @@ def explanation_json(explanation: Explanation) -> str:
     document = {
         "family": explanation.family,
         "feature": explanation.feature,
+        "sentence": explanation.sentence,
         "association": explanation.association,
         "touched": explanation.touched,
         "shares": explanation.shares.to_dicts(),
@@ -32,6 +34,20 @@ def explanation_json(explanation: Explanation) -> str:
         "examples": {label: [asdict(e) for e in shown] for label, shown in explanation.examples.items()},
     }
     return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return what the terminal shows, without colours."""
+    out = io.StringIO()
+    render_explanation(explanation, Console(file=out, width=80, force_terminal=False))
+    return out.getvalue().rstrip()
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return what the terminal shows, as preformatted text for a notebook cell."""
+    console = Console(file=io.StringIO(), width=100, record=True)
+    render_explanation(explanation, console)
+    return console.export_html(inline_styles=True, code_format='<pre dir="auto">{code}</pre>')
 
 
 def _finite(value: Any) -> Any:
@@ -80,19 +96,24 @@ def _lead(explanation: Explanation) -> Text:
     share, lift, z, log10_p, cueness = (
         float(str(a[key])) for key in ("share", "lift", "z", "log10_p", "cueness")
     )
-    return Text(
-        f"It is associated with {display_text(a['label'], 80)}: {numbers.percent(share)} of the training instances "
-        f"with it, {numbers.decimal(lift)} times the expected share (z = {numbers.decimal(z)}, "
-        f"exact p = {format_p(log10_p)}). "
-        f"It occurs in {touched}. Cueness {numbers.decimal(cueness)}."
-    )
+    q = a.get("q_value")
+    tested = f", q = {numbers.probability(float(str(q)))}" if q is not None else ""
+    statistics = f"z = {numbers.decimal(z)}, exact p = {format_p(log10_p)}{tested}"
+    if explanation.sentence:
+        lead = f"{display_text(explanation.sentence, 1000)} The share is {numbers.decimal(lift)} times that of chance "
+    else:
+        lead = (
+            f"It is associated with {display_text(a['label'], 80)}: {numbers.percent(share)} of the training instances "
+            f"with it, {numbers.decimal(lift)} times the expected share "
+        )
+    return Text(f"{lead}({statistics}). It occurs in {touched}. Cueness {numbers.decimal(cueness)}.")
 
 
 def _shares(shares: pl.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in ("Split", "Label"):
         table.add_column(column)
-    for column in ("Instances", "Share", "95 % CI", "Chance"):
+    for column in ("Instances", "Share", "Wilson 95 % CI", "Chance"):
         table.add_column(column, justify="right")
     for row in shares.iter_rows(named=True):
         if row["share"] is None:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from cuecard.card.card import Card, Section
+from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
 from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
 from cuecard.report.texts import display_text
@@ -86,7 +87,7 @@ def _strongest(card: Card, section: Section) -> list[str]:
     n = row["share_n"] if differing else row["train_count"]
     where = " in examples whose choices differ in it" if differing else ""
     return [
-        f"The strongest is {row['family']} “{display_text(row['feature'], 60)}”: "
+        f"The strongest is {display_text(spoken_cue(row['family'], row['feature']), 60)}: "
         f"{numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
         f"{row['label']}; chance is {numbers.percent(chance)}."
     ]

@@ -8,6 +8,8 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
+from cuecard.features.spoken import spoken_cue
+from cuecard.probes.cues.cue_set import TRAINING_SET
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
@@ -121,7 +123,7 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     """Return what each model predicts on flattened examples, one chart per cue."""
     tests, shares = card.tables["distribution_test"], card.tables["distribution_shares"]
     by_choice = card.dataset.task in GROUPED_TASKS
-    source = section.summary.get("source", "the training set")
+    source = section.summary.get("source", TRAINING_SET)
     lead = [
         _leaning(display_text(name, 60), counts, by_choice=by_choice, source=source)
         for name, counts in section.summary["models"].items()
@@ -133,7 +135,7 @@ def distribution_test(card: Card, section: Section) -> SectionView:
     ]
     notes = []
     if section.summary["untested"]:
-        names = [f"“{display_text(name, 40)}”" for name in section.summary["untested"]]
+        names = [display_text(name, 40) for name in section.summary["untested"]]
         notes.append(
             f"Not tested, because they occur in fewer than {section.summary['min_per_label']} test examples of a "
             f"label: {', '.join(names)}."
@@ -163,12 +165,17 @@ def _cue_chart(card: Card, shares: pl.DataFrame, family: str, feature: str, sour
         return predicted_labels(shares, card.dataset.labels, family, feature, source.removeprefix("the "))
 
     return ChartView(
-        f"“{display_text(feature, 40)}”",
+        display_text(spoken_cue(family, feature), 60),
         draw,
         alt=f"Stacked bars of label shares for {display_text(feature, 40)}: {source}, balanced, and each model.",
         caption=f"Labels with the cue in {source}, in the balanced test sample, and as predicted on it.",
         wide=False,
     )
+
+
+def in_source(source: str) -> str:
+    """Return the head of a column about where cues come from."""
+    return "In train" if source == TRAINING_SET else "Cue half"
 
 
 def _leans(tests: pl.DataFrame, *, by_choice: bool, source: str) -> TableView:
@@ -179,7 +186,7 @@ def _leans(tests: pl.DataFrame, *, by_choice: bool, source: str) -> TableView:
         "usual_share": Column("Share", "percent", "share of the usual label among the predictions"),
         "flat": Column("Chance", "percent", "share expected from an unbiased model"),
         "usual_share_without": Column("No cue", "percent", "the same share without the cue"),
-        "train_share": Column("In train", "percent", f"share of the usual label in {source}"),
+        "train_share": Column(in_source(source), "percent", f"share of the usual label in {source}"),
         "q_value": Column("q", "probability", "adjusted p-value: predictions differ from balanced"),
         "contrast_q": Column(
             "q, no cue", "probability", "adjusted p-value: predictions differ from those without the cue"

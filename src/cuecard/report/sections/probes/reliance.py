@@ -6,8 +6,10 @@ import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
+from cuecard.features.spoken import spoken_cue
+from cuecard.probes.cues.cue_set import TRAINING_SET
 from cuecard.report import numbers
-from cuecard.report.sections.probes.model_tests import several
+from cuecard.report.sections.probes.model_tests import in_source, several
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
 
@@ -36,7 +38,7 @@ _RULE = (
 )
 _CHOICE_RULE = (
     "A model relies on a cue if two tests agree, after control for length: its accuracy is higher on examples that "
-    "follow the pattern of the training set (the correct choice has the cue, or does not), and it still follows this "
+    "follow the pattern of {} (the correct choice has the cue, or does not), and it still follows this "
     "pattern on test examples reweighted so that choices with the cue are correct at chance (“On balanced” is how "
     "often). The second test alone is a sign. A model that does the opposite avoids the cue. A counterexample is a "
     "test example that breaks the pattern."
@@ -61,15 +63,16 @@ def reliance(card: Card, section: Section) -> SectionView:
         )
         for name, counts in models.items()
     ]
+    source = section.summary.get("source", TRAINING_SET)
     table = most_relied_on_first(card.tables["reliance"])
     return SectionView(
-        lead=[*lead, *_next_steps(table)],
+        lead=[*lead, *_next_steps(table, source)],
         figures=[
             KeyFigure(f"cues {display_text(name, 40)} relies on", numbers.count(counts["relies"]))
             for name, counts in models.items()
         ],
-        tables=[_table(table)],
-        notes=[_CHOICE_RULE if card.dataset.task in GROUPED_TASKS else _RULE],
+        tables=[_table(table, source)],
+        notes=[_CHOICE_RULE.format(source) if card.dataset.task in GROUPED_TASKS else _RULE],
     )
 
 
@@ -81,11 +84,13 @@ def most_relied_on_first(table: pl.DataFrame) -> pl.DataFrame:
     return table.sort(rank, "difference", descending=[False, True], nulls_last=True, maintain_order=True)
 
 
-def _next_steps(table: pl.DataFrame) -> list[str]:
+def _next_steps(table: pl.DataFrame, source: str) -> list[str]:
     """Return what to do next, the cues with the same advice in one sentence."""
     cues = table.unique(["family", "feature"], keep="first", maintain_order=True)
     kinds = {
-        "relies": "Balance these cues before training (cuecard debias), and report accuracy on counterexamples: {}.",
+        "relies": "Balance these cues before training (cuecard debias), and report accuracy on counterexamples: {}."
+        if source == TRAINING_SET
+        else "Report accuracy on counterexamples to these cues, and look for them in the model's training data: {}.",
         "signs": "Inspect test examples that are counterexamples to these cues: {}.",
         "unknown": "Collect more counterexamples to these cues; there are too few to test: {}.",
     }
@@ -93,13 +98,14 @@ def _next_steps(table: pl.DataFrame) -> list[str]:
     for kind, sentence in kinds.items():
         here = cues.filter(pl.col("verdict") == kind)
         if here.height:
-            names = [f"“{display_text(name, 30)}”" for name in here["feature"].head(MOST_NAMES).to_list()]
+            shown = here.select("family", "feature").head(MOST_NAMES).iter_rows()
+            names = [display_text(spoken_cue(*cue), 40) for cue in shown]
             more = [f"{here.height - MOST_NAMES} more"] if here.height > MOST_NAMES else []
             sentences.append("Next: " + sentence.format(", ".join([*names, *more])))
     return sentences
 
 
-def _table(frame: pl.DataFrame) -> TableView:
+def _table(frame: pl.DataFrame, source: str) -> TableView:
     rows = [
         (
             row["feature"],
@@ -132,11 +138,13 @@ def _table(frame: pl.DataFrame) -> TableView:
             "how often the usual label is predicted on examples with balanced labels",
         ),
         Column("ΔAcc", "points", "accuracy with the cue minus accuracy without, in points"),
-        Column("In train", "percent", "share of the usual label among training instances with the cue"),
+        Column(
+            in_source(source), "percent", f"share of the usual label among instances with the cue in {source}"
+        ),
         Column("Counterexamples", "count", "test examples in which the cue has another label"),
         Column("What to do next", brief=False, hint="short; tables/reliance.parquet has the full sentence"),
         Column("Family", brief=False),
-        Column("Train", "count", "training instances with the cue", brief=False),
+        Column("Instances", "count", f"instances with the cue in {source}", brief=False),
         Column("z", "decimal", brief=False),
     ]
     return TableView(

@@ -1,0 +1,33 @@
+"""What a cue is called in a sentence: words in quotes, other features by what an instance with them has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cuecard.features.custom import Regexes
+from cuecard.features.family import FAMILIES
+
+#: The lengths whose names are no phrase.
+LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
+
+
+def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
+    """Return what a cue is called in a sentence, by the phrases of the families.
+
+    >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
+    ('the greatest length', '“not”')
+    """
+    name = LENGTHS.get(feature) if family == "length" else None
+    return name or phrases[family].format(feature)
+
+
+def spoken_cue(family: str, feature: str) -> str:
+    """Return what a cue of a card is called; where its family is not installed, its name in quotes.
+
+    >>> spoken_cue("bigram", "is not"), spoken_cue("sentiment", "negative"), spoken_cue("mine", "x")
+    ('“is not”', 'negative words', '“x”')
+    """
+    if family == Regexes.name:
+        return cue_name(family, feature, {family: Regexes.phrase})
+    phrase = FAMILIES.get(family).phrase if family in FAMILIES.names() else "“{}”"
+    return cue_name(family, feature, {family: phrase})

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import cuecard as cc
+from cuecard.report.sections.audits.slices import slices
+
+
+def test_slices_are_named_for_people():
+    rows = [
+        {
+            "question": f"q{i}?",
+            "choices": [f"a{i}", f"b{i} and more"],
+            "answer": i % 2,
+            "part_of": "ab"[i % 2],
+        }
+        for i in range(80)
+    ]
+    card = cc.audit(cc.load(rows), only=["slices"])
+    view = slices(card, card["slices"])
+    [table] = view.tables
+    assert [column.title for column in table.columns[:4]] == ["Shortcut", "Slice", "Examples", "Accuracy"]
+    assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b"}
+    assert not any("_" in row[0] for row in table.rows)
+    assert "on the values of part_of" in view.lead[0]
