@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 #: What stands where a number is missing.
 MISSING = "–"
+#: Where cues come from, unless a benchmark has one file only.
+TRAINING_SET = "the training set"
 #: What a dataset of each task holds.
 _HOLDS = {
     "pair": "pairs",

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cuecard.audits import Cues
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
 from cuecard.features import Words
@@ -81,6 +82,17 @@ def test_the_cue_audit_repeated_under_the_weights_finds_nothing_left():
     assert row["share_after"] == pytest.approx(1 / 3, abs=1e-3)
     assert row["significant_before"]
     assert not row["significant_after"]
+
+
+def test_the_options_that_the_sentence_names_count_the_same_features():
+    data = biased_pairs()
+    result = LexicalWeights(min_count=20).run(data)
+    [finding] = [one for one in result.findings if one.key == "cues"]
+    assert "an audit counts the same with --scope both --tokens stubborn." in finding.text
+    audited = Cues(scope="both", tokens="stubborn").run(data.train).summary
+    assert audited["significant"] == result.summary["cues"]["before"]["significant"]
+    alike = LexicalWeights(min_count=20, scope="hypothesis", tokens="default").run(data)
+    assert alike.summary["cues"]["counted"] == ""
 
 
 def test_the_same_data_give_the_same_weights_and_tables():

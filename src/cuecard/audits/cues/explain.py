@@ -22,7 +22,7 @@ from cuecard.features import CueCounts, Family, Presence, count_cues
 from cuecard.features.spoken import cue_name
 from cuecard.registry import unknown_name
 from cuecard.stats import lmi, wilson
-from cuecard.text import Encoded, presence_counts
+from cuecard.text import STOP_WORDS, Encoded, presence_counts
 from cuecard.wording import listed
 
 COMPANIONS = 10
@@ -105,7 +105,7 @@ def explain(
     if not has.any():
         raise UsageError(f"No instance has the {family.name} {feature!r}.")
     counts = _only(counts, feature)
-    row = _audited(encoded.instances, audit, family.name, feature)
+    row = _audited(encoded.instances, audit, encoded.language, family.name, feature)
     phrases = {family.name: family.phrase}
     return Explanation(
         family=family.name,
@@ -124,8 +124,10 @@ def explain(
     )
 
 
-def _audited(data: Instances, audit: Cues, family: str, feature: str) -> dict[str, Any] | None:
+def _audited(data: Instances, audit: Cues, language: str, family: str, feature: str) -> dict[str, Any] | None:
     """Return the feature's row of the table of cues, so that its numbers are those of the audit."""
+    if not audit.stop_words and language not in STOP_WORDS:
+        audit = replace(audit, stop_words=True)
     cues = audit.run(data).tables["cues"]
     return next(cues.filter(family=family, feature=feature).iter_rows(named=True), None)
 

@@ -31,9 +31,8 @@ from cuecard.probes.examples import check_test
 from cuecard.probes.shared_texts import shared_texts
 from cuecard.stats.arrays import Ints
 from cuecard.text import STOP_WORDS, Encoded, stop_words
+from cuecard.wording import TRAINING_SET
 
-#: Where cues come from, unless a benchmark has one file only.
-TRAINING_SET = "the training set"
 #: A cue says nothing new if this share of its instances have a stronger one, too.
 CONTAINED = 0.8
 #: Number of cues that are compared per cue wanted, so that enough of them are not redundant.

@@ -11,7 +11,7 @@ import polars as pl
 
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity, Skip
 from cuecard.data import TASKS, Instances, Task
-from cuecard.probes.cues.cue_set import TRAINING_SET, CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.cues.membership import Membership, membership
 from cuecard.probes.naming import for_model, q_of
 from cuecard.probes.predictions import Predictions
@@ -20,7 +20,7 @@ from cuecard.stats import newcombe_difference
 from cuecard.stats.arrays import Ints
 from cuecard.stats.models.design_effect import deflated_log10_p, two_sided_design_effects, widened
 from cuecard.stats.models.permutation import PermutationResult, permutation_test, permutation_tests_by_feature
-from cuecard.wording import percent, plural, points
+from cuecard.wording import TRAINING_SET, percent, plural, points
 
 DIFFERENCE = MeasureKind(
     "difference.{model}", "accuracy of {model} with usual minus unusual label", "points", "higher"

@@ -11,14 +11,14 @@ import polars as pl
 from cuecard.analysis import About, Finding, Measure, MeasureKind, Need, Result, Severity
 from cuecard.data import GROUPED_TASKS, TASKS, Instances, Task
 from cuecard.features.spoken import spoken_cue
-from cuecard.probes.cues.cue_set import TRAINING_SET, CueSet
+from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.cues.given_length import given_length
 from cuecard.probes.naming import whose_choice
 from cuecard.probes.predictions import Predictions
 from cuecard.probes.tests.accuracy import accuracy_table
 from cuecard.probes.tests.distribution import DistributionTest
 from cuecard.probes.tests.permutation import usual_table
-from cuecard.wording import listed, percent, plural
+from cuecard.wording import TRAINING_SET, listed, percent, plural
 
 RelianceVerdict = Literal["relies", "signs", "avoids", "length", "none", "unknown"]
 VERDICTS: tuple[RelianceVerdict, ...] = ("relies", "signs", "avoids", "length", "none", "unknown")

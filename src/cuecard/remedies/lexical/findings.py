@@ -82,7 +82,7 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
                 f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
                 f"{before['strong']:,} and {after['strong']:,} of them, a label share is above chance by 10 points or "
-                f"more.{other_counts(summary)}",
+                f"more.{cues.get('counted', '')}",
                 value=float(after["significant"]),
                 unit="count",
                 key="cues",
@@ -91,11 +91,10 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
     return findings
 
 
-def other_counts(summary: dict[str, Any]) -> str:
+def otherwise_counted(scope: str, tokens: str, language: str) -> str:
     """Return the sentence that says why an audit counts other features, with a space before it; or nothing."""
-    scope, tokens = summary["scope"], summary["tokens"]
     texts = {"both": "in premise and hypothesis together", "premise": "in the premise"}.get(scope)
-    suited = suggested_tokeniser(summary["language"])
+    suited = suggested_tokeniser(language)
     cut = f"in tokens of the kind {tokens!r}" if tokens != suited else None
     if not texts and not cut:
         return ""

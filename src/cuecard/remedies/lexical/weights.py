@@ -22,7 +22,7 @@ from cuecard.remedies.lexical.balance_problem import (
     check_enough,
 )
 from cuecard.remedies.lexical.balance_tables import balance_table, unbalanced_table
-from cuecard.remedies.lexical.findings import lexical_findings
+from cuecard.remedies.lexical.findings import lexical_findings, otherwise_counted
 from cuecard.remedies.lexical.held_out import chance_err_of_ngrams, random_ngrams, strongest_words
 from cuecard.remedies.lexical.like_audit import FOLLOWED, options_like_cues
 from cuecard.remedies.lexical.measures import KINDS, lexical_measures
@@ -302,6 +302,7 @@ class LexicalWeights:
         self, balanced: Balanced, strongest: BalanceProblem, again: Reaudit | None
     ) -> dict[str, Any]:
         solution, problem, weights = balanced.solution, balanced.problem, balanced.weights
+        encoded = balanced.encoded
         constrained = problem.with_every_label()
         judged = {
             "constrained": problem.only(constrained),
@@ -336,11 +337,14 @@ class LexicalWeights:
             "target": dict(zip(problem.label_names, balanced.target.tolist(), strict=True)),
             "iterations": solution.iterations,
             "converged": solution.converged,
-            "tokens": balanced.encoded.tokeniser,
-            "language": balanced.encoded.language,
-            "scope": balanced.encoded.scope,
+            "tokens": encoded.tokeniser,
+            "language": encoded.language,
+            "scope": encoded.scope,
             "min_count": self._smallest_count(),
-            "cues": again.summary if again is not None else None,
+            "cues": None
+            if again is None
+            else again.summary
+            | {"counted": otherwise_counted(encoded.scope, encoded.tokeniser, encoded.language)},
         }
         if isinstance(solution, BalancedWeights):
             summary |= {

@@ -7,11 +7,11 @@ import polars as pl
 from cuecard.card.card import Card, Section
 from cuecard.data import GROUPED_TASKS
 from cuecard.features.spoken import spoken_cue
-from cuecard.probes.cues.cue_set import TRAINING_SET
 from cuecard.report import numbers
 from cuecard.report.sections.probes.model_tests import in_source, several
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import TRAINING_SET
 
 WORDS = {
     "relies": "relies",

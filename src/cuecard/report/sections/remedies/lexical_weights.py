@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from cuecard.card.card import Card, Section
-from cuecard.remedies.lexical.findings import other_counts
 from cuecard.report import numbers
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
 
@@ -58,7 +57,7 @@ def _lead(summary: dict[str, Any]) -> list[str]:
             f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
             f"and {numbers.count(after['significant'])} with these weights, of {numbers.count(before['features'])} "
             f"tested. For {numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them, a label "
-            f"share is above chance by 10 points or more.{other_counts(summary)}"
+            f"share is above chance by 10 points or more.{cues.get('counted', '')}"
         )
     off = summary.get("off_target", {})
     if "softened" in off:
