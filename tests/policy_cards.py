@@ -11,7 +11,8 @@ from cuecard.card.card import Card, DatasetInfo, FindingModel, Provenance, Secti
 def excess(value: float, half: float, n: int = 500, name: str = "hypothesis_only") -> Measure:
     """The points of a shortcut above chance, with an interval of that half width."""
     return Measure(
-        f"partial_input.{name}.excess", value, value - half, value + half, 0.0, n, "points", "higher", f"{name} gain"
+        f"partial_input.{name}.excess", value, value - half, value + half, 0.0, n, "points", "higher", f"{name} gain",
+        solved=f"solved_{name}",
     )  # fmt: skip
 
 

@@ -39,7 +39,9 @@ class Measure:
 
     `chance` is the value where nothing is given away; `n` the number of examples it rests on, or of what a count
     is a part of; `label` is what people call it, such as "hypothesis-only accuracy". A `key` measure is shown below
-    the headline. Shares and points are fractions, `p` is log10 of a p-value.
+    the headline. Shares and points are fractions, `p` is log10 of a p-value. `solved` names the column of the card's
+    table of examples that says which of them were answered correctly, where the measure is their mean, or that mean
+    above chance: by it, versions are compared example by example.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Measure:
     worse: Worse = "neither"
     label: str = ""
     key: bool = False
+    solved: str = ""
 
     @property
     def section(self) -> str:
@@ -76,7 +79,8 @@ class Measure:
 class MeasureKind:
     """A measure as an analysis declares it, once: its name, what people call it, its unit and its direction.
 
-    `name` and `label` may have slots, such as ``{input}.accuracy`` and ``{input} accuracy``, filled for every slice.
+    `name`, `label` and `solved` may have slots, such as ``{input}.accuracy`` and ``{input} accuracy``, filled for every
+    slice.
     In a label, an underscore of a slot becomes a hyphen, except in names that users chose (see `USER_SLOTS`).
 
     >>> kind = MeasureKind("{input}.accuracy", "{input} accuracy", unit="share", worse="higher")
@@ -90,6 +94,11 @@ class MeasureKind:
     unit: Unit
     worse: Worse = "neither"
     key: bool = False
+    solved: str = ""
+
+    def named(self, section: str, **slots: str) -> str:
+        """Return the name of the measure of one slice."""
+        return f"{section}.{self.name.format(**slots)}"
 
     def of(
         self,
@@ -105,7 +114,7 @@ class MeasureKind:
         """Return the measure of one slice; what is not a finite number is missing."""
         words = {key: text if key in USER_SLOTS else text.replace("_", "-") for key, text in slots.items()}
         return Measure(
-            name=f"{section}.{self.name.format(**slots)}",
+            name=self.named(section, **slots),
             value=_number(value),
             low=_number(low),
             high=_number(high),
@@ -115,6 +124,7 @@ class MeasureKind:
             worse=self.worse,
             label=self.label.format(**words),
             key=self.key,
+            solved=self.solved.format(**slots),
         )
 
 
@@ -272,9 +282,10 @@ class Analysis(Protocol):
 
     Implementations are frozen dataclasses: their fields are the parameters, written to the card as they are. A class
     may also declare `needs` (see `Need`), `extras` (names of optional dependencies; a property where it depends on the
-    parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default), `parallel` (whether it may
-    run at the same time as others, because it neither prints nor changes anything that they read; false by default) and
-    a function `measured(summary)` that returns its measures, by which cards of an older schema are read.
+    parameters), `measures` (its `MeasureKind`s), `about` (see `About`; the data by default), `caveat` (a sentence on
+    how to read its numbers, which exports repeat), `parallel` (whether it may run at the same time as others, because
+    it neither prints nor changes anything that they read; false by default) and a function `measured(summary)` that
+    returns its measures, by which cards of an older schema are read.
     """
 
     name: ClassVar[str]

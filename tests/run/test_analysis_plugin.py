@@ -41,39 +41,75 @@ def run(tmp_path_factory):
     target = folder / "site"
     install = (sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target")
     subprocess.run([*install, str(target), str(PACKAGE)], check=True, capture_output=True)
-    rhyming(300, 0.95, 0).write_parquet(folder / "v1.parquet")
-    rhyming(300, 0.60, 1).write_parquet(folder / "v2.parquet")
+    v1 = rhyming(300, 0.95, 0)
+    v1.write_parquet(folder / "v1.parquet")
+    pl.concat([v1.head(200), rhyming(100, 0.30, 1)]).write_parquet(folder / "v2.parquet")
     test = rhyming(120, 0.95, 2)
     test.write_parquet(folder / "test.parquet")
     guess = pl.when(pl.col("hypothesis").str.contains("ing")).then(pl.lit("yes")).otherwise(pl.lit("no"))
     test.select(prediction=guess).write_csv(folder / "echo.csv")
     path = os.pathsep.join([str(target), os.environ.get("PYTHONPATH", "")])
 
-    def cuecard(*arguments: str) -> str:
+    def cuecard(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "cuecard", *arguments],
             capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": path, "COLUMNS": "150"},
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return " ".join(done.stdout.replace("\N{NO-BREAK SPACE}", " ").split())
 
     cuecard.folder = folder
     return cuecard
 
 
-def test_its_audit_is_in_headline_terminal_page_and_comparison(run):
-    audited = run("audit", "v1.parquet", "--only", "rhymes,overview", "--out", "a")
-    accuracy = json.loads((run.folder / "a" / "card.json").read_text())["sections"]["rhymes"]["measures"][0]
-    value = f"{100 * accuracy['value']:.1f} %"
+@pytest.fixture(scope="module")
+def audited(run):
+    """Audit both versions, and return what the first audit printed."""
+    printed = run("audit", "v1.parquet", "--only", "rhymes,overview", "--out", "a")
+    run("audit", "v2.parquet", "--only", "rhymes,overview", "--out", "b", "--quiet")
+    return printed
+
+
+def rhyme_accuracy(run, folder: str) -> float:
+    sections = json.loads((run.folder / folder / "card.json").read_text())["sections"]
+    return sections["rhymes"]["measures"][0]["value"]
+
+
+def test_its_audit_is_in_headline_terminal_and_page(run, audited):
+    value = f"{100 * rhyme_accuracy(run, 'a'):.1f} %"
     assert audited.startswith("v1 contains strong cues that predict the label: rhyme-only accuracy")
     assert f"rhyme-only accuracy {value}" in audited
     assert f"The rhyme speaks: {value} of 300." in audited
     page = (run.folder / "a" / "report.html").read_text(encoding="utf-8")
     assert "The rhyme speaks" in page
     assert "rhyme-only accuracy" in page
-    run("audit", "v2.parquet", "--only", "rhymes,overview", "--out", "b", "--quiet")
-    compared = run("compare", "a", "b")
-    assert f"rhyme-only accuracy {value}" in compared
+
+
+def test_versions_are_compared_by_its_measure_example_by_example_in_terminal_and_page(run, audited):
+    compared = run("compare", "a", "b", "--page", "changes.html")
+    value = f"{100 * rhyme_accuracy(run, 'a'):.1f} %"
+    assert f"▼ better rhyme-only accuracy {value}" in compared
+    assert "200 shared examples" in compared
+    assert "rhyme-only accuracy" in (run.folder / "changes.html").read_text(encoding="utf-8")
+
+
+def test_a_policy_judges_its_measure(run, audited):
+    (run.folder / "strict.toml").write_text('[rules]\n"rhymes.rhyme_only.accuracy" = "<= 0.6"\n')
+    checked = run("check", "a", "--policy", "strict.toml", code=1)
+    assert "rhymes.rhyme_only.accuracy" in checked
+    (run.folder / "loose.toml").write_text('[rules]\n"rhymes.rhyme_only.accuracy" = "<= 0.99"\n')
+    run("check", "a", "--policy", "loose.toml")
+
+
+def test_exports_state_its_finding_with_its_controls_and_caveat(run, audited):
+    issue = run("export", "a", "--format", "issue", "--finding", "rhymes/rhyme_only")
+    for part in ("rhyme-only accuracy", "majority accuracy beside rhymes", "Only endings in -ing count"):
+        assert part in issue
+    assert "Ties count" not in issue
+    run("export", "a", "--format", "hf-card", "--out", "README.md")
+    readme = (run.folder / "README.md").read_text(encoding="utf-8")
+    assert '"rhymes.rhyme_only.accuracy"' in readme
+    assert "Only endings in -ing count as rhymes. A result at chance does not show" in readme
 
 
 def test_its_probe_names_the_model_and_what_it_follows(run):

@@ -110,6 +110,7 @@ class Section(BaseModel):
     title: str
     status: Status
     about: About = Field(default="data", description="What it is about.")
+    caveat: str = Field(default="", description="How to read its numbers.")
     reason: str = Field(default="", description="Why it was skipped, or the error it failed with.")
     parameters: dict[str, Any] = Field(default_factory=dict)
     settled: dict[str, str | int | float] = Field(

@@ -47,8 +47,8 @@ def measured_change(
 ) -> MeasuredChange | None:
     """Return how far a measure moved, or None where one of the versions has no value.
 
-    A share or count without an interval is compared as that of a sample. With the cards, an accuracy of partial input
-    is compared example by example.
+    A share or count without an interval is compared as that of a sample. With the cards, a measure that names the
+    column of what was solved is compared example by example.
     """
     before, after = as_sampled(before), as_sampled(after)
     if before.value is None or after.value is None:
@@ -60,7 +60,7 @@ def measured_change(
     old = (before.value, before.low, before.high)
     new = (after.value, after.low, after.high)
     low, high = difference_interval(old, new)  # type: ignore[arg-type]
-    paired = _paired(cards, after.name, before, after) if cards else None
+    paired = _paired(cards, before, after) if cards else None
     if paired is None:
         return MeasuredChange(difference, low, high)
     half, shared = paired
@@ -83,14 +83,11 @@ def as_sampled(measure: Measure) -> Measure:
     return replace(measure, low=low, high=high)
 
 
-def _paired(cards: tuple[Card, Card], name: str, before: Measure, after: Measure) -> tuple[float, int] | None:
+def _paired(cards: tuple[Card, Card], before: Measure, after: Measure) -> tuple[float, int] | None:
     """Return half the width of the paired interval and the number of shared examples, where both cards allow it."""
-    section, _, rest = name.partition(".")
-    shortcut, _, kind = rest.partition(".")
-    column = f"solved_{shortcut}"
-    if section != "partial_input" or kind not in ("accuracy", "excess") or not shared_examples(*cards):
+    if not after.solved or before.solved != after.solved or not shared_examples(*cards):
         return None
-    tables = [_scored(card, column) for card in cards]
+    tables = [_scored(card, after.solved) for card in cards]
     if tables[0] is None or tables[1] is None:
         return None
     both = tables[0].join(tables[1], on="content", how="full", coalesce=True)

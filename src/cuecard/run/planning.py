@@ -88,12 +88,12 @@ def plan(
     rules = _rules(goal)
     data = loaded(data, test)
     _check(data, budget, change)
-    only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, "cues"]))
+    only = None if rules.sections is None else list(dict.fromkeys([*rules.sections, Cues.name]))
     card = audit(data, only=only, seed=seed, progress=progress, **options)
     unmet = _unmet(card, rules)
     audit_of_cues = _cue_audit(card)
     evidence = cue_evidence(data, audit_of_cues, card.tables["cues"])
-    of_cues = all(_section(ruling) == "cues" for ruling in unmet)
+    of_cues = all(ruling.measure.section == Cues.name for ruling in unmet)
     by = method or ("z-filter" if of_cues else "aflite")
     search = _Search(data, card, evidence, unmet, by, change, seed, progress, options, rules.allow)
     chosen = search.fewest(budget, exact) if unmet else np.empty(0, dtype=np.int64)
@@ -149,7 +149,7 @@ def _unmet(card: Card, rules: Policy) -> list[Ruling]:
 
 
 def _cue_audit(card: Card) -> Cues:
-    section = card["cues"]
+    section = card[Cues.name]
     if section.status != "done":
         raise UsageError(f"A plan needs the cue audit, which was {section.status}: {section.reason}.")
     chosen = {**section.parameters, **section.settled}
@@ -209,7 +209,7 @@ class _Search:
             allowed,
             score=self._easiness,
             most=most,
-            every_feature=any(_section(ruling) != "cues" for ruling in self.unmet),
+            every_feature=any(ruling.measure.section != Cues.name for ruling in self.unmet),
             seed=self.seed,
         )
         if self.change == "re-pair":
@@ -254,7 +254,7 @@ class _Search:
 
     def _verified(self, count: int) -> Card:
         if count not in self.audited:
-            sections = list(dict.fromkeys(_section(ruling) for ruling in self.unmet))
+            sections = list(dict.fromkeys(ruling.measure.section for ruling in self.unmet))
             only = None if "findings" in sections else sections
             changed = self._changed(self.orders[0][:count])
             self.audited[count] = audit(
@@ -329,10 +329,6 @@ class _Search:
                 row["new_others"] = json.dumps(list(change.new_others), ensure_ascii=False)
             rows.append(row)
         return rows
-
-
-def _section(ruling: Ruling) -> str:
-    return ruling.measure.name.partition(".")[0]
 
 
 def _measured(card: Card, ruling: Ruling, allow: tuple[Allowance, ...] = ()) -> Measure:

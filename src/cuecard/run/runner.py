@@ -89,7 +89,13 @@ def answer(
     started = time.perf_counter()
     there = inputs or {}
     about: About = getattr(analysis, "about", "data")
-    section = Section(title=analysis.title, status="skipped", about=about, parameters=parameters(analysis))
+    section = Section(
+        title=analysis.title,
+        status="skipped",
+        about=about,
+        caveat=getattr(analysis, "caveat", ""),
+        parameters=parameters(analysis),
+    )
     result = None
     with progress(analysis.title) if progress else nullcontext():
         if reason := reason_to_skip(analysis, data, there):

@@ -16,7 +16,7 @@ from cuecard.analysis import MeasureKind, Result
 from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_features
 from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
-from cuecard.audits.cues.measures import KINDS, cue_measures
+from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
 from cuecard.audits.cues.parts import count_copies_once, repeated_rows
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
@@ -62,7 +62,7 @@ class Cues:
         weights: extra column that holds every instance's weight; all count the same by default.
     """
 
-    name: ClassVar[str] = "cues"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Cues"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS

@@ -7,6 +7,7 @@ from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
 
+NAME = "cues"
 FEATURES = MeasureKind("features", "features tested", "count")
 SIGNIFICANT = MeasureKind("significant", "significant features", "count", "higher")
 CUES = MeasureKind("cues", "cues", "count", "higher", key=True)
@@ -18,13 +19,13 @@ KINDS = (FEATURES, SIGNIFICANT, CUES, OF_FAMILY, GIVEN_LENGTH)
 def cue_measures(summary: Mapping[str, Any]) -> list[Measure]:
     """Return how many features were tested, are significant and are cues, overall and by family."""
     by_family = [
-        OF_FAMILY.of("cues", family["cues"], family=name)
+        OF_FAMILY.of(NAME, family["cues"], family=name)
         for name, family in summary["families"].items()
         if not family["skipped"]
     ]
     tested = summary["features"]
-    whole = [FEATURES.of("cues", tested)]
-    whole += [kind.of("cues", summary[kind.name], n=tested) for kind in (SIGNIFICANT, CUES)]
+    whole = [FEATURES.of(NAME, tested)]
+    whole += [kind.of(NAME, summary[kind.name], n=tested) for kind in (SIGNIFICANT, CUES)]
     by_length = summary.get("by_length")
-    left = [] if by_length is None else [GIVEN_LENGTH.of("cues", summary["significant"] - by_length)]
+    left = [] if by_length is None else [GIVEN_LENGTH.of(NAME, summary["significant"] - by_length)]
     return [*whole, *left, *by_family]

@@ -21,7 +21,7 @@ from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_fol
 from cuecard.audits.partial_input.learned.leak_scores import Scored, leak_histogram, leak_table, most_leaking
 from cuecard.audits.partial_input.learned.learner_pair import learner_pairs, pair_finding, pairs_summary
 from cuecard.audits.partial_input.learned.learning_curve import curve
-from cuecard.audits.partial_input.measures import KINDS, partial_measures
+from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import slice_table
@@ -68,10 +68,11 @@ class PartialInput:
             it is scored; examples of weight 0 are left out.
     """
 
-    name: ClassVar[str] = "partial_input"
+    name: ClassVar[str] = NAME
     title: ClassVar[str] = "Partial input"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    caveat: ClassVar[str] = CAVEAT
     measured = staticmethod(partial_measures)
 
     tokens: str | None = None

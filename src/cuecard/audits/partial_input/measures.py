@@ -8,11 +8,25 @@ from typing import Any
 
 from cuecard.analysis import Measure, MeasureKind
 from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS
+from cuecard.audits.partial_input.given_away import SOLVED
 
 NAME = "partial_input"
+#: How accuracies of partial input are read.
+CAVEAT = (
+    "Ties count as one over the number of tied answers. Accuracies from partial input are lower bounds: a stronger "
+    "model may find more."
+)
 #: A shortcut is an input that should not be enough; the other lines are what it is compared with.
-ACCURACY = MeasureKind("{shortcut}.accuracy", "{shortcut} accuracy", "share", "higher")
-EXCESS = MeasureKind("{shortcut}.excess", "{shortcut} accuracy above chance", "points", "higher")
+ACCURACY = MeasureKind(
+    "{shortcut}.accuracy", "{shortcut} accuracy", "share", "higher", solved=f"{SOLVED}{{shortcut}}"
+)
+EXCESS = MeasureKind(
+    "{shortcut}.excess",
+    "{shortcut} accuracy above chance",
+    "points",
+    "higher",
+    solved=f"{SOLVED}{{shortcut}}",
+)
 TURNED = MeasureKind(
     "{shortcut}.turned_accuracy", "{shortcut} accuracy of the least likely answer", "share", "higher"
 )

@@ -12,6 +12,7 @@ import polars as pl
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
 from cuecard.audits.partial_input.baselines.battery import Battery
+from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
 from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import slice_test
@@ -39,6 +40,7 @@ class Slices:
     title: ClassVar[str] = "Slices"
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
+    caveat: ClassVar[str] = CAVEAT
     measured = staticmethod(slice_measures)
 
     fewest: int = 20

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Measure
+from cuecard.audits.cues.measures import CUES, NAME
 from cuecard.data.examples import Examples, Ints
 from cuecard.remedies.plan.cue_evidence import CueEvidence
 from cuecard.stats.removal import feature_z
@@ -20,12 +21,9 @@ def predicted_value(
     number of cues counts those whose z, recounted, is still as large as that of the weakest cue. `table` is the card's
     table of examples.
     """
-    section, _, rest = measure.name.partition(".")
-    if section == "partial_input":
-        shortcut, _, kind = rest.partition(".")
-        if kind in ("accuracy", "excess"):
-            return _accuracy(table, f"solved_{shortcut}", kind, evidence.examples, removed)
-    if measure.name == "cues.cues" and len(evidence.cues):
+    if measure.solved:
+        return _accuracy(table, measure, evidence.examples, removed)
+    if measure.name == CUES.named(NAME) and len(evidence.cues):
         kept = np.ones(len(evidence.examples), dtype=np.bool_)
         kept[removed] = False
         train = kept & evidence.examples.in_split("train")
@@ -34,7 +32,9 @@ def predicted_value(
     return None
 
 
-def _accuracy(table: pl.DataFrame, column: str, kind: str, examples: Examples, removed: Ints) -> float | None:
+def _accuracy(table: pl.DataFrame, measure: Measure, examples: Examples, removed: Ints) -> float | None:
+    """Return the share of what was solved, above chance where the measure is in points."""
+    column = measure.solved
     if column not in table.columns:
         return None
     scored = examples.in_split("test") if "test" in set(examples.splits) else examples.in_split("train")
@@ -43,7 +43,7 @@ def _accuracy(table: pl.DataFrame, column: str, kind: str, examples: Examples, r
     if not scored.any():
         return None
     accuracy = float(table[column].filter(pl.Series(scored)).to_numpy().mean())
-    if kind == "accuracy":
+    if measure.unit != "points":
         return accuracy
     if examples.grouped:
         return accuracy - float((1 / examples.sizes[scored]).mean())

@@ -8,6 +8,9 @@ from typing import Any
 
 import altair as alt
 
+from cuecard.audits.clusters.measures import EXCESS
+from cuecard.audits.clusters.measures import NAME as CLUSTERS
+from cuecard.audits.partial_input.measures import NAME as PARTIAL_INPUT
 from cuecard.card.card import Card
 from cuecard.card.measures import value_of
 from cuecard.errors import InputError
@@ -41,7 +44,7 @@ def comparison_charts(cards: Sequence[Card]) -> list[Any]:
     scored = [
         (name, card)
         for name, card in zip(names, cards, strict=True)
-        if value_of(card, "clusters.excess") is not None
+        if value_of(card, EXCESS.named(CLUSTERS)) is not None
     ]
     if scored:
         charts.append(excess_chart(scored).properties(width=860))
@@ -63,8 +66,8 @@ def write_comparison_charts(cards: Sequence[Card], path: str | Path) -> Path:
     charts = comparison_charts(cards)
     if not charts:
         raise InputError(
-            "The cards have no partial-input accuracies and no clusters to draw; run the audits partial_input or "
-            "clusters."
+            f"The cards have no partial-input accuracies and no clusters to draw; run the audits {PARTIAL_INPUT} or "
+            f"{CLUSTERS}."
         )
     apart = {"color": "independent", "shape": "independent", "size": "independent"}
     page = alt.vconcat(*charts, spacing=40).resolve_scale(**apart)
@@ -76,14 +79,14 @@ def _has(card: Card, name: str) -> bool:
 
 
 def _embedding(card: Card) -> str:
-    return str(card.sections["clusters"].parameters.get("embed", ""))
+    return str(card.sections[CLUSTERS].parameters.get("embed", ""))
 
 
 def _names(cards: Sequence[Card]) -> list[str]:
     """Return the names of the datasets, with the embedding and then a number where they are the same."""
     names = [card.dataset.name for card in cards]
     for i, card in enumerate(cards):
-        if [c.dataset.name for c in cards].count(card.dataset.name) > 1 and _has(card, "clusters"):
+        if [c.dataset.name for c in cards].count(card.dataset.name) > 1 and _has(card, CLUSTERS):
             names[i] += f", {Path(_embedding(card)).name}"
     return [
         name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
@@ -96,14 +99,14 @@ def _note(cards: Sequence[Card]) -> str:
     sentences = []
     if any("cluster_map" in card.tables for card in cards):
         sentences.append(HOW_TO_READ)
-    embeddings = {_embedding(card) for card in cards if _has(card, "clusters")}
+    embeddings = {_embedding(card) for card in cards if _has(card, CLUSTERS)}
     if len(embeddings) > 1:
         sentences.append("Scores of different embeddings are not comparable.")
     missing = [
         f"{chart} ({audit})"
         for chart, audit in (
-            ("accuracy with full and partial input", "partial_input"),
-            ("excess of PECO", "clusters"),
+            ("accuracy with full and partial input", PARTIAL_INPUT),
+            ("excess of PECO", CLUSTERS),
         )
         if not any(_has(card, audit) for card in cards)
     ]

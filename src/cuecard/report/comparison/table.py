@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from cuecard.audits.clusters import measures as clusters
+from cuecard.audits.partial_input import measures as inputs
 from cuecard.card.card import Card
 
 #: Baselines that see one text only, and what they see.
@@ -16,12 +18,12 @@ CONDITIONS = {"hypothesis_only": "hypothesis", "premise_only": "premise", "choic
 
 #: Columns that measures of clusters, and of a trained learner, fill.
 _CLUSTERS = {
-    "peco": "clusters.peco",
-    "peco_released": "clusters.peco_released",
-    "peco_excess": "clusters.excess",
-    "cluster_bits": "clusters.information",
+    "peco": clusters.PECO.named(clusters.NAME),
+    "peco_released": clusters.RELEASED.named(clusters.NAME),
+    "peco_excess": clusters.EXCESS.named(clusters.NAME),
+    "cluster_bits": clusters.INFORMATION.named(clusters.NAME),
 }
-_AGREEMENT = ("nba", "nbr", "nbr_released", "tra")
+_AGREEMENT = {"nba": inputs.NBA, "nbr": inputs.NBR, "nbr_released": inputs.NBR_RELEASED, "tra": inputs.TRA}
 
 #: Columns of the comparison: rates are fractions, PECO scores are percent, bits are bits.
 COLUMNS: dict[str, Any] = {
@@ -70,25 +72,31 @@ def comparison_table(cards: Iterable[Card]) -> pl.DataFrame:
         shared = {"name": card.dataset.name} | {
             column: values[name] for column, name in _CLUSTERS.items() if name in values
         }
-        shared["peco_null"] = next((m.chance for m in card.all_measures() if m.name == "clusters.peco"), None)
-        if (log10_p := values.get("clusters.p")) is not None:
+        shared["peco_null"] = next(
+            (m.chance for m in card.all_measures() if m.name == _CLUSTERS["peco"]), None
+        )
+        if (log10_p := values.get(clusters.P_VALUE.named(clusters.NAME))) is not None:
             shared["peco_p"] = 10**log10_p
         learner = _first_learner(values)
         psc, majority = (
-            values.get("partial_input.full.accuracy"),
-            values.get("partial_input.majority.accuracy"),
+            values.get(inputs.REFERENCE.named(inputs.NAME, reference=name)) for name in ("full", "majority")
         )
         seen: list[tuple[str, float | None]] = [
-            (condition, values[f"partial_input.{name}.accuracy"])
-            for name, condition in CONDITIONS.items()
-            if f"partial_input.{name}.accuracy" in values
+            (condition, values[name])
+            for shortcut, condition in CONDITIONS.items()
+            if (name := inputs.ACCURACY.named(inputs.NAME, shortcut=shortcut)) in values
         ]
         if learner is not None:  # agreement is that of its two conditions, so accuracies must be its own, too
-            name, input_name = learner
-            psc = values[f"partial_input.{name}.full.accuracy"]
-            seen = [(CONDITIONS[input_name], values[f"partial_input.{name}.{input_name}.accuracy"])]
-            shared |= {column: values.get(f"partial_input.{name}.{column}") for column in _AGREEMENT}
-        clustered = card.sections["clusters"].parameters.get("scope") if "clusters" in card.sections else None
+            model, shortcut = learner
+            psc = values[inputs.LEARNER_FULL.named(inputs.NAME, model=model)]
+            partial = inputs.LEARNER.named(inputs.NAME, model=model, shortcut=shortcut)
+            seen = [(CONDITIONS[shortcut], values[partial])]
+            shared |= {
+                column: values.get(kind.named(inputs.NAME, model=model))
+                for column, kind in _AGREEMENT.items()
+            }
+        section = card.sections.get(clusters.NAME)
+        clustered = section.parameters.get("scope") if section else None
         for condition, ssc in seen or [(clustered or "hypothesis", None)]:
             rows.append(
                 {
@@ -124,6 +132,7 @@ def correlate(table: pl.DataFrame, x: str, y: str, *, level: float = 0.95) -> Co
 
 def _first_learner(values: Mapping[str, float | None]) -> tuple[str, str] | None:
     """Return the first trained learner of the partial-input audit and what its partial condition is called."""
-    pattern = re.compile(rf"partial_input\.(.+)\.({'|'.join(CONDITIONS)})\.accuracy")
+    name = inputs.LEARNER.named(re.escape(inputs.NAME), model="(.+)", shortcut=f"({'|'.join(CONDITIONS)})")
+    pattern = re.compile(name)
     matches = (pattern.fullmatch(name) for name in values)
     return next(((match[1], match[2]) for match in matches if match), None)

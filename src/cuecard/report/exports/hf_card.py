@@ -8,7 +8,7 @@ import re
 from cuecard.card.card import Card
 from cuecard.card.measures import shortcuts
 from cuecard.errors import InputError
-from cuecard.report.exports.statements import LOWER_BOUND
+from cuecard.report.exports.statements import caveats
 from cuecard.report.markdown import dataset_card_markdown
 
 _SECTION = ("<!-- cuecard:start -->", "<!-- cuecard:end -->")
@@ -23,7 +23,7 @@ def hf_card(card: Card, existing: str = "") -> str:
     front = _FRONT.match(existing)
     yaml, body = (front[1], existing[front.end() :]) if front else ("", existing)
     yaml = _replaced(yaml, _YAML, _yaml(card))
-    section = f"{dataset_card_markdown(card).rstrip()}\n\n{LOWER_BOUND}\n"
+    section = f"{dataset_card_markdown(card).rstrip()}\n\n{caveats(card)}\n"
     return f"---\n{yaml}---\n{_replaced(body, _SECTION, section)}"
 
 

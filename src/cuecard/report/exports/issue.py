@@ -7,11 +7,9 @@ from cuecard.card.card import Card, FindingModel
 from cuecard.errors import UsageError
 from cuecard.registry import unknown_name
 from cuecard.report import numbers
-from cuecard.report.exports.statements import LOWER_BOUND
+from cuecard.report.exports.statements import NO_PROOF
 from cuecard.report.findings import ordered_findings
 from cuecard.report.markdown import code, escape, finding_markdown, markdown_table
-
-TIES = "Ties count as one over the number of tied answers."
 
 
 def issue_markdown(card: Card, finding_id: str | None = None) -> str:
@@ -36,8 +34,8 @@ def issue_markdown(card: Card, finding_id: str | None = None) -> str:
             for measure in related
         ]
         parts.append(markdown_table(("Controls and slices", "Value", "95 % CI", "Chance", "Examples"), rows))
-    if finding.section in ("partial_input", "slices"):
-        parts.append(f"{TIES} {LOWER_BOUND}")
+    if caveat := card.sections[finding.section].caveat:
+        parts.append(f"{escape(caveat)} {NO_PROOF}")
     parts.append("A cue in the data does not mean that a model uses it.")
     return "\n\n".join(parts) + "\n"
 
@@ -57,20 +55,20 @@ def _chosen(card: Card, finding_id: str | None) -> FindingModel:
 
 
 def _measures(card: Card, finding: FindingModel) -> list[Measure]:
-    """Return the measures beside which a finding is read: of its shortcut, its controls, and its slices."""
+    """Return the measures beside which a finding is read: of its shortcut in any section, and the controls of its own.
+
+    Controls are accuracies that are neither good nor bad: of the majority answer, or with the full input.
+    """
     key = finding.id.removeprefix(f"{finding.section}/").partition("/")[0]
-    wanted = {f"{finding.section}.{key}.", f"slices.{key}."}
-    controls = {
-        "partial_input.full.accuracy",
-        "partial_input.majority.accuracy",
-        "pair_graph.majority.accuracy",
-    }
-    return [
-        measure
-        for measure in card.all_measures()
-        if any(measure.name.startswith(prefix) for prefix in wanted)
-        or (measure.name in controls and measure.section == finding.section)
-    ]
+
+    def of_shortcut(measure: Measure) -> bool:
+        return measure.name.startswith(f"{measure.section}.{key}.")
+
+    def is_control(measure: Measure) -> bool:
+        own = measure.section == finding.section
+        return own and measure.worse == "neither" and measure.name.endswith(".accuracy")
+
+    return [measure for measure in card.all_measures() if of_shortcut(measure) or is_control(measure)]
 
 
 def _interval(measure: Measure) -> str:

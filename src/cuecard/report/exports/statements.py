@@ -7,10 +7,8 @@ from cuecard.report import numbers
 from cuecard.report.findings import measured, ordered_findings
 from cuecard.report.texts import display_text
 
-LOWER_BOUND = (
-    "Accuracies from partial input are lower bounds: a stronger model may find more. A result at chance does not show "
-    "that the data is free of shortcuts."
-)
+#: What holds of every audit.
+NO_PROOF = "A result at chance does not show that the data is free of shortcuts."
 
 
 def biases(card: Card) -> list[str]:
@@ -24,8 +22,8 @@ def biases(card: Card) -> list[str]:
 
 
 def limitations(card: Card) -> list[str]:
-    """Return what the audit does not show: lower bounds, analyses that did not run, rows that were left out."""
-    said = [LOWER_BOUND]
+    """Return what the audit does not show: caveats, analyses that did not run, rows that were left out."""
+    said = [caveats(card)]
     said += [
         f"Not tested: {section.title} ({section.status}: {display_text(section.reason, 300)})."
         for section in card.sections.values()
@@ -37,6 +35,14 @@ def limitations(card: Card) -> list[str]:
         if n
     ]
     return said
+
+
+def caveats(card: Card) -> str:
+    """Return how to read the numbers of a card: what its analyses declare, and what holds of every audit."""
+    own = [
+        section.caveat for section in card.sections.values() if section.status == "done" and section.caveat
+    ]
+    return " ".join([*dict.fromkeys(display_text(text, 600) for text in own), NO_PROOF])
 
 
 def statement(finding: FindingModel) -> str:

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from cuecard.analysis import MeasureKind, Result
+from cuecard.analysis import Finding, MeasureKind, Result, severity_of
 from cuecard.report.view import SectionView
 from cuecard.stats import wilson
 
-ACCURACY = MeasureKind("accuracy", "rhyme-only accuracy", "share", "higher")
+ACCURACY = MeasureKind("rhyme_only.accuracy", "rhyme-only accuracy", "share", "higher", solved="solved_rhyme")
+MAJORITY = MeasureKind("majority.accuracy", "majority accuracy beside rhymes", "share")
 FOLLOWED = MeasureKind("followed.{model}", "examples on which {model} follows the rhyme", "share", "higher")
 SIZE = MeasureKind("effective_sample_size", "effective sample size", "share", "lower")
 PAIRS = frozenset({"pair"})
@@ -41,15 +42,27 @@ class RhymeAudit:
     name: ClassVar[str] = "rhymes"
     title: ClassVar[str] = "Rhymes"
     tasks: ClassVar[frozenset[str]] = PAIRS
-    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY,)
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, MAJORITY)
+    caveat: ClassVar[str] = "Only endings in -ing count as rhymes."
 
     def run(self, data):
-        """Return the accuracy of the commonest label of each ending."""
+        """Return the accuracy of the commonest label of each ending, as a finding too, and which examples it solves."""
         train = data.train
         hits = _usual_labels(train)[_ends(train)] == train.label_codes
         chance = float(np.bincount(train.label_codes).max() / len(train))
-        measure = ACCURACY.of(self.name, float(hits.mean()), chance=chance, **_share(hits))
-        return Result({"accuracy": measure.value, "endings": 2}, measures=[measure])
+        numbers = {"value": float(hits.mean()), "chance": chance, **_share(hits)}
+        measure = ACCURACY.of(self.name, **numbers)
+        title = "The ending of the hypothesis predicts the label"
+        finding = Finding(
+            self.name, severity_of(measure.gain), title, f"{title}.", key="rhyme_only", **numbers
+        )
+        solved = train.table.select("example_id", pl.col("split").cast(pl.String))
+        return Result(
+            {"accuracy": measure.value, "endings": 2},
+            measures=[measure, MAJORITY.of(self.name, chance, n=len(train))],
+            findings=[finding],
+            examples=solved.with_columns(solved_rhyme=pl.Series(hits.astype(np.float64))),
+        )
 
 
 @dataclass(frozen=True)
@@ -103,5 +116,5 @@ class RhymeWeights:
 
 def rhymes_view(card, section):
     """Return the audit in a sentence."""
-    accuracy = card.measure("rhymes.accuracy")
+    accuracy = card.measure("rhymes.rhyme_only.accuracy")
     return SectionView(lead=(f"The rhyme speaks: {100 * accuracy.value:.1f} % of {accuracy.n}.",))

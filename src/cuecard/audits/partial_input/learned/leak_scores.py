@@ -10,6 +10,7 @@ import polars as pl
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import pointwise_information
+from cuecard.audits.partial_input.given_away import CONFIDENCE, SOLVED
 from cuecard.data.examples import Examples
 from cuecard.data.weights import weight_total
 from cuecard.stats.arrays import Floats, Ints
@@ -48,9 +49,9 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
             columns = {"leak_score": leak, "pvi": information, **columns}
         else:
             columns[f"leak_{name}"] = leak
-        columns[f"solved_{name}"] = solved
+        columns[f"{SOLVED}{name}"] = solved
         if np.isfinite(confidence).any():
-            columns[f"confidence_{name}"] = confidence
+            columns[f"{CONFIDENCE}{name}"] = confidence
     rows = examples.instances.table.select("example_id", pl.col("split").cast(pl.String))
     table = rows.select(pl.all().gather(examples.first_rows[:-1])).with_columns(
         **{name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
