@@ -15,7 +15,7 @@ from cuecard._lazy import lazy_names
 from cuecard._version import __version__
 
 if TYPE_CHECKING:
-    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, explain
+    from cuecard.audits import Clusters, Cues, Overview, PairGraphAudit, PartialInput, Slices, Style, explain
     from cuecard.card import Card, board, compare, load_card, save_card
     from cuecard.data import Instances, load, scan
     from cuecard.errors import CueCardError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         DistributionTest,
         HardSubset,
         IdenticalPairTest,
+        JudgeTest,
         OptionOrderTest,
         PairedComparison,
         PermutationTest,
@@ -56,6 +57,7 @@ __all__ = [
     "HardSubset",
     "IdenticalPairTest",
     "Instances",
+    "JudgeTest",
     "LexicalWeights",
     "NeutralWeights",
     "OptionOrderTest",
@@ -67,6 +69,7 @@ __all__ = [
     "PromptStudy",
     "Reliance",
     "Slices",
+    "Style",
     "__version__",
     "artifact_z",
     "ask",

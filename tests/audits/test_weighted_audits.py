@@ -19,7 +19,8 @@ from cuecard.audits.partial_input.baselines.conditions import conditions
 from cuecard.audits.partial_input.baselines.guessing import guess_labels, guess_rows
 from cuecard.audits.partial_input.baselines.judging import measured
 from cuecard.audits.partial_input.learned.cross_fit import trainer
-from cuecard.data import Examples, Instances
+from cuecard.data import Examples, Instances, load
+from cuecard.data.demo import demo_battles
 from cuecard.data.weights import unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from cuecard.text import encode
@@ -55,6 +56,18 @@ def questions(n: int = 200) -> Instances:
     return choice_instances(asked)
 
 
+def battles() -> Instances:
+    return load(demo_battles(120, length=0.5, seed=0))
+
+
+#: Every audit with a dataset of every kind that it applies to; preferences for what only applies to them.
+CASES = [
+    (name, make)
+    for name in AUDITS.names()
+    for make in ([battles] if AUDITS.get(name).tasks == {"preference"} else [pairs, questions])
+]
+
+
 def with_weights(data: Instances, weights: list[float] | np.ndarray) -> Instances:
     """The data with a column of weights, one per example."""
     of_rows = np.asarray(weights)[data.example_codes]
@@ -83,8 +96,7 @@ def whole_weights(data: Instances, seed: int = 5) -> np.ndarray:
     return np.random.default_rng(seed).integers(1, 4, data.n_examples)
 
 
-@pytest.mark.parametrize("make", [pairs, questions])
-@pytest.mark.parametrize("name", AUDITS.names())
+@pytest.mark.parametrize(("name", "make"), CASES)
 def test_weights_of_one_leave_every_byte_of_an_audit_as_it_is(name, make):
     data = with_halves(with_weights(make(), np.ones(make().n_examples)))
     kind = AUDITS.get(name)
@@ -96,8 +108,7 @@ def test_weights_of_one_leave_every_byte_of_an_audit_as_it_is(name, make):
     assert plain.findings == weighted.findings
 
 
-@pytest.mark.parametrize("make", [pairs, questions])
-@pytest.mark.parametrize("name", AUDITS.names())
+@pytest.mark.parametrize(("name", "make"), CASES)
 def test_every_audit_runs_under_uneven_weights_and_some_number_changes(name, make):
     plain_data = make()
     weights = np.random.default_rng(2).choice([0.0, 0.5, 4.0], plain_data.n_examples)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
+from cuecard.data.demo import demo_battles, demo_choice, demo_judge, demo_nli, demo_predictions, write_demo
 from tool_logs import harness_line, inspect_log, inspect_sample
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +40,8 @@ def files(tmp_path_factory) -> Path:
         {"question": "stem", "choices": "options", "answer": "key"}
     )
     renamed.write_ndjson(folder / "qa.jsonl")
+    demo_battles(400, length=1.0, position=0.3, seed=0).write_ndjson(folder / "battles.jsonl")
+    demo_judge(150, "length", seed=0).write_ndjson(folder / "verdicts.jsonl")
     _write_logs(pl.read_parquet(written["test"]), folder)
     return folder
 

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from cuecard.audits.pair_graph import PairGraphAudit
     from cuecard.audits.partial_input import PartialInput
     from cuecard.audits.slices import Slices
+    from cuecard.audits.style import Style
 
 # The order in which audits run and appear on a card.
 AUDITS.declare("overview", "cuecard.audits.overview:Overview")
 AUDITS.declare("cues", "cuecard.audits.cues:Cues")
 AUDITS.declare("partial_input", "cuecard.audits.partial_input:PartialInput")
 AUDITS.declare("slices", "cuecard.audits.slices:Slices")
+AUDITS.declare("style", "cuecard.audits.style:Style")
 AUDITS.declare("pair_graph", "cuecard.audits.pair_graph:PairGraphAudit")
 AUDITS.declare("clusters", "cuecard.audits.clusters:Clusters")
 
@@ -30,6 +32,7 @@ __all__ = [
     "PairGraphAudit",
     "PartialInput",
     "Slices",
+    "Style",
     "explain",
 ]
 

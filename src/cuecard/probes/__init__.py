@@ -10,6 +10,7 @@ from cuecard.probes.examples import UNANSWERED, check_test
 from cuecard.probes.identical_pairs.pairs import box_statistics, identical_pairs, score_identical_pairs
 from cuecard.probes.identical_pairs.probe import IdenticalPairTest
 from cuecard.probes.identical_pairs.scores import identical_scores, matching_label
+from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.many_predictions import read_many_predictions
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
@@ -29,7 +30,7 @@ from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predic
 #: The order in which probes run and appear on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
-    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest,
+    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest, JudgeTest,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -46,6 +47,7 @@ __all__ = [
     "DistributionTest",
     "HardSubset",
     "IdenticalPairTest",
+    "JudgeTest",
     "OptionOrder",
     "OptionOrderTest",
     "PairedComparison",
@@ -55,6 +57,7 @@ __all__ = [
     "PromptStudy",
     "Reliance",
     "TokenRelevance",
+    "Verdicts",
     "asked_recipes",
     "box_statistics",
     "check_test",
@@ -74,6 +77,7 @@ __all__ = [
     "prompted_predictions",
     "read_many_predictions",
     "read_predictions",
+    "read_verdicts",
     "score_identical_pairs",
     "token_relevance",
     "trained_predictions",

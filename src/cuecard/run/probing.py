@@ -19,6 +19,7 @@ from cuecard.probes import (
     PROBES,
     CueSet,
     Predictions,
+    Verdicts,
     asked_recipes,
     check_test,
     choose_cues,
@@ -26,9 +27,11 @@ from cuecard.probes import (
     distinctly_named,
     is_saved_model,
     read_many_predictions,
+    read_verdicts,
     trained_predictions,
 )
 from cuecard.probes.identical_pairs.scores import check_source
+from cuecard.probes.judge.verdicts import together
 from cuecard.probes.one_file import CUE_HALF, read_one_file
 from cuecard.run.choosing.needs import check_extras, check_inputs, inputs_of, that_can_run
 from cuecard.run.choosing.selection import check_objects, chosen, configured
@@ -40,18 +43,22 @@ from cuecard.wording import listed
 #: What `probe` takes for predictions: read ones, sources to read, or sources by the name of their model.
 ManyPredictions = Any
 
+#: What `probe` takes for the verdicts of judges, in the same forms.
+Judges = Any
+
 #: Inputs that come from the predictions of models.
 _FROM_PREDICTIONS: frozenset[Need] = frozenset({"predictions", "cues", "prompts"})
 
 
 def probe(
-    data: Data,
+    data: Data | None = None,
     predictions: ManyPredictions = (),
     *,
     test: Source | None = None,
     models: Sequence[str] = (),
     model_settings: Sequence[str] = (),
     identical_pairs: Sequence[str] = (),
+    judge: Judges = (),
     probes: Sequence[Analysis] | None = None,
     audit: Cues | None = None,
     cues: Sequence[str] = (),
@@ -82,6 +89,8 @@ def probe(
         model_settings: their parameters, such as "epochs=3" or "fasttext.epochs=3".
         identical_pairs: `[NAME=]FILE` with a model's scores of sentences paired with themselves, or the name of a
             built-in model to train; needs neither predictions nor a test split.
+        judge: verdicts of judges or scores of reward models (see `read_verdicts`), as predictions are given. The
+            dataset may be left out where the verdicts come with texts and labels, or none are needed.
         probes: the probes to run, such as ``[cc.PermutationTest(stratify="label")]``.
         audit: the cue audit that the cues come from, such as ``cc.Cues(scope="both")``.
         cues: cues to probe, such as "sleeping" or "length:longest"; the strongest of the data by default.
@@ -103,7 +112,7 @@ def probe(
     selection = selected_probes(
         probes,
         audit=audit,
-        inputs=_inputs(predictions, models, identical_pairs),
+        inputs=_inputs(predictions, models, identical_pairs, judge),
         only=only,
         skip=skip,
         settings=settings,
@@ -113,10 +122,16 @@ def probe(
     recipes = dict(zip(to_train, asked_recipes(to_train, model_settings), strict=True))
     for source in identical_pairs:
         check_source(source)
-    data = loaded(data, test)
+    inputs: dict[Need, Any] = {}
+    if data is None:
+        inputs["judge"] = judges = _judges(judge, None)
+        data = together(judges)
+    else:
+        data = loaded(data, test)
+        if _given_sources(judge):
+            inputs["judge"] = _judges(judge, data)
     check_labels(data)
     tested = data
-    inputs: dict[Need, Any] = {}
     answers, examples, notes = [], [], []
     halved = ""
     if identical_pairs:
@@ -212,12 +227,35 @@ def selected_probes(
     return ProbeSelection(selection.audit, possible, named=False)
 
 
+def _judges(sources: Judges, data: Instances | None) -> list[Verdicts]:
+    """Return the verdicts of every judge, each under a name of its own."""
+    read = [
+        source if isinstance(source, Verdicts) else read_verdicts(name, source, data)
+        for name, source in _sources(sources)
+    ]
+    if not read:
+        raise UsageError(
+            "A dataset is missing: type its file before the options, or --judge FILE for verdicts."
+        )
+    names = [verdicts.name for verdicts in read]
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"Two judges are called alike ({', '.join(names)}): name them with --judge NAME=FILE."
+        )
+    return read
+
+
+def _given_sources(sources: Judges) -> bool:
+    return not (isinstance(sources, (list, tuple, Mapping)) and not len(sources))
+
+
 def _inputs(
-    predictions: ManyPredictions, models: Sequence[str], identical_pairs: Sequence[str]
+    predictions: ManyPredictions, models: Sequence[str], identical_pairs: Sequence[str], judge: Judges
 ) -> frozenset[Need]:
     """Return which inputs there will be."""
     there = _FROM_PREDICTIONS if models or _sources(predictions) else frozenset[Need]()
-    return there | {"identical_pairs"} if identical_pairs else there
+    there = there | {"identical_pairs"} if identical_pairs else there
+    return there | {"judge"} if _given_sources(judge) else there
 
 
 def _cues(

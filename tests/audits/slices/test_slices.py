@@ -15,7 +15,7 @@ from cuecard.audits.partial_input.baselines.guessing import (
     guess_tied_labels,
 )
 from cuecard.audits.slices.hits import slice_test
-from cuecard.data import Instances
+from cuecard.data import Instances, load
 from cuecard.data.demo import demo_choice, demo_nli
 from small_sets import choice_instances
 
@@ -122,3 +122,76 @@ def test_copies_and_cross_fits_are_worth_fewer_hits():
     aware = slice_test(copied.in_units(often), gold[often], grouped=False)
     assert blind.log_p < 4 * plain.log_p
     assert aware.log_p == pytest.approx(plain.log_p, rel=0.15)
+
+
+def preferences(n: int, *, subset_of: dict[str, str], seed: int = 0) -> Instances:
+    """Preferences of random words; the rule of a subset says which answer wins there."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        subset = list(subset_of)[i % len(subset_of)]
+        texts = [
+            " ".join(f"w{rng.integers(0, 3000)}" for _ in range(k))
+            for k in (rng.integers(4, 9), rng.integers(12, 20))
+        ]
+        if rng.random() < 0.5:
+            texts[0] = f"**{texts[0]}**"
+        else:
+            texts[1] = f"- {texts[1]}"
+        texts = [texts[j] for j in rng.permutation(2)]
+        rule = subset_of[subset]
+        longest = int(len(texts[1]) > len(texts[0]))
+        wins = {
+            "longest": longest,
+            "shortest": 1 - longest,
+            "first": 0,
+            "last": 1,
+            "luck": int(rng.integers(2)),
+        }[rule]
+        rows.append(
+            {
+                "prompt": f"question {i} {rng.integers(10**9)}",
+                "response_a": texts[0],
+                "response_b": texts[1],
+                "model_a": ("alpha", "beta")[wins],
+                "model_b": ("beta", "alpha")[wins],
+                "winner": "ab"[wins],
+                "subset": subset,
+            }
+        )
+    return load(pl.DataFrame(rows))
+
+
+def test_longest_right_in_all_of_one_subset_and_none_of_another_is_a_high_finding():
+    result = Slices().run(preferences(240, subset_of={"maths": "longest", "chat": "shortest"}))
+    assert row(result, "longest", "maths")["accuracy"] == 1.0
+    assert row(result, "longest", "chat")["accuracy"] == 0.0
+    assert row(result, "longest", "chat")["q_value"] < 1e-20
+    assert result.findings[0].severity == "high"
+    assert abs({m.name: m.value for m in result.measures}["slices.longest.excess"]) == pytest.approx(0.5)
+
+
+def test_the_place_the_formatting_and_the_model_of_an_answer_are_rules():
+    data = preferences(240, subset_of={"a": "first", "b": "last"})
+    result = Slices().run(data)
+    assert row(result, "first_position", "a")["accuracy"] == 1.0
+    assert row(result, "last_position", "b")["accuracy"] == 1.0
+    assert row(result, "most_formatted", "a")["q_value"] > 1e-4
+    assert row(result, "metadata", "a")["accuracy"] == 1.0  # alpha always wins
+    blind = Slices(learned=False).run(data)
+    assert {"metadata", "length", "choices_only"}.isdisjoint(blind.summary["rules"])
+    assert row(blind, "first_position", "a")["accuracy"] == 1.0
+
+
+def test_a_rule_that_may_work_for_good_reasons_is_no_finding_where_it_works():
+    rng = np.random.default_rng(0)
+    rows, genres = [], []
+    for i in range(200):
+        words = [[f"w{rng.integers(0, 3000)}" for _ in range(8)] for _ in range(2)]
+        right = int(rng.integers(0, 2))
+        premise = " ".join(words[right]) if i % 2 else f"question {rng.integers(10**9)}"
+        rows.append(("train", premise, [" ".join(w) for w in words], right))
+        genres += [("none", "quotes")[i % 2]] * 2
+    result = Slices(learned=False).run(choice_instances(rows).with_columns(genre=pl.Series(genres)))
+    assert row(result, "most_overlap", "quotes")["accuracy"] == 1.0
+    assert not any("most words" in finding.title for finding in result.findings)

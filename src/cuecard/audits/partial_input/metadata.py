@@ -10,6 +10,7 @@ from scipy import sparse
 
 from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
+from cuecard.data.layout.preferences.responses import FILE_POSITION
 
 #: A column with more values than this is a text or an identifier, not a slice.
 MOST_VALUES = 60
@@ -35,6 +36,25 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
         if not data.grouped and _writes_the_label(values, examples):
             continue
         kept.append(values.cast(pl.String))
+    return kept
+
+
+def response_columns(examples: Examples) -> list[pl.Series]:
+    """Return what extra columns say about each answer of an example, one value per row, as text.
+
+    Columns of text with few values, such as the model that wrote an answer, count as they are. Of all others only
+    whether a value is there: a score may be what the label was made of.
+    """
+    data = examples.instances
+    kept = []
+    for column in data.table.select(pl.exclude(*COLUMNS, FILE_POSITION)):
+        first = column.gather(examples.first_rows[:-1]).gather(data.example_codes)
+        if column.dtype.is_nested() or column.equals(first, null_equal=True):
+            continue
+        text = column.dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(column.dtype, pl.Enum)
+        values = column.cast(pl.String) if text else column.is_null().cast(pl.String)
+        if 2 <= values.n_unique() <= MOST_VALUES:
+            kept.append(values)
     return kept
 
 

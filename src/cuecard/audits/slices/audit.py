@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +11,17 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
-from cuecard.audits.partial_input.baselines.battery import Battery
+from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
+from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
 from cuecard.audits.slices.findings import slice_findings
-from cuecard.audits.slices.hits import slice_test
+from cuecard.audits.slices.hits import excess_of, slice_test
 from cuecard.audits.slices.measures import KINDS, slice_measures
+from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import TASKS, Instances, Task
 from cuecard.stats import log10_p, log_q_values
+from cuecard.stats.arrays import Ints
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Slices:
     held over all rules and slices. Guesses are those of partial input; where that did not run, they are made again.
 
     Args:
+        learned: whether the learned partial inputs are scored, too; blind rules alone take little longer than reading
+            the texts.
         fewest: examples that a slice needs to be scored.
         alpha: a rule works on a slice, or is turned round there, if its q-value is at most this.
         tokens: tokenisation of the learner, where its guesses are made again.
@@ -43,6 +48,7 @@ class Slices:
     caveat: ClassVar[str] = CAVEAT
     measured = staticmethod(slice_measures)
 
+    learned: bool = True
     fewest: int = 20
     alpha: float = 0.05
     tokens: str | None = None
@@ -78,7 +84,7 @@ class Slices:
         return [column.name for column in slice_columns(Examples(data), (self.weights, data.cluster))]
 
     def _battery(self, data: Instances) -> Battery:
-        battery = Battery.kept(data, self.weights)
+        battery = Battery.kept(data, self.weights) if self.learned else blind_battery(data, self.weights)
         if battery is None:
             PartialInput(
                 tokens=self.tokens,
@@ -89,44 +95,32 @@ class Slices:
             ).run(data)
             battery = Battery.kept(data, self.weights)
         assert battery is not None
-        return battery
+        rules = answer_rules(battery.examples, battery.scored, self.tokens)
+        return replace(battery, guesses={**battery.guesses, **rules})
 
     def _table(self, battery: Battery) -> pl.DataFrame:
         examples, scored = battery.examples, battery.scored
-        grouped, gold = examples.grouped, examples.gold[scored]
+        gold = examples.gold[scored]
         rows = []
         for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
             values = column.gather(scored)
-            for value in values.drop_nulls().unique().sort():
-                inside = (values == value).fill_null(False).to_numpy()
-                if inside.sum() < self.fewest or inside.all():
-                    continue
-                for rule, guesses in battery.guesses.items():
-                    inflation = battery.inflation.get(rule, 1.0)
-                    test = slice_test(
-                        guesses.take(inside), gold[inside], grouped=grouped, inflation=inflation
-                    )
-                    rest = slice_test(
-                        guesses.take(~inside), gold[~inside], grouped=grouped, inflation=inflation
-                    )
-                    rows.append(
+            names = values.drop_nulls().unique().sort()
+            codes = values.replace_strict(names, np.arange(len(names)), default=-1).to_numpy()
+            order = np.argsort(codes, kind="stable")
+            bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+            for value, start, end in zip(names, bounds[:-1], bounds[1:], strict=True):
+                if self.fewest <= end - start < len(scored):
+                    inside = order[start:end]
+                    rows += [
                         {
                             "rule": rule,
                             "column": column.name,
                             "value": str(value),
-                            "n": test.n,
-                            "share": test.n / len(scored),
-                            "accuracy": test.accuracy,
-                            "low": test.low,
-                            "high": test.high,
-                            "chance": test.luck,
-                            "excess": test.excess,
-                            "rest_excess": rest.excess,
-                            "rest_low": rest.low - rest.luck,
-                            "rest_high": rest.high - rest.luck,
-                            "log10_p": float(log10_p(test.log_p)),
+                            "share": len(inside) / len(scored),
                         }
-                    )
+                        | _tested(guesses, gold, inside, examples.grouped, battery.inflation.get(rule, 1.0))
+                        for rule, guesses in battery.guesses.items()
+                    ]
         if not rows:
             return pl.DataFrame(schema={"rule": pl.String})
         table = pl.DataFrame(rows)
@@ -134,6 +128,32 @@ class Slices:
         return table.with_columns(p_value=10.0 ** pl.col("log10_p"), q_value=pl.Series(np.exp(log_q))).sort(
             "q_value", "log10_p", maintain_order=True
         )
+
+
+def _tested(guesses: Guesses, gold: Ints, inside: Ints, grouped: bool, inflation: float) -> dict[str, Any]:
+    """Return the columns of one rule on one slice; the excess of the rest is what the others have by sums."""
+    test = slice_test(guesses.take(inside), gold[inside], grouped=grouped, inflation=inflation)
+    if grouped:
+        over = guesses.score - 1 / guesses.options
+        weight = np.ones(len(over)) if guesses.weight is None else guesses.weight
+        outside = weight.sum() - weight[inside].sum()
+        rest = (
+            float(((over * weight).sum() - (over * weight)[inside].sum()) / outside) if outside > 0 else 0.0
+        )
+    else:
+        outer = np.ones(len(gold), dtype=np.bool_)
+        outer[inside] = False
+        rest = excess_of(guesses.take(outer), gold[outer])
+    return {
+        "n": test.n,
+        "accuracy": test.accuracy,
+        "low": test.low,
+        "high": test.high,
+        "chance": test.luck,
+        "excess": test.excess,
+        "rest_excess": rest,
+        "log10_p": float(log10_p(test.log_p)),
+    }
 
 
 def _strongest(table: pl.DataFrame, alpha: float) -> list[dict[str, Any]]:

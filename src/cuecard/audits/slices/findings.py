@@ -12,12 +12,16 @@ from cuecard.stats import format_probability
 from cuecard.wording import percent, plural, points
 
 MOST_FINDINGS = 3
-_RULE = {
+RULE_PHRASES = {
     "longest": "choosing the longest answer",
     "shortest": "choosing the shortest answer",
     "rarest_choice": "choosing the rarest answer",
     "commonest_choice": "choosing the most frequent answer",
     "position": "the position of an answer",
+    "first_position": "choosing the first answer",
+    "last_position": "choosing the last answer",
+    "most_formatted": "choosing the answer with the most formatting",
+    "most_overlap": "choosing the answer that shares the most words with the prompt",
     "length": "length",
     "metadata": "the other extra columns",
     "hypothesis_only": "the hypothesis-only model",
@@ -28,12 +32,18 @@ _RULE = {
     "hypothesis_least": "the least frequent training label of the text",
     "hypothesis_most": "the most frequent training label of the text",
 }
+#: Rules that may work for good reasons: what is told in one text is asked of the other.
+MAY_WORK = frozenset({"most_overlap"})
 _NOUN = {"pair": "pair", "choice": "question", "preference": "preference", "text": "text"}
 
 
 def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
     """Return the strongest slice of each shortcut that works there and differs from the rest, a few at most."""
-    shown = [row for row in summary["strongest"] if row["significant"] and row["differs"]]
+    shown = [
+        row
+        for row in summary["strongest"]
+        if row["significant"] and row["differs"] and not (row["rule"] in MAY_WORK and row["excess"] > 0)
+    ]
     if not shown:
         text = (
             f"{plural(summary['tests'], 'test')} of {plural(len(summary['rules']), 'shortcut')} on the values of "
@@ -55,7 +65,7 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
 
 
 def _finding(row: Mapping[str, Any], task: Task) -> Finding:
-    rule = _RULE.get(row["rule"], str(row["rule"]).replace("_", " "))
+    rule = RULE_PHRASES.get(row["rule"], str(row["rule"]).replace("_", " "))
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
     text = (

@@ -52,6 +52,13 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
     return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, len(guesses))
 
 
+def excess_of(guesses: Guesses, gold: Ints) -> float:
+    """Return the accuracy of guessed labels above what the same guesses have by luck."""
+    if not len(guesses):
+        return 0.0
+    return guesses.mean(guesses.score) - guesses.mean(_share_named(guesses, gold) / guesses.named)
+
+
 def _share_named(guesses: Guesses, gold: Ints) -> Floats:
     """Return the share of the right answers that each guess names, one label or several tied ones."""
     most = int(max(gold.max(initial=0), guesses.answer.max(initial=0))) + 1

@@ -194,3 +194,24 @@ class Dataset(Rows):
     def _splits(self, seed: int) -> dict[str, Any]:
         more = {"test": self.test, "holdout": self.holdout, "keep_unlabelled": self.keep_unlabelled}
         return more | {"seed": seed} | self.files | self.reading
+
+
+@dataclass(frozen=True)
+class OptionalDataset(Dataset):
+    """A dataset that may be left out where another file says everything."""
+
+    train: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TRAIN]",
+            help="A .parquet, .csv, .tsv, .jsonl or .json(.gz/.zst) file, a folder or glob of them, a folder of texts "
+            "for every class, a saved Hugging Face dataset folder, - for standard input, hf:NAME[/CONFIG]:SPLIT, or "
+            "preset:NAME. May be left out with --judge.",
+            show_default=False,
+        ),
+    ] = ""
+
+    @property
+    def inputs(self) -> list[str]:
+        """What is read, as it was typed."""
+        return [source for source in super().inputs if source]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cuecard.cli.help import TESTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
-from cuecard.cli.options.data import Dataset
+from cuecard.cli.options.data import OptionalDataset
 from cuecard.cli.options.features import Features
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
@@ -36,12 +36,14 @@ Examples:
 `cuecard probe train.parquet --test test.parquet --predictions p.csv --cues sleeping,nobody --stratify label`
 
 `cuecard probe train.parquet --identical-pairs biased=a.csv --identical-pairs debiased=b.csv --out probe`
+
+`cuecard probe --judge verdicts.jsonl --out judge`
 """
 
 
 @grouped
 def probe(
-    dataset: Dataset,
+    dataset: OptionalDataset,
     features: Features,
     output: CardOutput,
     predictions: Annotated[
@@ -119,6 +121,15 @@ def probe(
             panel=TESTS,
         ),
     ] = None,
+    judge: Annotated[
+        list[str] | None,
+        option(
+            "--judge",
+            "[NAME=]FILE",
+            "Verdicts of a judge or scores of a reward model: judgments of MT-Bench, annotations of AlpacaEval, arena "
+            "battles, outputs of RewardBench, or a table with verdict (or score_a, score_b) by id. Repeatable.",
+        ),
+    ] = None,
     surplus_ids: Annotated[
         bool,
         option(
@@ -139,17 +150,20 @@ def probe(
     from cuecard.run import parse_settings
     from cuecard.run import probe as run_probe
 
-    sources = [named_source(source)[1] for source in (*(predictions or ()), *(identical_pairs or ()))]
+    sources = [
+        named_source(source)[1] for source in (*(predictions or ()), *(identical_pairs or ()), *(judge or ()))
+    ]
     output.check(out, [*dataset.inputs, *sources, *(model or ())])
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
     to_train = [name for name in model or [] if not is_saved_model(name)]
     of_sections, of_models = split_settings(settings, list(kinds), to_train)
     card = run_probe(
-        lambda: dataset.load(seed, output.progress),
+        (lambda: dataset.load(seed, output.progress)) if dataset.train else None,
         [named_source(source) for source in predictions or []],
         models=model or (),
         model_settings=of_models,
         identical_pairs=identical_pairs or (),
+        judge=[named_source(source) for source in judge or []],
         prediction_columns=_prediction_columns(prediction_columns),
         labels=dataset.label_names,
         cues=comma_list(cues),

@@ -10,8 +10,10 @@ from cuecard.data.demo.hidden_leaks import (
     demo_sources,
     demo_unbalanced,
 )
+from cuecard.data.demo.judges import demo_judge
 from cuecard.data.demo.nli import demo_nli
 from cuecard.data.demo.predictions import demo_predictions
+from cuecard.data.demo.preferences import demo_battles
 from cuecard.data.demo.shapes import mixed_choices, random_labels, repeated, with_weights
 from cuecard.data.demo.writing import demo_files, write_demo
 
@@ -21,11 +23,13 @@ __all__ = [
     "Cue",
     "Demo",
     "PlantedCue",
+    "demo_battles",
     "demo_choice",
     "demo_corpus",
     "demo_corpus_chunks",
     "demo_elimination",
     "demo_files",
+    "demo_judge",
     "demo_long_answers",
     "demo_nli",
     "demo_predictions",

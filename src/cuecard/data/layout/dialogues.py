@@ -54,6 +54,11 @@ def last_message(values: pl.Series) -> pl.Series:
     return pl.Series(values.name, texts, dtype=pl.String)
 
 
+def earlier_messages(values: pl.Series) -> pl.Series:
+    """Return all messages of every conversation but the last, as one text."""
+    return pl.Series(values.name, [_joined(messages[:-1]) for messages in _messages(values)], dtype=pl.String)
+
+
 def chat_prompt(first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
     """Return (prompt, rest of the first, rest of the second) of conversations with the same first messages.
 

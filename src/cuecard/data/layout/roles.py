@@ -249,6 +249,7 @@ RESPONSE_STEMS = (
     "completion",
     "answer",
     "conversation",
+    "messages",
     "reply",
     "generation",
     "summary",

@@ -16,8 +16,9 @@ from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
 from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
+from cuecard.data.layout.preferences.ranked import ranked_responses
+from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
 from cuecard.data.layout.thresholds import Threshold, parse_threshold
-from cuecard.data.layout.winners import WinnerRule, winner_rule
 from cuecard.data.presets import Preset
 from cuecard.data.texts import text
 from cuecard.errors import InputError, UsageError
@@ -62,8 +63,11 @@ class Wishes:
         return self.labels if isinstance(self.labels, Mapping) else None
 
     def cut(self, raw: RawTable) -> RawTable:
-        """Return a table with the labels that a threshold makes, where one was named."""
-        return raw if self.threshold is None else self.threshold.applied(raw)
+        """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
+        if self.threshold is not None:
+            return self.threshold.applied(raw)
+        free = self.task in (None, "preference") and self.preset is None and self.labels is None
+        return ranked_responses(raw) if free and not set(self.columns or ()) - {"id"} else raw
 
 
 @dataclass(frozen=True)

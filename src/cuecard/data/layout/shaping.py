@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
 import polars as pl
 
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
 from cuecard.data.instances import COLUMNS, GROUPED_TASKS
 from cuecard.data.layout.answers import AnswerRule
-from cuecard.data.layout.choices import answered, message_text
+from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns
-from cuecard.data.layout.dialogues import chat_prompt, is_chat, shared_prompt
+from cuecard.data.layout.dialogues import is_chat
 from cuecard.data.layout.identity import ids_of
 from cuecard.data.layout.labels import UNLABELLED, label_texts
+from cuecard.data.layout.parts import Parts
+from cuecard.data.layout.preferences.ranked import SINGLE
+from cuecard.data.layout.preferences.responses import preference_parts
+from cuecard.data.layout.preferences.winners import TIE
 from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
-from cuecard.data.layout.winners import TIE, UNKNOWN, one_hot_positions, winner_positions
 from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
 
 #: Reasons for leaving a row out that are no fault of the row.
-NO_FAULT = ("missing label", "missing answer", "missing winner", "tie")
+NO_FAULT = ("missing label", "missing answer", "missing winner", "tie", SINGLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +38,6 @@ class Shaped:
     notes: tuple[str, ...] = ()
     #: Whether examples are called by their row number.
     numbered: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """Premise and hypothesis (a text, or a list of texts) of every row, and the right one of a list."""
-
-    premise: pl.Series
-    hypothesis: pl.Series
-    right: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
-    problems: tuple[Problem, ...] = ()
 
 
 def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
@@ -73,7 +65,8 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
     ).with_columns(split=pl.lit(split, dtype=pl.String))
     if columns.task in GROUPED_TASKS:
         table, rows = _grouped(base, parts, scheme)
-        extras = extras.select(pl.all().gather(rows))
+        repeated = extras.select(pl.all().gather(rows))
+        extras = pl.DataFrame([*repeated, *(table[name] for name in parts.beside)])
     else:
         raw_labels = label_texts(raw.frame[columns.one("label")])
         table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
@@ -86,15 +79,15 @@ def _id_column(columns: Columns) -> str | None:
     return columns.one("id") if "id" in columns else None
 
 
-def _parts(raw: RawTable, scheme: Scheme) -> _Parts:
+def _parts(raw: RawTable, scheme: Scheme) -> Parts:
     columns = scheme.columns
     if columns.task == "pair":
-        return _Parts(_role(raw, columns, "premise"), _role(raw, columns, "hypothesis"))
+        return Parts(_role(raw, columns, "premise"), _role(raw, columns, "hypothesis"))
     if columns.task == "text":
         words = _role(raw, columns, "text")
-        return _Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
+        return Parts(pl.repeat("", len(words), eager=True, dtype=pl.String), words)
     if columns.task == "preference":
-        return _preference(raw, scheme)
+        return preference_parts(raw, scheme)
     return _choice(raw, scheme)
 
 
@@ -102,48 +95,7 @@ def _role(raw: RawTable, columns: Columns, role: Role) -> pl.Series:
     return joined_texts([text(raw, name) for name in columns.roles[role]])
 
 
-def _preference(raw: RawTable, scheme: Scheme) -> _Parts:
-    columns = scheme.columns
-    names = columns.response_columns
-    prompt, first, second = _prompt_and_responses(raw, columns, names)
-    both = pl.select(pl.concat_list(pl.lit(first), pl.lit(second))).to_series()
-    if scheme.winner is None:
-        return _Parts(prompt, both, np.zeros(len(first), dtype=np.int64))
-    flags = [raw.frame[name] for name in columns.roles["winner"]]
-    won = one_hot_positions(flags) if len(flags) > 1 else winner_positions(flags[0], scheme.winner, names)
-    problems = []
-    if (won == UNKNOWN).any():
-        rows = pl.Series(won == UNKNOWN)
-        value = flags[0][int(rows.arg_max() or 0)]
-        problems.append(
-            Problem(
-                "unknown winner",
-                f"has the winner {value!r} in column {flags[0].name!r}; expected {names[0]!r}, {names[1]!r} or a tie",
-                rows,
-                "correct the row, name another column with --columns winner=…",
-            )
-        )
-    # The preferred response comes first, as in files that name it.
-    swapped = pl.select(pl.when(pl.Series(won == 1)).then(both.list.reverse()).otherwise(both)).to_series()
-    return _Parts(prompt, swapped, np.where(won < 0, won, 0), tuple(problems))
-
-
-def _prompt_and_responses(
-    raw: RawTable, columns: Columns, names: tuple[str, ...]
-) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Return prompt and responses; without a column of prompts, what both responses begin with is the prompt."""
-    chats = all(is_chat(raw.frame[name].dtype) for name in names)
-    if chats and "prompt" not in columns:
-        return chat_prompt(raw.frame[names[0]], raw.frame[names[1]])
-    first, second = (message_text(raw, name) for name in names)
-    if "prompt" in columns:
-        return _role(raw, columns, "prompt"), first, second
-    if columns.prompt_ends_with:
-        return shared_prompt(first, second, columns.prompt_ends_with)
-    return pl.repeat("", len(first), eager=True, dtype=pl.String), first, second
-
-
-def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
+def _choice(raw: RawTable, scheme: Scheme) -> Parts:
     columns = scheme.columns
     table = answered(raw, columns)
     premise = joined_texts([_role(raw, columns, role) for role in ("context", "question") if role in columns])
@@ -158,7 +110,7 @@ def _choice(raw: RawTable, scheme: Scheme) -> _Parts:
         problems.append(
             _lost_answer(raw, columns, scheme.rule, lost, int(table.counts[int(lost.arg_max() or 0)]))
         )
-    return _Parts(premise, table.present, right, tuple(problems))
+    return Parts(premise, table.present, right, tuple(problems))
 
 
 def _lost_answer(raw: RawTable, columns: Columns, rule: AnswerRule, lost: pl.Series, choices: int) -> Problem:
@@ -203,7 +155,7 @@ def _settled(raw: RawTable, problems: list[Problem], on_error: OnError) -> RawTa
     return raw.keep(~bad, dropped)
 
 
-def _grouped(base: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.DataFrame, pl.Series]:
+def _grouped(base: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.DataFrame, pl.Series]:
     """Return one row per choice, labelled by whether it is the right one, and the row of `base` it is from."""
     names = scheme.labels.names
     at = pl.int_ranges(0, pl.col("hypothesis").list.len(), dtype=pl.Int32)
@@ -217,14 +169,14 @@ def _grouped(base: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.Data
     )
     long = (
         base.with_row_index("row")
-        .with_columns(position=at, right=pl.Series(parts.right))
-        .explode("hypothesis", "position")
+        .with_columns(position=at, right=pl.Series(parts.right), **parts.beside)
+        .explode("hypothesis", "position", *parts.beside)
         .with_columns(label=label)
     )
     return long, long["row"]
 
 
-def _labelled(table: pl.DataFrame, parts: _Parts, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
+def _labelled(table: pl.DataFrame, parts: Parts, scheme: Scheme) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the rows that have a label, or all with a class for those that have none, and how many went."""
     missing = table["label"].null_count()
     if not missing:

@@ -22,6 +22,7 @@ _WHAT_TO_GIVE: dict[Need, str] = {
     "cues": "the predictions of a model: --predictions FILE or --model NAME",
     "prompts": "a model's answers to at least two prompts: `cuecard ask` writes them",
     "identical_pairs": "scores of identical pairs: --identical-pairs FILE",
+    "judge": "the verdicts of a judge: --judge FILE",
 }
 
 

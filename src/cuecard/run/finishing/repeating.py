@@ -98,6 +98,8 @@ def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
         return [*steps, (shlex.join(["cuecard", "probe", *predicted]), "test whether a model uses the cues")]
     if verb == "probe":
         rows = _kept(words[2:], OPTIONS_OF_ROWS, frozenset())
+        if not rows or rows[0].startswith("-"):  # verdicts alone, without a dataset
+            return []
         if not (
             _value(words, ("--test",)) or _value(words, ("--holdout",))
         ):  # a benchmark, nobody trains on it

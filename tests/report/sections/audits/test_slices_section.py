@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import polars as pl
+
 import cuecard as cc
+from cuecard.data.demo import demo_nli
+from cuecard.report.charts.drawing import specification
 from cuecard.report.sections.audits.slices import slices
 
 
@@ -21,3 +25,14 @@ def test_slices_are_named_for_people():
     assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b"}
     assert not any("_" in row[0] for row in table.rows)
     assert "on the values of part_of" in view.lead[0]
+
+
+def test_rules_by_slices_are_a_map():
+    data = demo_nli(300, seed=1).instances
+    rest = ["news"] * (len(data) - 300)
+    data = data.with_columns(genre=pl.Series(["news", "letters", "talks"] * 100 + rest))
+    card = cc.audit(data, only=["slices"])
+    view = slices(card, card["slices"])
+    (cells,) = specification(view.charts[0].draw)["datasets"].values()
+    assert {cell["slice"] for cell in cells} == {"genre = news", "genre = letters", "genre = talks"}
+    assert view.tables[0].total == len(cells)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from cuecard.audits.partial_input.baselines.conditions import InputFeatures
 from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
@@ -15,6 +16,7 @@ from cuecard.audits.partial_input.baselines.judging import Baseline, Chain, inte
 from cuecard.audits.partial_input.learned.cross_fit import Evaluation
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
+from cuecard.data.weights import unequal_weights
 from cuecard.stats.arrays import Ints
 from cuecard.stats.weighted import effective_sample_size
 
@@ -58,6 +60,19 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
         for name in ("longest", "shortest")
     }
     return rules | choice_rules(examples, scored)
+
+
+def blind_battery(data: Instances, weights: str | None) -> Battery:
+    """Return the guesses of blind rules alone, on test where it exists, otherwise on train."""
+    used = data.table["split"].cast(pl.String).is_in(["train", "test"]).to_numpy()
+    row_weights = unequal_weights(data, weights)
+    if row_weights is not None:
+        used &= row_weights > 0
+        row_weights = row_weights[used]
+    examples = Examples.of_rows(data.rows(used), row_weights)
+    train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
+    scored = test if len(test) else train
+    return Battery(examples, scored, blind_rules(examples, train, test), {}, weights)
 
 
 def battery_lines(

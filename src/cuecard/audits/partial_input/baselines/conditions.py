@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from cuecard.audits.partial_input.metadata import metadata_features
+from cuecard.audits.partial_input.metadata import metadata_features, response_columns
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models.linear.input_features import (
@@ -88,6 +88,9 @@ def conditions(
     if task == "choice":
         place = data.table["position"].to_numpy().astype(np.int64)
         inputs.insert(0, InputFeatures("position", "content-blind", _indicator(place), "choices"))
+    beside = response_columns(examples)
+    if beside:
+        inputs.insert(0, InputFeatures("metadata", "content-blind", metadata_features(beside), "choices"))
     return inputs
 
 

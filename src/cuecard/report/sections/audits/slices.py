@@ -1,49 +1,63 @@
-"""Where a shortcut works better, or worse, than in the rest of the data."""
+"""Where in the data a shortcut works: rules by slices, with the strongest slice of each rule."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import polars as pl
 
 from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
-from cuecard.report.view import SECTION_VIEWS, Column, SectionView, TableView
+from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView, drawn
 
-MOST_ROWS = 50
+MOST_ROWS = 60
+_COLUMNS = {
+    "rule": Column("Shortcut"),
+    "slice": Column("Slice"),
+    "n": Column("Examples", "count"),
+    "accuracy": Column("Accuracy", "percent"),
+    "low": Column("CI low", "percent", "lower end of the 95 % CI", brief=False),
+    "high": Column("CI high", "percent", "upper end of the 95 % CI", brief=False),
+    "chance": Column("Chance", "percent", "accuracy of the same guesses by luck"),
+    "excess": Column("Above chance", "points", "accuracy − chance, in points"),
+    "rest_excess": Column("Elsewhere", "points", "accuracy − chance on the rest of the data", brief=False),
+    "q_value": Column("q", "probability", "adjusted over all shortcuts and slices"),
+}
 
 
 @SECTION_VIEWS.register("slices")
 def slices(card: Card, section: Section) -> SectionView:
-    """Return how many slices differ from chance, and the strongest ones."""
-    return SectionView(lead=_lead(section.summary), tables=[_table(card)])
-
-
-def _lead(summary: dict[str, Any]) -> list[str]:
-    columns = ", ".join(display_text(name, 40) for name in summary["columns"])
-    tests = numbers.plural(summary["tests"], "test")
-    return [
-        f"{tests} of {numbers.plural(len(summary['rules']), 'shortcut')} on the values of {columns}: "
-        f"{numbers.count(summary['significant'])} differ from chance (q ≤ {summary['alpha']:g})."
-    ]
-
-
-def _table(card: Card) -> TableView:
-    frame = card.tables["slices"]
-    columns = [
-        Column("Shortcut"),
-        Column("Slice"),
-        Column("Examples", "count"),
-        Column("Accuracy", "percent"),
-        Column("CI low", "percent", "95 % confidence interval of the accuracy"),
-        Column("CI high", "percent", "95 % confidence interval of the accuracy"),
-        Column("Chance", "percent"),
-        Column("q", "probability", "p-value adjusted for multiple tests (false discovery rate)"),
-    ]
-    shown = frame.head(MOST_ROWS).select(
+    """Return the map of rules by slices and the table behind it."""
+    del card
+    summary, table = section.summary, section["slices"]
+    shown = table.with_columns(
         pl.col("rule").str.replace_all("_only", "-only").str.replace_all("_", " "),
-        pl.format("{} = {}", "column", "value"),
-        *("n", "accuracy", "low", "high", "chance", "q_value"),
+        slice=pl.format("{} = {}", "column", "value"),
     )
-    return TableView("Slices", columns, shown.rows(), frame.height, "tables/slices.parquet")
+    tests, significant = summary["tests"], summary["significant"]
+    rules = numbers.plural(len(summary["rules"]), "shortcut")
+    columns = ", ".join(display_text(name, 40) for name in summary["columns"])
+    lead = (
+        f"{numbers.plural(tests, 'test')} of {rules} on the values of {columns}: {numbers.count(significant)} differ "
+        f"from chance (q ≤ {summary['alpha']:g})."
+    )
+    figures = [
+        KeyFigure("significant", numbers.count(significant), f"of {numbers.plural(tests, 'test')}"),
+        *(
+            KeyFigure(
+                f"{row['rule'].replace('_', ' ')} where {row['column']} = {row['value']}",
+                numbers.percent(row["accuracy"]),
+                f"chance {numbers.percent(row['chance'])}",
+            )
+            for row in summary["strongest"][:3]
+            if row["significant"]
+        ),
+    ]
+    chart = ChartView(
+        "Rules by slice",
+        drawn("audits.slices", "excess_map", table, summary["alpha"]),
+        alt="Accuracy of every content-blind rule minus chance, on every slice.",
+        caption="Points above (orange) or below chance (blue); pale cells do not differ significantly from chance.",
+        name="excess",
+    )
+    view = TableView.of("Shortcuts by slice", "slices", shown, _COLUMNS, most=MOST_ROWS, searchable=True)
+    return SectionView(lead=[lead], figures=figures, charts=[chart], tables=[view])

@@ -1,0 +1,172 @@
+"""Responses with scores become a chosen one and rejected ones: n-best lists, ratings per row, rated pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from cuecard.data.files.raw import RawTable
+from cuecard.data.layout.dialogues import is_chat
+from cuecard.data.layout.matching import by_normal_name
+from cuecard.data.layout.roles import NAMES, ONE_HOT_WINNERS, response_series, series
+
+#: Reasons for leaving an example out that are no fault of its row.
+TIE, SINGLE = "tie", "only one response"
+
+_LISTS = ("completions", "responses", "candidates", "outputs", "generations", "answers")
+_SCORE_LISTS = ("scores", "ratings", "rewards", "overall_scores", "score", "rating")
+_RANK_LISTS = ("ranks", "rankings", "rank")
+_TEXT_FIELDS = ("response", "text", "content", "completion", "answer", "output", "message", "messages")
+_SCORES = (
+    "overall_score",
+    "overall_rating",
+    "overall",
+    "score",
+    "rating",
+    "reward",
+    "helpfulness",
+    "quality",
+)
+_RESPONSES = ("response", "completion", "output", "generation", "messages")
+_PROMPTS = ("prompt", "instruction", "question", "query")
+_ROW, _TEXT, _SCORE = "_row", "_response", "_score"
+
+
+@dataclass(frozen=True, eq=False)
+class _Long:
+    """One row per response: the row of the table it belongs to, its text and score, and what else is about it."""
+
+    frame: pl.DataFrame
+    used: frozenset[str]
+    score: str
+
+
+def ranked_responses(raw: RawTable) -> RawTable:
+    """Return the table with columns `chosen` and `rejected` where responses have scores and no winner is named.
+
+    The response with the highest score is chosen and all others are rejected; where several share the highest score,
+    none is chosen and the example is dropped as a tie. What a file says about each response, such as its model, becomes
+    `chosen_…` and `rejected_…`. Two responses with a rating each get a winner. Other tables stay as they are.
+    """
+    names = by_normal_name(raw.frame.columns)
+    if {"chosen", "rejected"} & set(names):
+        return raw
+    rated = _rated_pair(raw.frame, names)
+    if rated is not None:
+        return replace(raw, frame=rated)
+    long = _from_lists(raw.frame, names) or _from_rows(raw.frame, names)
+    return raw if long is None else _with_chosen(raw, long)
+
+
+def _rated_pair(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame | None:
+    """Return the table with the winner of two responses that have a rating each, None where that is not its form."""
+    flags = {name for group in ONE_HOT_WINNERS for name in group}
+    if not response_series(names) or (flags | set(NAMES["winner"])) & set(names):
+        return None
+    for stem in _SCORES:
+        columns = series(names, stem)
+        if len(columns) == 2 and all(frame.schema[c].is_numeric() for c in columns):
+            first, second = (pl.col(c) for c in columns)
+            winner = (
+                pl.when(first > second)
+                .then(pl.lit("a"))
+                .when(first < second)
+                .then(pl.lit("b"))
+                .otherwise(pl.when(first == second).then(pl.lit("tie")))
+            )
+            return frame.with_columns(winner=winner)
+    return None
+
+
+def _from_lists(frame: pl.DataFrame, names: Mapping[str, str]) -> _Long | None:
+    """Return the responses of a column of lists with their scores, in the same lists or in lists beside them."""
+    for name in _LISTS:
+        column = names.get(name)
+        dtype = frame.schema[column] if column is not None else None
+        if column is None or not isinstance(dtype, pl.List):
+            continue
+        if isinstance(dtype.inner, pl.Struct):
+            fields = by_normal_name(f.name for f in dtype.inner.fields)
+            kinds = {f.name: f.dtype for f in dtype.inner.fields}
+            text = next((fields[t] for t in _TEXT_FIELDS if t in fields), None)
+            score = next((fields[s] for s in _SCORES if s in fields and kinds[fields[s]].is_numeric()), None)
+            if text is None or score is None:
+                continue
+            long = frame.select(pl.col(column)).with_row_index(_ROW).explode(column).drop_nulls(column)
+            long = long.unnest(column).rename({text: _TEXT, score: _SCORE})
+            plain = [c for c in long.columns if c in (_ROW, _TEXT, _SCORE) or not long.schema[c].is_nested()]
+            return _Long(long.select(plain), frozenset({column}), score)
+        for beside in (*_SCORE_LISTS, *_RANK_LISTS):
+            scores = names.get(beside)
+            if scores is None or not _is_numbers(frame.schema[scores]):
+                continue
+            models = names.get("models")
+            together = [column, scores, *([models] if models is not None else [])]
+            long = frame.select(together).with_row_index(_ROW).explode(together)
+            sign = -1.0 if beside in _RANK_LISTS else 1.0
+            long = long.rename({column: _TEXT, scores: _SCORE}).with_columns(pl.col(_SCORE) * sign)
+            if models is not None:
+                long = long.rename({models: "model"})
+            return _Long(long, frozenset(together), beside)
+    return None
+
+
+def _from_rows(frame: pl.DataFrame, names: Mapping[str, str]) -> _Long | None:
+    """Return the responses of a table that has one per row, with a rating, where prompts repeat."""
+    prompt = next((names[p] for p in _PROMPTS if p in names), None)
+    response = next((names[r] for r in _RESPONSES if r in names), None)
+    score = next((names[s] for s in _SCORES if s in names and frame.schema[names[s]].is_numeric()), None)
+    if prompt is None or response is None or score is None or response_series(names):
+        return None
+    if frame.schema[prompt].is_nested() or not frame[prompt].is_duplicated().any():
+        return None
+    if frame.schema[response] != pl.String and not is_chat(frame.schema[response]):
+        return None
+    rest = [c for c in frame.columns if c != prompt]
+    long = frame.with_row_index(_ROW).select(pl.col(_ROW).min().over(prompt), *rest)
+    same = long.group_by(_ROW).agg(pl.exclude(response, score).n_unique() <= 1)
+    constant = [c for c in same.columns if c != _ROW and same[c].all()]
+    long = long.drop(constant).rename({response: _TEXT, score: _SCORE})
+    return _Long(long, frozenset(frame.columns) - {prompt, *constant}, score)
+
+
+def _is_numbers(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.List) and dtype.inner.is_numeric()
+
+
+def _with_chosen(raw: RawTable, long: _Long) -> RawTable:
+    beside = [c for c in long.frame.columns if c not in (_ROW, _TEXT, _SCORE)]
+    ranked = (
+        long.frame.filter(pl.col(_SCORE).is_not_null() & pl.col(_TEXT).is_not_null())
+        .with_columns(_best=pl.col(_SCORE) == pl.col(_SCORE).max().over(_ROW))
+        .sort(_ROW, "_best", descending=[False, True], maintain_order=True)
+        .group_by(_ROW, maintain_order=True)
+        .agg(
+            pl.col(_TEXT, _SCORE, *beside),
+            pl.col("_best").sum().alias("_tops"),
+        )
+    )
+    named = {_TEXT: ("chosen", "rejected")} | {
+        c: (f"chosen_{name}", f"rejected_{name}")
+        for c, name in [(_SCORE, "score"), *((c, c) for c in beside)]
+    }
+    several = pl.col(_TEXT).list.len() > 1
+    wide = ranked.select(
+        _ROW,
+        "_tops",
+        several.alias("_several"),
+        *(pl.col(c).list.first().alias(first) for c, (first, _) in named.items()),
+        *(pl.col(c).list.slice(1).alias(rest) for c, (_, rest) in named.items()),
+    )
+    rest = raw.frame.drop(long.used).with_row_index(_ROW)
+    frame = rest.join(wide, on=_ROW, how="left", maintain_order="left").drop(_ROW)
+    # A row without an entry of its own belongs to the example of an earlier row.
+    own = frame["_several"].is_not_null()
+    single = own & ~frame["_several"].fill_null(True)
+    tied = own & ~single & (frame["_tops"].fill_null(1) > 1)
+    dropped = {reason: int(rows.sum()) for reason, rows in ((TIE, tied), (SINGLE, single)) if rows.any()}
+    note = f"No winner is named: the response with the highest {long.score!r} is chosen, the others are rejected."
+    kept = replace(raw, frame=frame.drop("_several", "_tops"), notes=(*raw.notes, note))
+    return kept.keep(own & ~single & ~tied, dropped)

@@ -1,0 +1,261 @@
+"""What verdicts depend on besides quality: position, length and formatting, the judge's own family, and luck."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cuecard.stats import accuracy_log_p, clopper_pearson
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.preferences.conditional_logit import conditional_logit
+from cuecard.stats.preferences.kappa import cohen_kappa
+from cuecard.stats.preferences.lowess import lowess
+from cuecard.stats.scores.cross_fit_intervals import mean_interval
+from cuecard.text.style import formatting
+
+#: Fewer comparisons than this are not tested.
+FEWEST = 20
+#: Responses whose numbers of words differ by less than this factor are matched in length.
+MATCHED = 1.25
+
+
+def position(table: pl.DataFrame) -> dict[str, Any] | None:
+    """Return how often the verdict stays when the order is swapped, and which way flips go, with an exact test."""
+    ordered = table.filter(pl.col("first").is_in([0.0, 1.0]))
+    by_order = ordered.group_by("item", "first", maintain_order=True).agg(pl.col("preferred").first())
+    both = by_order.filter(first=1.0).join(by_order.filter(first=0.0), on="item", suffix="_b")
+    if both.height < FEWEST:
+        return None
+    shown_a, shown_b = both["preferred"].to_numpy(), both["preferred_b"].to_numpy()
+    n, same = len(both), int((shown_a == shown_b).sum())
+    to_first = int(((shown_a == 1) & (shown_b == 0)).sum())
+    to_second = int(((shown_a == 0) & (shown_b == 1)).sum())
+    flips = to_first + to_second
+    low, high = clopper_pearson(same, n, 0.95)
+    first_low, first_high = clopper_pearson(to_first, flips, 0.95) if flips else (0.0, 1.0)
+    p = math.exp(float(accuracy_log_p(to_first, flips, 0.5, "two-sided"))) if flips else 1.0
+    return {
+        "n": n,
+        "consistency": same / n,
+        "low": float(low),
+        "high": float(high),
+        "to_first": to_first,
+        "to_second": to_second,
+        "first_share": to_first / flips if flips else None,
+        "first_low": float(first_low),
+        "first_high": float(first_high),
+        "p_value": min(p, 1.0),
+    }
+
+
+def style_reliance(table: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the log odds ratio of length and formatting for the verdict, quality labels held equal where known."""
+    rows = table.filter(
+        pl.col("preferred").is_in([0.0, 1.0])
+        & pl.col("text_a").is_not_null()
+        & pl.col("text_b").is_not_null()
+    )
+    if rows.height < FEWEST:
+        return None
+    columns = {
+        "length": np.log1p(_words(rows["text_a"])) - np.log1p(_words(rows["text_b"])),
+        "formatting": np.log1p(formatting(rows["text_a"])) - np.log1p(formatting(rows["text_b"])),
+    }
+    labelled = rows["human"].null_count() == 0
+    if labelled:
+        columns["quality"] = 2 * rows["human"].to_numpy() - 1
+    if rows["first"].null_count() == 0 and rows["first"].n_unique() > 1:
+        columns["first"] = 2 * rows["first"].to_numpy() - 1
+    names = [name for name, values in columns.items() if (values != 0).sum() >= FEWEST // 2]
+    if not names:
+        return None
+    scales = [float(np.sqrt(np.mean(columns[name] ** 2))) for name in names]
+    answers = np.zeros((2 * len(rows), len(names)))
+    answers[::2] = np.stack([columns[n] / s for n, s in zip(names, scales, strict=True)], axis=1)
+    starts = 2 * np.arange(len(rows))
+    chosen = starts + (rows["preferred"].to_numpy() < 0.5)
+    fit = conditional_logit(answers, starts, chosen, clusters=_clusters(rows))
+    low, high = fit.interval()
+    p = fit.p_values()
+    return {
+        "n": len(rows),
+        "given_quality": labelled,
+        "covariates": [
+            {
+                "feature": name,
+                "coefficient": float(fit.coefficients[i]),
+                "low": float(low[i]),
+                "high": float(high[i]),
+                "p_value": float(p[i]),
+            }
+            for i, name in enumerate(names)
+        ],
+    }
+
+
+def agreement(table: pl.DataFrame) -> dict[str, Any] | None:
+    """Return accuracy against human verdicts, κ, and accuracy with the longer response winning half the time."""
+    rows = table.filter(pl.col("human").is_not_null())
+    if rows.height < FEWEST:
+        return None
+    clusters = _clusters(rows)
+    judge, human = rows["preferred"].to_numpy(), rows["human"].to_numpy()
+    kappa = cohen_kappa(judge, human, clusters=clusters)
+    strict = human != 0.5
+    scores = np.where(judge == 0.5, 0.5, (judge == human).astype(np.float64))
+    result: dict[str, Any] = {
+        "n": len(rows),
+        "kappa": {"value": kappa.value, "low": kappa.low, "high": kappa.high},
+        "accuracy": _mean(scores[strict], clusters[strict]),
+    }
+    if rows["text_a"].null_count() or rows["text_b"].null_count():
+        return result
+    longer = np.sign(_words(rows["text_a"]) - _words(rows["text_b"]))
+    for name, side in (("longer", 1), ("shorter", -1)):
+        inside = strict & (longer * np.sign(human - 0.5) == side)
+        result[name] = _mean(scores[inside], clusters[inside]) if inside.sum() >= FEWEST // 2 else None
+    if result["longer"] and result["shorter"]:
+        ends = [((part["high"] - part["low"]) / 2) for part in (result["longer"], result["shorter"])]
+        gap = result["longer"]["value"] - result["shorter"]["value"]
+        reach = math.hypot(*ends)
+        middle = (result["longer"]["value"] + result["shorter"]["value"]) / 2
+        result["gap"] = {"value": gap, "low": gap - reach, "high": gap + reach}
+        result["balanced"] = {"value": middle, "low": middle - reach / 2, "high": middle + reach / 2}
+    return result
+
+
+def self_preference(table: pl.DataFrame, judge: str) -> dict[str, Any] | None:
+    """Return how often a judge prefers a response of its own family to one of another, of about the same length.
+
+    Where people judged, too, the difference from how often they do is what counts.
+    """
+    family = model_family(judge)
+    rows = table.filter(
+        pl.all_horizontal(pl.col(c).is_not_null() for c in ("model_a", "model_b", "text_a", "text_b"))
+    )
+    if not rows.height or not family:
+        return None
+    own_a, own_b = (
+        np.array([model_family(name) == family for name in rows[f"model_{side}"]], dtype=np.bool_)
+        for side in "ab"
+    )
+    ratio = np.abs(np.log1p(_words(rows["text_a"])) - np.log1p(_words(rows["text_b"])))
+    inside = (own_a != own_b) & (ratio <= math.log(MATCHED))
+    if inside.sum() < FEWEST:
+        return None
+    part = rows.filter(pl.Series(inside))
+    own = np.where(own_a[inside], part["preferred"].to_numpy(), 1 - part["preferred"].to_numpy())
+    reference: Floats = np.full(len(own), 0.5)
+    people = part["human"].null_count() == 0
+    if people:
+        reference = np.where(own_a[inside], part["human"].to_numpy(), 1 - part["human"].to_numpy())
+    clusters = _clusters(part)
+    excess = _mean(own - reference, clusters)
+    return {
+        "n": len(own),
+        "family": family,
+        "own": float(own.mean()),
+        "reference": float(reference.mean()),
+        "people": people,
+        **excess,
+        "p_value": _mean_p(own - reference, clusters),
+    }
+
+
+def stability(table: pl.DataFrame) -> dict[str, Any] | None:
+    """Return how often two verdicts about the same comparison in the same order agree."""
+    groups = (
+        table.group_by("item", "first", maintain_order=True)
+        .agg(pl.len().alias("m"), pl.col("preferred").value_counts().alias("counts"))
+        .filter(pl.col("m") > 1)
+    )
+    if groups.height < FEWEST:
+        return None
+    agreeing = (
+        groups["counts"]
+        .list.eval(pl.element().struct.field("count") * (pl.element().struct.field("count") - 1))
+        .list.sum()
+        .to_numpy()
+    )
+    m = groups["m"].to_numpy().astype(np.float64)
+    return {"n": groups.height, **_mean(agreeing / (m * (m - 1)), np.arange(groups.height))}
+
+
+def calibrated_rewards(table: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the score of every response, and the score minus its smooth part by length (lowess of log words)."""
+    rows = table.filter(
+        pl.all_horizontal(pl.col(c).is_not_null() for c in ("score_a", "score_b", "text_a", "text_b"))
+    ).unique("item", keep="first", maintain_order=True)
+    if rows.height < FEWEST:
+        return None
+    parts = [
+        rows.select(
+            "item",
+            pl.lit(side).alias("response"),
+            pl.col(f"score_{side}").alias("score"),
+            pl.Series("words", _words(rows[f"text_{side}"])),
+        )
+        for side in "ab"
+    ]
+    long = pl.concat(parts)
+    smooth = lowess(np.log1p(long["words"].to_numpy()), long["score"].to_numpy())
+    return long.with_columns(calibrated=pl.col("score") - pl.Series(smooth) + float(np.mean(smooth)))
+
+
+def calibrated_accuracy(table: pl.DataFrame, rewards: pl.DataFrame) -> dict[str, float] | None:
+    """Return the agreement of scores with people before and after calibration by length."""
+    wide = rewards.pivot("response", index="item", values=["score", "calibrated"])
+    rows = wide.join(table.unique("item", keep="first").select("item", "human"), on="item")
+    rows = rows.filter(pl.col("human").is_in([0.0, 1.0]))
+    if rows.height < FEWEST:
+        return None
+    human = rows["human"].to_numpy()
+    result = {}
+    for name in ("score", "calibrated"):
+        margin = (rows[f"{name}_a"] - rows[f"{name}_b"]).to_numpy()
+        result[name] = float(np.where(margin == 0, 0.5, (margin > 0) == (human > 0.5)).mean())
+    return result
+
+
+def model_family(name: str | None) -> str:
+    """Return the family of a model by the first word of its name, without its maker.
+
+    >>> model_family("openai/gpt-4o-mini"), model_family("GPT-4"), model_family("claude-3-opus")
+    ('gpt', 'gpt', 'claude')
+    """
+    words = re.findall(r"[a-z]+", (name or "").rsplit("/", 1)[-1].lower())
+    return words[0] if words else ""
+
+
+def _words(texts: pl.Series) -> Floats:
+    return texts.str.count_matches(r"\S+").to_numpy().astype(np.float64)
+
+
+def _clusters(rows: pl.DataFrame) -> Ints:
+    """Return a code for every prompt; for every comparison where there are none."""
+    names = rows["prompt"] if rows["prompt"].null_count() == 0 else rows["item"]
+    return names.rank("dense").to_numpy().astype(np.int64)
+
+
+def _mean(values: Floats, clusters: Ints) -> dict[str, float]:
+    value, low, high = mean_interval(values, units=clusters)
+    return {"value": value, "low": low, "high": high}
+
+
+def _mean_p(values: Floats, clusters: Ints) -> float:
+    """Return the two-sided p-value of a mean of 0, over clusters."""
+    from scipy.stats import t as t_distribution
+
+    value, low, high = mean_interval(values, units=clusters)
+    groups = len(np.unique(clusters))
+    quantile = float(t_distribution.ppf(0.975, max(groups - 1, 1)))
+    error = (high - low) / 2 / quantile
+    return (
+        float(2 * t_distribution.sf(abs(value) / error, max(groups - 1, 1)))
+        if error > 0
+        else float(value == 0)
+    )

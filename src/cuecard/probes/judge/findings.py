@@ -1,0 +1,165 @@
+"""The sentences about a judge: what it follows besides quality, and whether it agrees with people at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cuecard.analysis import Finding, Severity
+from cuecard.stats import format_probability
+from cuecard.wording import percent, plural
+
+HIGH, MEDIUM = 0.15, 0.05
+NAMED = {
+    "position": "position-biased",
+    "length": "length-biased",
+    "self": "biased towards its own family",
+    "chance": "no better than chance",
+    "fair": "no bias found",
+}
+
+
+def judge_findings(summary: Mapping[str, Any]) -> list[Finding]:
+    """Return the findings of every judge; one that follows nothing but quality has one finding that says so."""
+    findings: list[Finding] = []
+    for model, part in summary["judges"].items():
+        own = [_FINDINGS[bias](model, part) for bias in part["biases"]]
+        findings += own or [_fair(model, part)]
+    return findings
+
+
+def _severity(effect: float) -> Severity:
+    return "high" if effect >= HIGH else "medium" if effect >= MEDIUM else "low"
+
+
+def _position(model: str, part: Mapping[str, Any]) -> Finding:
+    order = part["position"]
+    side, flips = (
+        ("first", order["to_first"])
+        if order["to_first"] >= order["to_second"]
+        else ("second", order["to_second"])
+    )
+    text = (
+        f"{model} keeps {percent(order['consistency'])} of {plural(order['n'], 'verdict')} when the order is swapped "
+        f"(95 % CI {percent(order['low'])} to {percent(order['high'])}). Of the flips, {flips:,} go to the response "
+        f"shown {side} and {order['to_first'] + order['to_second'] - flips:,} to the other (exact p = "
+        f"{format_probability(order['p_value'])})."
+    )
+    net = abs(order["to_first"] - order["to_second"]) / order["n"]
+    return Finding(
+        "judge",
+        _severity(net),
+        f"{model} prefers the response shown {side}",
+        text,
+        order["consistency"],
+        order["low"],
+        order["high"],
+        n=order["n"],
+        key=f"{model}/position",
+        role="flaw",
+    )
+
+
+def _length(model: str, part: Mapping[str, Any]) -> Finding:
+    style = part["style"]
+    row = next(r for r in style["covariates"] if r["feature"] == "length")
+    more = "longer" if row["coefficient"] > 0 else "shorter"
+    held = "at equal quality" if style["given_quality"] else "without quality labels"
+    text = (
+        f"{model} prefers the {more} response {held}: log odds ratio {row['coefficient']:+.2f} per standard deviation "
+        f"of the difference in log words (95 % CI {row['low']:+.2f} to {row['high']:+.2f}; p = "
+        f"{format_probability(row['p_value'])}) on {plural(style['n'], 'verdict')}."
+    )
+    people = part.get("agreement") or {}
+    if people.get("gap"):
+        text += (
+            f" It agrees with people in {percent(people['longer']['value'])} where they prefer the longer response and "
+            f"in {percent(people['shorter']['value'])} where they prefer the shorter; balanced over both, "
+            f"{percent(people['balanced']['value'])} (as it stands {percent(people['accuracy']['value'])})."
+        )
+    careful = min(abs(row["low"]), abs(row["high"])) / 4  # change of a probability near one half
+    return Finding(
+        "judge",
+        _severity(careful),
+        f"{model} prefers {more} responses",
+        text,
+        row["coefficient"],
+        row["low"],
+        row["high"],
+        0.0,
+        style["n"],
+        key=f"{model}/length",
+        unit="score",
+        role="flaw",
+    )
+
+
+def _self(model: str, part: Mapping[str, Any]) -> Finding:
+    own = part["self_preference"]
+    than = "people do" if own["people"] else "half the time"
+    text = (
+        f"Among {plural(own['n'], 'pair')} of about the same length with one response of the family {own['family']!r}, "
+        f"{model} prefers that one in {percent(own['own'])}, and {than} {percent(own['reference'])} (difference "
+        f"{own['value'] * 100:+.1f} points, 95 % CI {own['low'] * 100:+.1f} to {own['high'] * 100:+.1f})."
+    )
+    title = f"{model} {'prefers' if own['value'] > 0 else 'disfavours'} responses of its own family"
+    return Finding(
+        "judge",
+        _severity(min(abs(own["low"]), abs(own["high"]))),
+        title,
+        text,
+        own["value"],
+        own["low"],
+        own["high"],
+        0.0,
+        own["n"],
+        key=f"{model}/self",
+        unit="points",
+        role="flaw",
+    )
+
+
+def _chance(model: str, part: Mapping[str, Any]) -> Finding:
+    people = part["agreement"]
+    kappa = people["kappa"]
+    text = (
+        f"{model} agrees with people in {percent(people['accuracy']['value'])} of {plural(people['n'], 'verdict')}; "
+        f"κ = {kappa['value']:.2f} (95 % CI {kappa['low']:.2f} to {kappa['high']:.2f}) does not differ from chance."
+    )
+    return Finding(
+        "judge",
+        "high",
+        f"{model} agrees with people no more than by chance",
+        text,
+        kappa["value"],
+        kappa["low"],
+        kappa["high"],
+        0.0,
+        people["n"],
+        key=f"{model}/chance",
+        unit="score",
+        role="flaw",
+    )
+
+
+_FINDINGS = {"position": _position, "length": _length, "self": _self, "chance": _chance}
+
+
+def _fair(model: str, part: Mapping[str, Any]) -> Finding:
+    parts = []
+    if part.get("position"):
+        parts.append(f"position ({percent(part['position']['consistency'])} consistent)")
+    if part.get("style"):
+        parts.append("length and formatting")
+    if part.get("self_preference"):
+        parts.append("its own family")
+    tested = ", ".join(parts) or "nothing: verdicts in both orders, texts or model names are missing"
+    people = part.get("agreement")
+    text = f"No dependence on what was tested for {model}: {tested}."
+    if people:
+        kappa = people["kappa"]
+        text += (
+            f" It agrees with people in {percent(people['accuracy']['value'])} (κ = {kappa['value']:.2f}, 95 % CI "
+            f"{kappa['low']:.2f} to {kappa['high']:.2f})."
+        )
+    return Finding("judge", "info", f"No bias of {model} found", text, key=f"{model}/fair", role="flaw")

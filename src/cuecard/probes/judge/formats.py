@@ -1,0 +1,206 @@
+"""The published forms of verdicts: MT-Bench, AlpacaEval, arena battles, RewardBench, and a plain table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from cuecard.data.layout.dialogues import is_chat, last_message
+from cuecard.data.layout.preferences.winners import NONE, TIE, UNKNOWN, winner_positions
+from cuecard.errors import InputError
+
+_IDS = ("id", "example_id", "pair_id", "question_id", "uid")
+_HUMAN = ("human", "human_winner", "human_preference", "gold", "label", "quality")
+_VERDICTS = ("verdict", "preference", "winner", "judgment", "prediction", "choice")
+_FIRST = ("first", "shown_first", "position", "order")
+
+
+def recognised(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Return the table in the columns of verdicts, or raise an error that names what is missing."""
+    columns = {name.lower(): name for name in frame.columns}
+    frame = frame.rename({own: lower for lower, own in columns.items() if own != lower})
+    names = set(frame.columns)
+    forms: tuple[tuple[frozenset[str], Callable[[pl.DataFrame, str], pl.DataFrame]], ...] = (
+        (frozenset({"g1_winner", "model_1", "model_2"}), _mt_bench),
+        (frozenset({"output_1", "output_2", "preference"}), _alpaca_eval),
+        (frozenset({"scores_chosen", "scores_rejected"}), _reward_bench),
+        (frozenset({"chosen", "rejected", "results"}), _reward_bench),
+    )
+    for needed, read in forms:
+        if needed <= names:
+            return read(frame, where)
+    return _plain(frame, where)
+
+
+def _mt_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Read both games of every comparison: the second showed the responses in the other order."""
+    parts = []
+    for game, first in (("g1_winner", 1.0), ("g2_winner", 0.0)):
+        if game in frame.columns:
+            won = frame[game].cast(pl.String).str.to_lowercase()
+            preferred = won.replace_strict({"model_1": 1.0, "model_2": 0.0, "tie": 0.5}, default=None)
+            turn = pl.col("turn").cast(pl.String) if "turn" in frame.columns else pl.lit("1")
+            parts.append(
+                frame.select(
+                    pl.concat_str(
+                        pl.col("question_id").cast(pl.String), "model_1", "model_2", turn, separator="/"
+                    ).alias("item"),
+                    pl.col("question_id").cast(pl.String).alias("prompt"),
+                    pl.col("model_1").alias("model_a"),
+                    pl.col("model_2").alias("model_b"),
+                    pl.lit(first).alias("first"),
+                    *_optional(frame, judge=("judge",)),
+                ).with_columns(preferred=preferred)
+            )
+    del where
+    return pl.concat(parts)
+
+
+def _alpaca_eval(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Read 1 for the first output, 2 for the second, and what lies between as by which it is nearer."""
+    score = frame["preference"].cast(pl.Float64, strict=False)
+    preferred = pl.when(score < 1.5).then(1.0).when(score > 1.5).then(0.0).when(score == 1.5).then(0.5)
+    del where
+    return frame.select(
+        pl.col("instruction").cast(pl.String).alias("item")
+        if "instruction" in frame.columns
+        else _row_number(),
+        pl.lit(1.0).alias("first"),
+        *_optional(
+            frame,
+            prompt=("instruction",),
+            text_a=("output_1",),
+            text_b=("output_2",),
+            model_a=("generator_1",),
+            model_b=("generator_2",),
+            judge=("annotator",),
+            subset=("dataset",),
+        ),
+    ).with_columns(pl.select(preferred).to_series().alias("preferred"))
+
+
+def _reward_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Read scores of the chosen and the rejected response, or whether the chosen one was preferred."""
+    parts = _optional(
+        frame,
+        item=_IDS,
+        prompt=("prompt",),
+        text_a=("text_chosen", "chosen"),
+        text_b=("text_rejected", "rejected"),
+        model_a=("chosen_model",),
+        model_b=("rejected_model",),
+        score_a=("scores_chosen",),
+        score_b=("scores_rejected",),
+        subset=("subset",),
+        judge=("model", "judge"),
+    )
+    rows = frame.select(*parts, pl.lit(1.0).alias("human"))
+    if "item" not in rows.columns:
+        rows = rows.with_columns(_row_number())
+    if "score_a" in rows.columns:
+        numbers = [_numbers(rows[c], where) for c in ("score_a", "score_b")]
+        return _by_scores(rows.with_columns(numbers))
+    return rows.with_columns(preferred=frame["results"].cast(pl.Float64, strict=False))
+
+
+def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Read a table with a verdict or two scores per row; responses are a and b, or chosen and rejected."""
+    names = frame.columns
+    chosen = "chosen" in names or "score_chosen" in names
+    pairs = [("chosen", "rejected")] if chosen else [("a", "b"), ("1", "2"), ("0", "1")]
+    roles: dict[str, tuple[str, ...]] = {
+        "item": _IDS,
+        "prompt": ("prompt", "question", "instruction"),
+        "subset": ("subset", "category", "source"),
+        "judge": ("judge", "judge_name", "annotator"),
+    }
+    for side, place in (("a", 0), ("b", 1)):
+        marks = [pair[place] for pair in pairs]
+        stems = ("response", "output", "text", "completion", "answer", "conversation", "messages")
+        roles[f"text_{side}"] = (*(marks if chosen else ()), *(f"{s}_{m}" for s in stems for m in marks))
+        roles[f"model_{side}"] = tuple(n for m in marks for n in (f"model_{m}", f"{m}_model"))
+        roles[f"score_{side}"] = tuple(
+            n for m in marks for n in (f"score_{m}", f"{m}_score", f"reward_{m}", f"rating_{m}")
+        )
+    rows = frame.select(*_optional(frame, **roles))
+    if "item" not in rows.columns:
+        same = [c for c in ("prompt", "text_a", "text_b", "model_a", "model_b") if c in rows.columns]
+        rows = rows.with_columns(
+            pl.concat_str([pl.col(c).fill_null("") for c in same], separator="\x1f").alias("item")
+            if same
+            else _row_number()
+        )
+    both = ("chosen", "rejected") if chosen else ("a", "b")
+    shown = next((c for c in _FIRST if c in names), None)
+    if shown is not None:
+        rows = rows.with_columns(first=_which(frame[shown], both, where))
+    human = next((c for c in _HUMAN if c in names), None)
+    if chosen and human is None:
+        rows = rows.with_columns(human=pl.lit(1.0))
+    elif human is not None:
+        rows = rows.with_columns(human=_which(frame[human], both, where))
+    verdict = next((c for c in _VERDICTS if c in names and c != human), None)
+    if verdict is not None:
+        return rows.with_columns(preferred=_which(frame[verdict], both, where))
+    if {"score_a", "score_b"} <= set(rows.columns):
+        return _by_scores(rows.with_columns(_numbers(rows[c], where) for c in ("score_a", "score_b")))
+    raise InputError(
+        f"{where} has neither a verdict nor two scores (its columns are {', '.join(map(repr, names[:12]))}): name them "
+        "verdict (a, b or tie), or score_a and score_b."
+    )
+
+
+def _which(values: pl.Series, both: tuple[str, str], where: str) -> pl.Series:
+    """Return 1 for the first response, 0 for the second, 0.5 for a tie, missing where nothing is said."""
+    if values.dtype.is_numeric():
+        numbers = values.cast(pl.Float64)
+        distinct = set(numbers.drop_nulls().unique().to_list())
+        if distinct <= {0.0, 0.5, 1.0}:  # 1: the first wins
+            return numbers
+        if distinct <= {1.0, 1.5, 2.0}:
+            return 2.0 - numbers
+        raise InputError(
+            f"Column {values.name!r} of {where} has the values {sorted(distinct)[:6]}: expected a, b or tie; or 1, 2."
+        )
+    places = winner_positions(values.alias("winner"), "name", both)
+    if (places == UNKNOWN).any():
+        value = values[int((pl.Series(places) == UNKNOWN).arg_max() or 0)]
+        raise InputError(
+            f"Column {values.name!r} of {where} has the value {value!r}: expected {both[0]}, {both[1]} or tie."
+        )
+    codes = pl.Series(places)
+    return codes.replace_strict({0: 1.0, 1: 0.0, TIE: 0.5, NONE: None}, return_dtype=pl.Float64)
+
+
+def _by_scores(rows: pl.DataFrame) -> pl.DataFrame:
+    a, b = pl.col("score_a"), pl.col("score_b")
+    return rows.with_columns(preferred=pl.when(a > b).then(1.0).when(a < b).then(0.0).when(a == b).then(0.5))
+
+
+def _numbers(values: pl.Series, where: str) -> pl.Series:
+    """Return scores as numbers; of a list of them, the mean."""
+    if isinstance(values.dtype, pl.List):
+        values = values.list.mean()
+    numbers = values.cast(pl.Float64, strict=False)
+    if numbers.null_count() > values.null_count():
+        raise InputError(f"Column {values.name!r} of {where} holds scores that are no numbers: correct them.")
+    return numbers
+
+
+def _optional(frame: pl.DataFrame, **roles: tuple[str, ...]) -> list[pl.Series]:
+    """Return the columns that are there, by role; a conversation is its last message."""
+    kept = []
+    for role, names in roles.items():
+        name = next((n for n in names if n in frame.columns), None)
+        if name is None:
+            continue
+        values = frame[name]
+        if is_chat(values.dtype):
+            values = last_message(values)
+        kept.append((values if role.startswith("score") else values.cast(pl.String)).alias(role))
+    return kept
+
+
+def _row_number() -> pl.Expr:
+    return pl.int_range(pl.len()).cast(pl.String).alias("item")

@@ -1,0 +1,168 @@
+"""Verdicts of a judge or scores of a reward model in one form: which response is preferred, shown in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cuecard.data import Instances
+from cuecard.data.files.paths import typed_path
+from cuecard.data.files.reading import read_file
+from cuecard.data.instances import COLUMNS
+from cuecard.errors import InputError
+from cuecard.probes.judge.formats import recognised
+
+#: Columns of verdicts. `preferred` is 1 where the first named response (a) wins, 0 where b does, 0.5 for a tie;
+#: `human` says the same of people, or of the quality label; `first` is 1 where the judge saw a first.
+VERDICT_COLUMNS = {
+    "item": pl.String,
+    "prompt": pl.String,
+    "text_a": pl.String,
+    "text_b": pl.String,
+    "model_a": pl.String,
+    "model_b": pl.String,
+    "preferred": pl.Float64,
+    "first": pl.Float64,
+    "human": pl.Float64,
+    "score_a": pl.Float64,
+    "score_b": pl.Float64,
+    "subset": pl.String,
+    "judge": pl.String,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What a judge said, one row per comparison and time it was asked; columns as in `VERDICT_COLUMNS`."""
+
+    name: str
+    table: pl.DataFrame
+    source: str
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the responses are there to be counted."""
+        return bool((self.table["text_a"].is_not_null() & self.table["text_b"].is_not_null()).all())
+
+    def instances(self) -> Instances:
+        """Return the comparisons as preferences: the response that people prefer is chosen, or the judge's choice.
+
+        A comparison without texts has the names of the models in their place.
+        """
+        once = self.table.unique("item", keep="first", maintain_order=True)
+        won = once["human"].fill_null(once["preferred"]).fill_null(0.5)
+        once = once.filter(won != 0.5)
+        won = won.filter(won != 0.5)
+        if not once.height:
+            raise InputError(
+                f"{self.source} has no comparison with a winner: give verdicts that are not all ties."
+            )
+        a, b = (
+            once.select(pl.coalesce(f"text_{side}", f"model_{side}", pl.lit(side))).to_series()
+            for side in "ab"
+        )
+        rows = pl.DataFrame(
+            {"item": once["item"], "prompt": once["prompt"].fill_null(""), "a": a, "b": b, "won": won}
+        )
+        first = pl.when(pl.col("won") > 0.5)
+        long = rows.with_columns(
+            hypothesis=pl.concat_list(first.then("a").otherwise("b"), first.then("b").otherwise("a"))
+        ).explode("hypothesis")
+        labels = pl.Enum(["chosen", "rejected"])
+        table = pl.DataFrame(
+            {
+                "example_id": long["item"],
+                "position": pl.Series(np.tile([0, 1], len(rows)), dtype=pl.Int32),
+                "split": pl.repeat("train", len(long), eager=True),
+                "premise": long["prompt"],
+                "hypothesis": long["hypothesis"],
+                "label": pl.Series(["chosen", "rejected"] * len(rows), dtype=labels),
+            }
+        ).select(COLUMNS)
+        return Instances(table, "preference", ("chosen", "rejected"), Path(self.source).stem)
+
+
+def together(judges: Sequence[Verdicts]) -> Instances:
+    """Return the comparisons of all judges as one dataset of preferences."""
+    table = pl.concat([verdicts.table for verdicts in judges])
+    return Verdicts(judges[0].name, table, judges[0].source).instances()
+
+
+def read_verdicts(
+    name: str | None, source: str | Path | pl.DataFrame, data: Instances | None = None
+) -> Verdicts:
+    """Return the verdicts of a file or table; with `data`, texts and labels come from the preferences of the same id.
+
+    Read are judgments of MT-Bench (`g1_winner`, `g2_winner`), annotations of AlpacaEval (`generator_1`,
+    `preference`), battles of an arena (`model_a`, `winner`), outputs of RewardBench (`scores_chosen`, `results`), and a
+    plain table: `verdict` or scores of both responses, by `id`, with `first` for the response shown first.
+    """
+    if isinstance(source, pl.DataFrame):
+        frame, where = source, name or "verdicts"
+    else:
+        path = typed_path(source)
+        frame, where = read_file(path).frame, str(path)
+    if not frame.height:
+        raise InputError(f"{where} has no rows; give one verdict per row.")
+    rows = recognised(frame, where)
+    missing = [
+        pl.lit(None, dtype=dtype).alias(c) for c, dtype in VERDICT_COLUMNS.items() if c not in rows.columns
+    ]
+    table = rows.with_columns(missing).select(pl.col(c).cast(dtype) for c, dtype in VERDICT_COLUMNS.items())
+    table = table.filter(pl.col("preferred").is_not_null())
+    if not table.height:
+        raise InputError(
+            f"{where} has no verdict that can be read: expected a, b, tie, or the name of a response."
+        )
+    if data is not None:
+        table = _joined(table, data, where)
+    judges = table["judge"].drop_nulls().unique()
+    called = name or (judges[0] if len(judges) == 1 else Path(where).stem)
+    return Verdicts(called, _canonical(table), where)
+
+
+def _joined(table: pl.DataFrame, data: Instances, where: str) -> pl.DataFrame:
+    """Return the verdicts with texts and labels of the dataset: a is the chosen response, b the first rejected one."""
+    wide = (
+        data.table.filter(pl.col("position") < 2)
+        .group_by("example_id", maintain_order=True)
+        .agg(pl.col("premise").first().alias("_prompt"), pl.col("hypothesis").alias("_texts"))
+    )
+    both = table.join(wide, left_on="item", right_on="example_id", how="left", maintain_order="left")
+    known = both["_texts"].is_not_null()
+    if not known.any():
+        raise InputError(
+            f"No id of {where} is an id of {data.name}: name the column of ids id, or leave the dataset out."
+        )
+    return (
+        both.filter(known)
+        .with_columns(
+            prompt=pl.coalesce("prompt", "_prompt"),
+            text_a=pl.coalesce("text_a", pl.col("_texts").list.get(0)),
+            text_b=pl.coalesce("text_b", pl.col("_texts").list.get(1, null_on_oob=True)),
+            human=pl.coalesce("human", pl.lit(1.0)),
+        )
+        .drop("_prompt", "_texts")
+    )
+
+
+def _canonical(table: pl.DataFrame) -> pl.DataFrame:
+    """Return verdicts about the same two responses with the same one as a, so that orders can be compared."""
+    key_a, key_b = (pl.coalesce(f"text_{side}", f"model_{side}", pl.lit(side)) for side in "ab")
+    turned = table.select((key_a > key_b).fill_null(False)).to_series()
+    swap = {"text_a": "text_b", "model_a": "model_b", "score_a": "score_b"}
+    swap |= {b: a for a, b in swap.items()}
+    flipped = table.select(
+        (1.0 - pl.col(c)).alias(c)
+        if c in ("preferred", "human", "first")
+        else pl.col(swap.get(c, c)).alias(c)
+        for c in table.columns
+    )
+    both = pl.concat([table.with_columns(_t=False), flipped.with_columns(_t=True)])
+    numbers = pl.int_range(len(table), dtype=pl.Int64, eager=True)
+    both = both.with_columns(_n=pl.concat([numbers, numbers]), _keep=pl.concat([turned, turned]))
+    return both.filter(pl.col("_t") == pl.col("_keep")).sort("_n").drop("_t", "_n", "_keep")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.analysis import Skip
+from cuecard.audits import Style
+from cuecard.data import load
+from cuecard.data.demo import demo_battles
+from cuecard.report.charts.drawing import specification
+from cuecard.report.sections import section_view
+from cuecard.text.style import formatting, style_counts
+
+STRENGTH = {"alpha": 0.0, "beta": 0.6, "gamma": 1.2}
+
+
+def battles(n: int, *, length: float, seed: int, wordy: str | None = "gamma"):
+    return load(demo_battles(n, length=length, strengths=STRENGTH, wordy=wordy, seed=seed))
+
+
+def test_marks_and_phrases_are_counted():
+    texts = pl.Series(
+        ["## A\n1. x\n* y\n`z` 🙂", "I’m unable to help. As an AI language model, perhaps", None]
+    )
+    counts = {name: values.tolist() for name, values in style_counts(texts).items()}
+    assert counts["headings"] == [1, 0, 0]
+    assert counts["lists"] == [2, 0, 0]
+    assert counts["code"] == [1, 0, 0]
+    assert counts["emoji"] == [1, 0, 0]
+    assert counts["refusals"] == [0, 2, 0]
+    assert counts["hedges"] == [0, 1, 0]
+    assert formatting(texts).tolist() == [5, 0, 0]
+
+
+def test_the_effect_of_length_and_the_strength_of_models_are_recovered():
+    data = battles(1000, length=1.0, seed=0)
+    result = Style().run(data)
+    row = result.tables["style_coefficients"].row(by_predicate=pl.col("feature") == "length", named=True)
+    assert row["q_value"] < 1e-6
+    models = {r["model"]: r for r in result.tables["style_models"].iter_rows(named=True)}
+    odds = np.array([STRENGTH["gamma"] - STRENGTH[m] for m in ("alpha", "beta")])
+    true_rate = float((1 / (1 + np.exp(-odds))).mean())
+    assert models["gamma"]["controlled_low"] < true_rate < models["gamma"]["controlled_high"]
+    assert models["gamma"]["change_high"] < 0  # it also wins by writing more
+    measures = {m.name: m for m in result.measures}
+    assert measures["style.accuracy"].low > 0.5
+    assert measures["style.length.coefficient"].value == row["coefficient"]
+    assert "longer responses win" in result.findings[0].title
+    assert result.findings[1].id == "style/models"
+    subsets = result.tables["style_slices"].filter(column="subset")
+    assert subsets["value"].to_list() == ["easy", "hard"]
+    assert (subsets["length_low"] > 0).all()
+
+
+def test_planted_length_and_position_are_recovered_within_their_intervals():
+    equal = dict.fromkeys(STRENGTH, 0.0)
+    data = load(demo_battles(1500, length=0.8, position=0.5, strengths=equal, seed=4))
+    table = Style().run(data).tables["style_coefficients"]
+    for feature, planted in (("length", 0.8), ("first_position", 0.5)):
+        row = table.row(by_predicate=pl.col("feature") == feature, named=True)
+        assert row["low"] / row["unit"] < planted < row["high"] / row["unit"]
+        assert row["low"] > 0
+
+
+def test_style_that_does_not_matter_is_no_finding():
+    quiet = [Style().run(battles(200, length=0.0, seed=s, wordy=None)) for s in range(5)]
+    assert sum(r.findings[0].severity != "info" for r in quiet) <= 1
+    assert np.mean([r.summary["accuracy"]["value"] for r in quiet]) < 0.55
+
+
+def test_too_few_preferences_or_equal_answers_are_skipped_with_the_reason():
+    with pytest.raises(Skip, match="at least 50 preferences, found 10"):
+        Style().run(battles(10, length=0.0, seed=0))
+    same = pl.DataFrame(
+        {"prompt": [f"p{i}" for i in range(60)], "chosen": ["a b"] * 60, "rejected": ["c d"] * 60}
+    )
+    with pytest.raises(Skip, match="differ in length or formatting"):
+        Style().run(load(same))
+
+
+def test_one_chosen_with_several_rejected_is_modelled():
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "prompt": f"p{i}",
+            "chosen": "w " * int(rng.integers(20, 40)),
+            "rejected": ["w " * int(k) for k in rng.integers(5, 25, 3)],
+        }
+        for i in range(80)
+    ]
+    result = Style().run(load(pl.DataFrame(rows)))
+    assert result.summary["chance"] == pytest.approx(0.25)
+    assert result.summary["accuracy"]["value"] > 0.9
+
+
+def test_the_section_shows_coefficients_and_models():
+    card = cc.audit(battles(300, length=1.0, seed=2), only=["style"])
+    view = section_view(card, "style")
+    assert [chart.name for chart in view.charts] == ["coefficients", "models"]
+    for chart in view.charts:
+        assert specification(chart.draw)["layer"]
+    assert [table.title for table in view.tables] == ["Covariates", "Style by slice", "Models"]
+    assert "prompts" in view.lead[0]

@@ -1,0 +1,142 @@
+"""Every shape in which preferences are published becomes a prompt and its responses, the preferred one first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cuecard.data import load
+
+USER = {"role": "user", "content": "Which is larger, 9.11 or 9.9?"}
+GOOD = {"role": "assistant", "content": "9.9 is larger."}
+BAD = {"role": "assistant", "content": "9.11, because 11 > 9."}
+POOR = {"role": "assistant", "content": "Both are equal."}
+PROMPT = "user: Which is larger, 9.11 or 9.9?"
+QUESTION, RIGHT, WRONG, WORSE = (m["content"] for m in (USER, GOOD, BAD, POOR))
+
+
+def read(folder: Path, *rows: dict):
+    path = folder / "preferences.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return load(path)
+
+
+def example(data) -> tuple[str, list[str], list[str]]:
+    assert data.task == "preference"
+    first = data.table.filter(data.table["example_id"] == data.table["example_id"][0])
+    return first["premise"][0], first["hypothesis"].to_list(), first["label"].cast(str).to_list()
+
+
+SHAPES = {
+    "texts": ({"prompt": QUESTION, "chosen": RIGHT, "rejected": WRONG}, QUESTION),
+    "message lists with the prompt": ({"chosen": [USER, GOOD], "rejected": [USER, BAD]}, PROMPT),
+    "messages of the answer alone": ({"prompt": QUESTION, "chosen": [GOOD], "rejected": [BAD]}, QUESTION),
+    "dialogues with a shared start": (
+        {
+            "chosen": f"\n\nHuman: {QUESTION}\n\nAssistant:{RIGHT}",
+            "rejected": f"\n\nHuman: {QUESTION}\n\nAssistant:{WRONG}",
+        },
+        f"\n\nHuman: {QUESTION}\n\nAssistant:",
+    ),
+    "conversations and a winner": (
+        {"messages_a": [USER, BAD], "messages_b": [USER, GOOD], "winner": "model_b"},
+        PROMPT,
+    ),
+    "an arena battle": (
+        {
+            "model_a": "alpha",
+            "model_b": "beta",
+            "winner": "model_b",
+            "conversation_a": [USER, BAD],
+            "conversation_b": [USER, GOOD],
+        },
+        PROMPT,
+    ),
+    "a rating of each answer": (
+        {"prompt": QUESTION, "response_a": WRONG, "response_b": RIGHT, "rating_a": 2, "rating_b": 4.5},
+        QUESTION,
+    ),
+    "n best with scores": (
+        {"prompt": QUESTION, "responses": [WRONG, RIGHT], "scores": [-0.5, 1.25]},
+        QUESTION,
+    ),
+    "n best with ranks": ({"prompt": QUESTION, "responses": [WRONG, RIGHT], "ranks": [2, 1]}, QUESTION),
+    "completions with ratings": (
+        {
+            "instruction": QUESTION,
+            "completions": [
+                {"model": "alpha", "response": WRONG, "overall_score": 3.0},
+                {"model": "beta", "response": RIGHT, "overall_score": 8.0},
+            ],
+        },
+        QUESTION,
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_read_with_its_prompt_and_the_preferred_answer_first(tmp_path, shape):
+    row, prompt = SHAPES[shape]
+    others = [
+        json.loads(json.dumps(row).replace("9.11", f"{i}.11").replace("9.9", f"{i}.9")) for i in range(10, 14)
+    ]
+    data = read(tmp_path, row, *others)
+    assert example(data) == (prompt, [RIGHT, WRONG], ["chosen", "rejected"])
+    assert data.n_examples == 5
+
+
+def test_one_chosen_and_several_rejected_answers_are_one_example(tmp_path):
+    plain = read(tmp_path, {"prompt": QUESTION, "chosen": RIGHT, "rejected": [WRONG, WORSE]})
+    assert example(plain) == (QUESTION, [RIGHT, WRONG, WORSE], ["chosen", "rejected", "rejected"])
+    chat = read(tmp_path, {"chosen": [USER, GOOD], "rejected": [[USER, BAD], [USER, POOR]]})
+    assert example(chat) == (PROMPT, [RIGHT, WRONG, WORSE], ["chosen", "rejected", "rejected"])
+
+
+def test_a_row_without_any_rejected_answer_is_named(tmp_path):
+    with pytest.raises(Exception, match=r"Row 2 of .* has no response in column 'rejected'"):
+        read(
+            tmp_path,
+            {"prompt": "p", "chosen": "a", "rejected": ["b"]},
+            {"prompt": "q", "chosen": "a", "rejected": []},
+        )
+
+
+def test_rows_with_one_rated_answer_each_are_joined_by_their_prompt(tmp_path):
+    rows = [
+        {"prompt": QUESTION, "response": WRONG, "helpfulness": 1, "verbosity": 3, "source": "web"},
+        {"prompt": QUESTION, "response": RIGHT, "helpfulness": 4, "verbosity": 1, "source": "web"},
+        {"prompt": "tied", "response": "x", "helpfulness": 2, "verbosity": 1, "source": "web"},
+        {"prompt": "tied", "response": "y", "helpfulness": 2, "verbosity": 1, "source": "web"},
+        {"prompt": "alone", "response": "z", "helpfulness": 2, "verbosity": 1, "source": "book"},
+    ]
+    data = read(tmp_path, *rows)
+    assert example(data) == (QUESTION, [RIGHT, WRONG], ["chosen", "rejected"])
+    assert data.n_examples == 1
+    assert data.table["verbosity"].to_list() == [1, 3]
+    assert data.table["source"].to_list() == ["web", "web"]
+    assert data.report.dropped == {"tie": 1, "only one response": 1}
+    assert any("highest 'helpfulness'" in note for note in data.report.notes)
+
+
+def test_a_shared_highest_score_is_a_tie_and_not_a_choice(tmp_path):
+    data = read(
+        tmp_path,
+        {"prompt": "p", "responses": ["a", "b", "c"], "scores": [1, 3, 3]},
+        {"prompt": "q", "responses": ["a", "b", "c"], "scores": [1, 4, 3]},
+    )
+    assert example(data) == ("q", ["b", "a", "c"], ["chosen", "rejected", "rejected"])
+    assert data.report.dropped == {"tie": 1}
+
+
+def test_the_model_and_the_place_of_each_answer_stay_beside_it(tmp_path):
+    battle, _ = SHAPES["an arena battle"]
+    data = read(tmp_path, battle, {**battle, "winner": "tie"}, {**battle, "winner": "model_a"})
+    assert data.table["model"].to_list() == ["beta", "alpha", "alpha", "beta"]
+    assert data.table["file_position"].to_list() == [1, 0, 0, 1]
+    assert data.report.dropped == {"tie": 1}
+    rated, _ = SHAPES["completions with ratings"]
+    table = read(tmp_path, rated).table
+    assert table["model"].to_list() == ["beta", "alpha"]
+    assert table["score"].to_list() == [8.0, 3.0]

@@ -1,0 +1,190 @@
+"""Simulated judges are called what they are, and verdicts are read in every published form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.data.demo import demo_battles, demo_judge
+from cuecard.errors import CueCardError
+from cuecard.probes import read_verdicts
+from cuecard.probes.judge import biases
+from cuecard.report.charts.drawing import specification
+from cuecard.report.sections import section_view
+from cuecard.stats.preferences.kappa import cohen_kappa
+from cuecard.stats.preferences.lowess import lowess
+
+
+def judged(character: str, n: int = 250, seed: int = 0):
+    return cc.probe(judge={character: demo_judge(n, character, seed=seed)})["judge"]
+
+
+def test_every_simulated_judge_is_named_for_what_it_is():
+    named = {
+        c: judged(c, seed=1).summary["judges"][c]["biases"] for c in ("fair", "blind", "length", "position")
+    }
+    assert named == {"fair": [], "blind": ["chance"], "length": ["length"], "position": ["position"]}
+
+
+def test_a_card_of_judges_has_findings_measures_and_a_chart():
+    card = cc.probe(judge={c: demo_judge(200, c, seed=2) for c in ("fair", "position")})
+    ids = [finding.id for finding in card.findings]
+    assert "judge/position/position" in ids
+    assert "judge/fair/fair" in ids
+    assert card.measure("judge.position.flips_to_first").low > 0.5
+    assert card.measure("judge.fair.kappa").low > 0
+    view = section_view(card, "judge")
+    assert specification(view.charts[0].draw)["layer"]
+    assert view.tables[0].total == 2
+
+
+def test_flips_are_counted_by_the_response_shown_first():
+    table = pl.DataFrame(
+        {
+            "item": [str(i) for i in range(30)] * 2,
+            "first": [1.0] * 30 + [0.0] * 30,
+            "preferred": [1.0] * 25 + [0.0] * 5 + [0.0] * 12 + [1.0] * 13 + [1.0] * 5,
+        }
+    )
+    order = biases.position(table)
+    assert (order["consistency"], order["to_first"], order["to_second"]) == (13 / 30, 12, 5)
+    assert order["p_value"] == pytest.approx(0.1434, abs=1e-4)  # exact binomial, 12 of 17
+
+
+def test_scores_lose_their_smooth_part_by_length():
+    rng = np.random.default_rng(0)
+    battles = demo_battles(200, seed=0)
+    words = [np.log1p(battles[f"response_{s}"].str.count_matches(r"\S+").to_numpy()) for s in "ab"]
+    scores = [2 * w + rng.normal(0, 0.1, 200) for w in words]
+    frame = battles.select("prompt", "response_a", "response_b").with_columns(
+        score_a=pl.Series(scores[0]), score_b=pl.Series(scores[1]), human=pl.Series(["a", "b"] * 100)
+    )
+    card = cc.probe(judge={"reward": frame})
+    rewards = card.tables["judge_rewards"]
+    raw = np.corrcoef(rewards["score"], np.log1p(rewards["words"]))[0, 1]
+    calibrated = np.corrcoef(rewards["calibrated"], np.log1p(rewards["words"]))[0, 1]
+    assert raw > 0.95
+    assert abs(calibrated) < 0.05
+    assert card["judge"].summary["judges"]["reward"]["biases"][-1] == "length"
+
+
+def test_the_own_family_is_preferred_beyond_what_people_do():
+    rng = np.random.default_rng(0)
+    n = 300
+    text = [" ".join(f"w{rng.integers(999)}" for _ in range(20)) for _ in range(2 * n)]
+    own = rng.random(n) < 0.5
+    human = rng.random(n) < 0.5
+    verdict = np.where(rng.random(n) < 0.5, own, human)
+    frame = pl.DataFrame(
+        {
+            "prompt": [f"p{i}" for i in range(n)],
+            "response_a": text[:n],
+            "response_b": text[n:],
+            "model_a": np.where(own, "gpt-4o", "claude-3"),
+            "model_b": np.where(own, "claude-3", "gpt-4o"),
+            "human": np.where(human, "a", "b"),
+            "verdict": np.where(verdict, "a", "b"),
+        }
+    )
+    part = cc.probe(judge={"openai/gpt-4": frame})["judge"].summary["judges"]["openai/gpt-4"]
+    assert part["biases"] == ["self"]
+    assert part["self_preference"]["low"] > 0.1
+    other = cc.probe(judge={"mistral-large": frame})["judge"].summary["judges"]["mistral-large"]
+    assert other["self_preference"] is None
+
+
+def test_repeated_verdicts_that_agree_are_counted():
+    table = pl.DataFrame(
+        {
+            "item": [str(i) for i in range(40) for _ in range(3)],
+            "first": [1.0] * 120,
+            "preferred": [1.0, 1.0, 0.0] * 20 + [0.0] * 60,
+        }
+    )
+    assert biases.stability(table)["value"] == pytest.approx((1 / 3 + 1) / 2)
+
+
+FORMS = {
+    "mt_bench": {
+        "question_id": 81, "model_1": "alpaca", "model_2": "vicuna", "g1_winner": "model_2", "g2_winner": "tie",
+        "judge": "gpt-4", "turn": 1,
+    },
+    "alpaca_eval": {
+        "instruction": "Say hi", "output_1": "Hi", "generator_1": "text-davinci", "output_2": "Hello you",
+        "generator_2": "alpaca", "annotator": "gpt4", "preference": 2.0,
+    },
+    "arena": {
+        "question_id": "q1", "model_a": "x", "model_b": "y", "winner": "model_b", "judge": "arena",
+        "conversation_a": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "one"}],
+        "conversation_b": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "two"}],
+    },
+    "reward_bench": {
+        "id": 3, "subset": "hep", "prompt": "q", "chosen": "good", "rejected": "bad", "chosen_model": "m1",
+        "rejected_model": "m2", "scores_chosen": -1.0, "scores_rejected": 2.5, "results": 0,
+    },
+    "plain": {"id": "7", "verdict": "B", "first": "a", "response_a": "yes", "response_b": "no"},
+    "plain scores": {"id": "7", "score_a": 1, "score_b": 3, "response_a": "yes", "response_b": "no"},
+}  # fmt: skip
+WINNERS = {
+    "mt_bench": "vicuna", "alpaca_eval": "Hello you", "arena": "two", "reward_bench": "bad", "plain": "no",
+    "plain scores": "no",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_verdicts_are_read_in_every_published_form(tmp_path, form):
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text(json.dumps(FORMS[form]) + "\n")
+    row = read_verdicts(None, path).table.row(0, named=True)
+    side = "a" if row["preferred"] == 1.0 else "b"
+    assert (row[f"text_{side}"] or row[f"model_{side}"]) == WINNERS[form]
+    if form == "reward_bench":
+        assert row[f"score_{side}"] == 2.5
+        assert row["human"] == 1.0 - row["preferred"]
+    if form == "mt_bench":
+        both = read_verdicts("j", path).table
+        assert both["first"].n_unique() == 2
+        assert both["preferred"].to_list()[1] == 0.5
+
+
+def test_verdicts_by_id_take_texts_and_labels_of_the_dataset():
+    battles = demo_battles(60, seed=0)
+    data = cc.load(battles.with_columns(id=pl.Series([f"e{i}" for i in range(60)])))
+    chosen = data.table.filter(pl.col("label") == "chosen")
+    verdicts = pl.DataFrame({"id": chosen["example_id"], "verdict": ["a"] * 60})
+    read = read_verdicts("j", verdicts, data)
+    assert (read.table["human"] == read.table["preferred"]).all()
+    assert read.has_texts
+    with pytest.raises(CueCardError, match="No id of j is an id of"):
+        read_verdicts("j", verdicts.with_columns(id=pl.lit("zz")), data)
+
+
+def test_a_table_without_verdicts_says_what_to_name(tmp_path):
+    with pytest.raises(CueCardError, match="neither a verdict nor two scores"):
+        read_verdicts("j", pl.DataFrame({"id": [1], "text": ["x"]}))
+    with pytest.raises(CueCardError, match="expected a, b or tie"):
+        read_verdicts("j", pl.DataFrame({"id": ["1"], "verdict": ["perhaps"]}))
+
+
+def test_kappa_and_its_interval():
+    rng = np.random.default_rng(0)
+    assert cohen_kappa([1, 1, 0, 0], [1, 1, 0, 0]).value == 1.0
+    covered = 0
+    for _ in range(200):
+        truth = rng.random(150) < 0.4
+        rater = np.where(rng.random(150) < 0.7, truth, rng.random(150) < 0.4)
+        kappa = cohen_kappa(truth, rater)
+        covered += kappa.low <= 0.7 <= kappa.high
+    assert covered / 200 > 0.90
+
+
+def test_lowess_follows_a_curve():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 6, 600)
+    y = np.sin(x) + rng.normal(0, 0.2, 600)
+    smooth = lowess(x, y, fraction=0.2)
+    assert np.abs(smooth - np.sin(x)).mean() < 0.06
