@@ -9,7 +9,7 @@ from typing import Any
 from cuecard.audits import AUDITS
 from cuecard.probes import PROBES
 from cuecard.remedies import REMEDIES
-from cuecard.reproduce import SelectionExperiment, StubbornExperiment
+from cuecard.reproduce import FrontierExperiment, SelectionExperiment, StubbornExperiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "measures.md"
 OPENING = """# Measures
@@ -38,7 +38,11 @@ TITLES = ("Audits", "Probes", "Remedies", "Experiments")
 
 def page() -> str:
     """Return the page of measures as Markdown."""
-    groups = zip(TITLES, (AUDITS, PROBES, REMEDIES, [StubbornExperiment, SelectionExperiment]), strict=True)
+    groups = zip(
+        TITLES,
+        (AUDITS, PROBES, REMEDIES, [StubbornExperiment, FrontierExperiment, SelectionExperiment]),
+        strict=True,
+    )
     return "\n".join([OPENING, *(f"## {title}\n\n{_table(kinds)}\n" for title, kinds in groups)])
 
 

@@ -6,6 +6,8 @@ from cuecard._lazy import lazy_names
 from cuecard.models.text_model import MODELS
 
 if TYPE_CHECKING:
+    from cuecard.models.debiasing.experts import BiasExpert
+    from cuecard.models.debiasing.methods import Debias
     from cuecard.models.dynamics import Dynamics
     from cuecard.models.embeddings.embedders import EMBEDDERS, Embedder, check_embedding, embed
     from cuecard.models.linear.learner import LinearModel
@@ -27,7 +29,9 @@ __all__ = [
     "ESIM",
     "MODELS",
     "BiLSTM",
+    "BiasExpert",
     "Condition",
+    "Debias",
     "Dynamics",
     "Embedder",
     "FastText",

@@ -20,11 +20,15 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts, saliency, token_texts
+from cuecard.models.saved import load_model
 from cuecard.models.text_model import MODELS, TextModel, Watch, check_condition
 from cuecard.stats.arrays import Floats
+from cuecard.writing import write_json
 
 #: Counted up when models come to read texts otherwise within a version: what was kept before is then of no use.
 _READING = 2
+#: Written last into the folder of a cached model.
+_WHOLE = "whole.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +89,7 @@ def fitted(
         # Not named by the key: a run that was stopped continues with a smaller batch too.
         name = f"{fit_key(recipe.lasting_contents, train, weights, read)}.checkpoint"
         checkpoint = _usable(cache_folder() / "fitted" / name) if cache else None
-        model = recipe.new().fit(
-            train, weights=weights, condition=recipe.condition, checkpoint=checkpoint, watch=watch
-        )
+        model = recipe.fit(train, weights=weights, checkpoint=checkpoint, watch=watch)
         arrays = [answer_probabilities(model, part) for part in scored]
         if mapped is not None:
             maps = saliency(model, mapped)
@@ -106,6 +108,34 @@ def fitted(
     ends = (end.astype(np.int64) for end in rest[:2])
     tokens = _as_texts(rest[2]), _as_texts(rest[3])
     return Fitted(arrays[: len(scored)], SaliencyMaps(premise, hypothesis, *ends), tokens)
+
+
+def fitted_model(
+    recipe: Recipe,
+    train: Instances,
+    *,
+    weights: npt.ArrayLike | None = None,
+    watch: Watch | None = None,
+    cache: bool = True,
+) -> TextModel:
+    """Return the recipe's model, trained once: it is kept in the cache folder and read from there the next time.
+
+    An interrupted run resumes from its last checkpoint. Without `cache` nothing is kept or read.
+    """
+    check_condition(train, recipe.condition)
+    if not cache:
+        return recipe.fit(train, weights=weights, watch=watch)
+    place = cache_folder() / "models" / fit_key(recipe.lasting_contents, train, weights, [])
+    if (place / _WHOLE).is_file():
+        return load_model(place)
+    checkpoint = _usable(place.with_suffix(".checkpoint"))
+    model = recipe.fit(train, weights=weights, checkpoint=checkpoint, watch=watch)
+    if checkpoint is not None:
+        place.mkdir(parents=True, exist_ok=True)
+        model.save(place)
+        write_json(place / _WHOLE, {"model": recipe.model})
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    return model
 
 
 def fit_key(

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
+from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models.text_model import CONDITIONS, MODELS, Condition, TextModel
+from cuecard.models.debiasing.methods import Debias, fit_debiased
+from cuecard.models.text_model import CONDITIONS, MODELS, Condition, FitJob, TextModel, Watch
 from cuecard.registry import unknown_name
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A registered model with the parameters that differ from its defaults, and the part of the input it reads."""
+    """A registered model with the parameters that differ from its defaults, and the part of the input it reads.
+
+    `debias` says how it is kept from using cues, if it is.
+    """
 
     model: str
     condition: Condition = "full"
     options: Mapping[str, Any] = field(default_factory=dict)
+    debias: Debias | None = None
 
     def __post_init__(self) -> None:
         """Check names and values at once, so that a typo costs no time."""
@@ -47,6 +55,7 @@ class Recipe:
             "parameters": all_parameters(model),
             "condition": self.condition,
             **({"outside": outside()} if outside is not None else {}),
+            **({"debias": self.debias.contents} if self.debias is not None else {}),
         }
 
     @property
@@ -63,6 +72,30 @@ class Recipe:
         """Return the model, not yet fitted."""
         model: TextModel = MODELS.get(self.model)(**self.options)
         return model
+
+    def fit(
+        self,
+        data: Instances,
+        *,
+        weights: npt.ArrayLike | None = None,
+        validation: Instances | None = None,
+        dynamics: bool = False,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ) -> TextModel:
+        """Return the model, fitted; see `TextModel.fit`."""
+        if self.debias is not None:
+            job = FitJob(data, weights, self.condition, validation, dynamics, checkpoint, watch)
+            return fit_debiased(self, self.debias, job)
+        return self.new().fit(
+            data,
+            weights=weights,
+            condition=self.condition,
+            validation=validation,
+            dynamics=dynamics,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
 
     def with_options(self, **options: Any) -> Recipe:
         """Return the same recipe with other parameters; those that the model does not have are left out."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
+from cuecard.models.debiasing.objective import Objective
 from cuecard.models.dynamics import Dynamics
 from cuecard.registry import Registry, lacking
 from cuecard.stats.arrays import Floats
@@ -114,6 +115,9 @@ class FitJob:
 
 class Learner:
     """`TextModel.fit` for models that take what it was called with as one job."""
+
+    #: What to learn instead of the labels alone, where a model is to be kept from using cues; set before `fit`.
+    objective: Objective | None = None
 
     def fit(
         self,

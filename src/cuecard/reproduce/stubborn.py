@@ -162,9 +162,8 @@ class StubbornExperiment:
                 continue
             if train.grouped and name == "paper":
                 continue
-            fewest = self.min_count if name in ("paper", "words") else min(self.min_count, NGRAM_MIN_COUNT)
             with self.tell(f"balancing for {name} weights"):
-                features, weights = _balanced(replace(remedy, min_count=fewest), train, cache=self.cache)
+                features, weights = _balanced(_remedy(remedy, name, self.min_count), train, cache=self.cache)
             weight_sets[name] = weights[train.example_codes]
             rows.append((name, features, effective_sample_share(weights), float(weights.max())))
         if not weight_sets:
@@ -213,6 +212,19 @@ def _tested(
         "log10_p_within_label": test["log10_p_stratified"],
         "words": summary["words"],
     }
+
+
+def balanced_weights(name: str, train: Instances, *, min_count: int = 100, cache: bool = True) -> Floats:
+    """Return the weight of every training row under weights of a name, kept by content."""
+    remedy = WEIGHTS[name]
+    assert remedy is not None
+    return _balanced(_remedy(remedy, name, min_count), train, cache=cache)[1][train.example_codes]
+
+
+def _remedy(remedy: LexicalWeights, name: str, min_count: int) -> LexicalWeights:
+    """Return the remedy with the smallest count that fits the length of its n-grams."""
+    fewest = min_count if name in ("paper", "words") else min(min_count, NGRAM_MIN_COUNT)
+    return replace(remedy, min_count=fewest)
 
 
 def _balanced(remedy: LexicalWeights, train: Instances, *, cache: bool) -> tuple[int, Floats]:

@@ -96,7 +96,9 @@ def test_defaults_in_the_help_are_those_of_the_analyses(verb):
 MEANINGS = {
     "--cues": "cues that the work of the verb is about",
     "--columns": "which column has which role",
+    "--debias": "how models are kept from using cues",
     "--dev": "the validation split",
+    "--expert": "what the bias expert reads",
     "--features": "feature families to work on",
     "--format": "the format that the result is written in",
     "--labels": "names for label values",
@@ -109,10 +111,11 @@ MEANINGS = {
     "--policy": "the file of the policy",
     "--predictions": "a model's predictions",
     "--sample": "number of random examples to work on",
+    "--strength": "strength of the method",
     "--task": "the task of the dataset",
 }
 #: Of these, options whose value differs in kind: a folder or a file comes out, a model has a name or a folder.
-DIFFERING_VALUES = {"--out", "--model"}
+DIFFERING_VALUES = {"--out", "--model", "--debias"}
 
 
 def test_an_option_has_one_meaning_in_all_verbs():

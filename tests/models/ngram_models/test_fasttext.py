@@ -43,17 +43,30 @@ def problem(outputs: int) -> Any:
     )
 
 
-def test_a_step_on_labels_goes_down_the_exact_gradient() -> None:
+@pytest.mark.parametrize("objective", ["labels", "expert", "targets"])
+def test_a_step_on_labels_goes_down_the_exact_gradient(objective: str) -> None:
     features, vectors, output, bias = problem(3)
     gold, weight, rate = np.array([0, 2, 1, 1, 0]), np.array([1, 1, 1, 2.5, 1], np.float32), 0.01
+    generator, nothing = np.random.default_rng(1), np.empty((0, 3), np.float32)
+    offset, target = np.zeros((5, 3)), np.eye(3)[gold]
+    if objective == "expert":
+        offset = np.log(generator.dirichlet(np.ones(3), 5))
+    if objective == "targets":
+        target = generator.dirichlet(np.ones(3), 5)
 
     def loss() -> float:
-        margins = (features[[3]] @ vectors) @ output.T + bias
-        return float(-2.5 * np.log(softmax(margins, axis=1)[0, gold[3]]))
+        margins = (features[[3]] @ vectors) @ output.T + bias + offset[3]
+        return float(-2.5 * (target[3] * np.log(softmax(margins, axis=1)[0])).sum())
 
     expected = [array - rate * numeric_gradient(loss, array) for array in (vectors, output, bias)]
     stepped = [array.astype(np.float32) for array in (vectors, output, bias)]
-    found = _kernels.learn_labels(*loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped)
+    extra = [
+        offset.astype(np.float32) if objective == "expert" else nothing,
+        target.astype(np.float32) if objective == "targets" else nothing,
+    ]
+    found = _kernels.learn_labels(
+        *loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped, *extra
+    )
     assert found == pytest.approx(loss(), rel=1e-5)
     for one, other in zip(stepped, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)

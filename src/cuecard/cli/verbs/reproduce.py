@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,14 +29,19 @@ from cuecard.cli.options.shared import (
     typed_command,
 )
 
+if TYPE_CHECKING:
+    from cuecard.data import Instances
+
 app = typer.Typer(
     help="Repeat a paper's experiment on your own data.", no_args_is_help=True, rich_markup_mode="markdown"
 )
 
 STUBBORN_EXAMPLES = """
-Example:
+Examples:
 
 `cuecard reproduce stubborn train.parquet --test test.parquet --model fasttext,bilstm --seeds 3 --out stubborn`
+
+`cuecard reproduce stubborn train.parquet --dev dev.parquet --test test.parquet --debias all --out frontier`
 """
 PAPER_EXAMPLES = """
 Examples:
@@ -50,6 +55,12 @@ Example:
 
 `cuecard reproduce selection quora_train.tsv --test quora_test.tsv --also msrp.parquet --out selection`
 """
+
+
+AlsoOption = Annotated[
+    list[str] | None,
+    option("--also", "OTHER", "Another dataset with the same labels to evaluate the models on. Repeatable."),
+]
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,16 @@ class Experiment(Dataset):
         """Raise if the card cannot be written, before any data is read."""
         output.check(self.out, [*self.inputs, *also])
 
-    def conduct(self, experiment: Any, output: CardOutput) -> None:
+    def others(self, also: Iterable[str] | None, output: CardOutput) -> tuple[Instances, ...]:
+        """Return the other datasets to evaluate models on."""
+        return tuple(
+            replace(self, train=source, test=None, label_file=None, holdout=None).load(
+                self.seed, output.progress
+            )
+            for source in also or []
+        )
+
+    def conduct(self, experiment: Any, output: CardOutput, *, dev: str | None = None) -> None:
         """Run an experiment and show its card."""
         from cuecard.cli.progress import training_bar
         from cuecard.run import experiment as run_experiment
@@ -91,7 +111,7 @@ class Experiment(Dataset):
         self.check(output)
         told = replace(experiment, tell=lambda title: training_bar(title, silent=output.silent))
         card = run_experiment(
-            lambda: self.load(self.seed, output.progress),
+            lambda: self.load(self.seed, output.progress, dev=dev),
             told,
             subset=self.subset,
             seed=self.seed,
@@ -132,13 +152,45 @@ def stubborn(
         int | None,
         option("--per-label", "N", "Number of words of highest z per label to test.", default="50", min=1),
     ] = None,
+    debias: Annotated[
+        str | None,
+        option(
+            "--debias",
+            "A,B",
+            "Draw the frontier of debiasing instead: plain, words, product-of-experts, upweight, last-layer, erase, …, "
+            "constraint, expert, words+constraint, ensemble, or all.",
+        ),
+    ] = None,
+    dev: Annotated[
+        str | None,
+        option("--dev", "DEV", "Validation split to tune --debias on, in any form TRAIN can have."),
+    ] = None,
+    also: AlsoOption = None,
 ) -> None:
     """Train with equal and with balanced weights, and test whether each model uses words.
 
+    With --debias, every way to train and to correct is compared: accuracy against the gap that words leave.
+
     Finished runs are cached, so an interrupted experiment resumes; --no-cache retrains all of them.
     """
-    from cuecard.reproduce import StubbornExperiment
+    from cuecard.errors import UsageError
+    from cuecard.reproduce import FrontierExperiment, StubbornExperiment
 
+    if debias is not None:
+        if schemes or min_count:
+            raise UsageError(
+                "--schemes and --min-count do not apply with --debias: write --debias plain,words."
+            )
+        options.check(output, [*([dev] if dev else []), *(also or ())])
+        methods = None if debias == "all" else names_of(debias)
+        frontier = FrontierExperiment(
+            models=tuple(comma_list(model)), **options.training, **typed(debias=methods, per_label=per_label)
+        )
+        others = options.others(also, output)
+        options.conduct(replace(frontier, also=others), output, dev=dev)
+        return
+    if dev or also:
+        raise UsageError("--dev and --also only apply with --debias: add --debias all.")
     explicit = typed(weights=names_of(schemes), min_count=min_count, per_label=per_label)
     options.conduct(
         StubbornExperiment(models=tuple(comma_list(model)), **options.training, **explicit), output
@@ -150,12 +202,7 @@ def stubborn(
 def selection(
     options: Experiment,
     output: CardOutput,
-    also: Annotated[
-        list[str] | None,
-        option(
-            "--also", "OTHER", "Another dataset with the same labels to evaluate both models on. Repeatable."
-        ),
-    ] = None,
+    also: AlsoOption = None,
     model: Annotated[str, option("--model", "-m", "NAME", "The model to train.")] = "siamese-lstm",
     match: MatchOption = None,
     max_weight: MaxWeightOption = None,
@@ -168,13 +215,7 @@ def selection(
 
     options.check(output, also or ())
     experiment = SelectionExperiment(model=model, match=match, max_weight=max_weight, **options.training)
-    others = tuple(
-        replace(options, train=source, test=None, label_file=None, holdout=None).load(
-            options.seed, output.progress
-        )
-        for source in also or []
-    )
-    options.conduct(replace(experiment, also=others), output)
+    options.conduct(replace(experiment, also=options.others(also, output)), output)
 
 
 @app.command("paper", epilog=PAPER_EXAMPLES, cls=Verb)

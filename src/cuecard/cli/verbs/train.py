@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,7 +12,7 @@ from cuecard.cli.help import MODELS, WEIGHTS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
-from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
     Output,
     SeedOption,
@@ -22,6 +23,9 @@ from cuecard.cli.options.shared import (
     required_out,
 )
 
+if TYPE_CHECKING:
+    from cuecard.models import Debias
+
 EXAMPLES = """
 Examples:
 
@@ -31,6 +35,8 @@ Examples:
 
 `cuecard debias train.parquet --out weighted.parquet`, then
 `cuecard train weighted.parquet --model bilstm --weights weight --weighting sampler --out runs/weighted`
+
+`cuecard train train.parquet --test test.parquet --model esim --debias product-of-experts --out runs/debiased`
 
 `cuecard probe train.parquet --test test.parquet --predictions runs/fasttext/predictions_test.parquet`
 """
@@ -64,6 +70,28 @@ def train(
         Literal["full", "hypothesis", "premise", "choices"],
         option("--condition", "NAME", "Input of the model: full, hypothesis, premise or choices."),
     ] = "full",
+    debias: Annotated[
+        str | None,
+        option(
+            "--debias",
+            "NAME",
+            "Keep the model from using cues: product-of-experts, learned-mixin, confidence, group-robust, upweight, "
+            "last-layer or erase.",
+        ),
+    ] = None,
+    expert: Annotated[
+        str | None,
+        option(
+            "--expert",
+            "NAME",
+            "What the bias expert of --debias reads: words, hypothesis, premise, choices, or a feature family.",
+            default="words",
+        ),
+    ] = None,
+    strength: Annotated[
+        float | None,
+        option("--strength", "R", "Strength of --debias. Default: the method's own.", min=0, default=False),
+    ] = None,
     settings: SettingsOption = None,
     seed: SeedOption = 0,
     epochs: Annotated[int | None, option("--epochs", "N", "Number of epochs.", panel=MODELS, min=1)] = None,
@@ -112,6 +140,7 @@ def train(
     named = [f"{name}={value}" for name, value in explicit.items() if value is not None]
     [recipe] = recipes([model], [*named, *(settings or [])], condition=condition)
     recipe = training_recipe(recipe, weighting=weighting, seed=seed)
+    recipe = replace(recipe, debias=_debias(debias, expert, strength))
     check_run_folder(out, [*dataset.inputs, dev, weights_from])
     data = dataset.load(seed, output.progress, dev=dev)
     with training_bar(f"Training {model}", silent=output.silent) as watch:
@@ -152,6 +181,18 @@ def train(
         typer.echo(f"{already}Model and predictions: {out}")
         if (out / "data_map.html").exists():
             typer.echo(f"Data map: {out / 'data_map.html'}")
+
+
+def _debias(method: str | None, expert: str | None, strength: float | None) -> Debias | None:
+    """Return how the model is to be debiased, or raise if options are there that need a method."""
+    from cuecard.errors import UsageError
+    from cuecard.models import Debias
+
+    if method is None:
+        if expert is not None or strength is not None:
+            raise UsageError("--expert and --strength only apply with --debias: add --debias NAME.")
+        return None
+    return Debias(method, **typed(expert=expert, strength=strength))
 
 
 def _check_weights(weights: str | None, weights_from: Path | None) -> None:

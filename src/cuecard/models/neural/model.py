@@ -132,6 +132,7 @@ class NeuralModel(Learner):
 
         from cuecard.models.neural.checkpoints import Checkpoint
         from cuecard.models.neural.inference import device_for
+        from cuecard.models.neural.objectives import TrainedFor
         from cuecard.models.neural.training import Training, TrainingSettings
 
         check_condition(data, condition)
@@ -151,6 +152,7 @@ class NeuralModel(Learner):
             module = self.build(1 if examples.grouped else len(self.labels_))
             if not begun:
                 self.initialise(module, rows, examples)
+            trained_for = TrainedFor(self.objective, module) if self.objective is not None else None
             module.to(place)
             own = {f.name: getattr(self, f.name) for f in fields(TrainingSettings)}
             run = Training(
@@ -163,8 +165,11 @@ class NeuralModel(Learner):
                 held_out=held,
                 checkpoint=state,
                 watch=job.watch,
+                trained_for=trained_for,
             )
             run.run()
+            if trained_for is not None:
+                trained_for.detach()
         self.module_, self.history_, self.dynamics_ = module.eval(), run.history, run.dynamics
 
     def predict_proba(self, data: Instances) -> Floats:
@@ -311,6 +316,7 @@ class NeuralModel(Learner):
             "condition": self.condition_,
             "validation data": validation.fingerprint if validation is not None else None,
             "dynamics": dynamics,
+            **({} if self.objective is None else {"objective": self.objective.identity}),
             **parameters,
         }
 

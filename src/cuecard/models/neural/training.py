@@ -15,9 +15,11 @@ from torch.nn import functional
 from cuecard.errors import UsageError
 from cuecard.models.dynamics import Dynamics, Epoch
 from cuecard.models.examples import accuracy, answers, gold_probabilities
-from cuecard.models.neural.batches import ExamplePart, epoch_batches
+from cuecard.models.neural.batches import Batch, ExamplePart, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
+from cuecard.models.neural.objectives import TrainedFor
+from cuecard.models.neural.tables import answer_table
 from cuecard.models.text_model import Step, Watch, Weighting
 from cuecard.stats.arrays import Ints
 
@@ -68,14 +70,15 @@ class Training:
         held_out: npt.NDArray[np.bool_] | None = None,
         checkpoint: Checkpoint | None = None,
         watch: Watch | None = None,
+        trained_for: TrainedFor | None = None,
     ) -> None:
         """Prepare a run on `part`, judged on `validation`, with the dynamics of `recorded`.
 
-        `held_out` says which recorded examples are not learned from.
+        `held_out` says which recorded examples are not learned from; `trained_for` is a loss other than cross-entropy.
         """
         self.module, self.optimiser, self.part, self.recipe = module, optimiser, part, recipe
         self.validation, self.recorded, self.held_out = validation, recorded, held_out
-        self.checkpoint, self.watch = checkpoint, watch
+        self.checkpoint, self.watch, self.trained_for = checkpoint, watch, trained_for
         self.progress = RunPosition(
             batch_size=recipe.batch_size, learning_rate=optimiser.param_groups[0]["lr"]
         )
@@ -140,7 +143,7 @@ class Training:
         examples = self.part.examples
         inputs = on_device(self.part.rows.collate(self.part.numbers[examples.rows(batch)]), self.device)
         self.optimiser.zero_grad(set_to_none=True)
-        each = losses(self.module(inputs), self._sizes(batch), torch.from_numpy(examples.gold[batch]))
+        each = self._losses(inputs, batch)
         if self.recipe.weighting == "loss":
             each = each * torch.from_numpy(examples.example_weights[batch].astype(np.float32)).to(self.device)
         loss = each.mean()
@@ -155,6 +158,14 @@ class Training:
             torch.nn.utils.clip_grad_norm_(self.module.parameters(), self.recipe.clip)
         self.optimiser.step()
         return float(value)
+
+    def _losses(self, inputs: Batch, batch: Ints) -> Any:
+        examples, sizes = self.part.examples, self._sizes(batch)
+        gold = torch.from_numpy(examples.gold[batch])
+        if self.trained_for is None:
+            return losses(self.module(inputs), sizes, gold)
+        numbers = batch if examples.chosen is None else examples.chosen[batch]
+        return self.trained_for.losses(inputs, sizes, gold, numbers)
 
     def _sizes(self, batch: Ints) -> Ints | None:
         starts = self.part.examples.first_rows
@@ -265,12 +276,4 @@ def losses(outputs: Any, sizes: Ints | None, gold: Any) -> Any:
         sizes: in the latter case, how many rows each example has.
         gold: of every example the column of its label, or the place of its right row.
     """
-    gold = gold.to(outputs.device)
-    if sizes is None:
-        return functional.cross_entropy(outputs, gold, reduction="none")
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    # An example with fewer rows than the largest has rows of no chance in the table.
-    table = outputs.new_full((len(sizes), int(sizes.max())), -math.inf)
-    table[torch.from_numpy(owner), torch.from_numpy(place)] = outputs.squeeze(1)
-    return functional.cross_entropy(table, gold, reduction="none")
+    return functional.cross_entropy(answer_table(outputs, sizes), gold.to(outputs.device), reduction="none")

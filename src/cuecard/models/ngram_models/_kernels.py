@@ -66,11 +66,14 @@ def learn_labels(
     vectors: Singles,
     output: Singles,
     bias: Singles,
+    offset: Singles,
+    target: Singles,
 ) -> float:
     """Learn from the rows in `order`; return the sum of their losses.
 
     The rate of the first step is `rate`, and `decay` less with every further one. `vectors` has a row per
-    feature, `output` one per label.
+    feature, `output` one per label. `offset` is added to the margins of every row (log-probabilities of an expert), and
+    `target` has probabilities to learn instead of labels; of no rows where there are none.
     """
     k, width = output.shape
     hidden, change, chance = np.empty(width, np.float32), np.empty(width, np.float32), np.empty(k, np.float32)
@@ -81,10 +84,15 @@ def learn_labels(
             z = bias[j]
             for d in range(width):
                 z += output[j, d] * hidden[d]
-            chance[j] = z
+            chance[j] = z + offset[i, j] if len(offset) else z
         softmax_in_place(chance)
-        loss -= weight[i] * np.log(max(chance[gold[i]], np.float32(1e-30)))
-        chance[gold[i]] -= 1
+        if len(target):
+            for j in range(k):
+                loss -= weight[i] * target[i, j] * np.log(max(chance[j], np.float32(1e-30)))
+                chance[j] -= target[i, j]
+        else:
+            loss -= weight[i] * np.log(max(chance[gold[i]], np.float32(1e-30)))
+            chance[gold[i]] -= 1
         now = np.float32((rate - decay * step) * weight[i])
         change[:] = 0
         for j in range(k):

@@ -16,6 +16,7 @@ from scipy.special import softmax
 
 from cuecard.data import Examples
 from cuecard.errors import UsageError
+from cuecard.models.debiasing.objective import Objective
 from cuecard.models.dynamics import Dynamics, Epoch
 from cuecard.models.examples import accuracy, answers, gold_probabilities
 from cuecard.models.linear.learner import softmax_within
@@ -71,11 +72,13 @@ class Descent:
         patience: int,
         sampled: bool,
         seed: int,
+        objective: Objective | None = None,
     ) -> None:
         """Prepare a run on the examples `learned`, drawn by their weights where `sampled`."""
         self.bags, self.examples, self.learned = bags, bags.examples, learned
         self.epochs, self.learning_rate, self.patience = epochs, learning_rate, patience
         self.sampled, self.seed = sampled, seed
+        self._offset, self._target = _of_objective(objective, outputs)
         first = (
             np.random.default_rng([seed, 0]).uniform(-1, 1, (bags.features.shape[1], dimensions)) / dimensions
         )
@@ -168,7 +171,7 @@ class Descent:
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
         if examples.grouped:
             return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common))
-        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias))
+        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias, self._offset, self._target))
 
     def _probabilities(self, bags: Bags) -> Floats:
         vectors, output, bias = self.now
@@ -227,6 +230,17 @@ class Descent:
             expected(arrays, f"{name}.{i}", array.dtype, *array.shape) for i, array in enumerate(self.now)
         )
         return first, second, third
+
+
+def _of_objective(objective: Objective | None, outputs: int) -> tuple[Singles, Singles]:
+    """Return what is added to the margins and what is learned instead of labels, of no rows where there is neither."""
+    nothing = np.empty((0, outputs), np.float32)
+    if objective is None:
+        return nothing, nothing
+    if objective.kind == "product-of-experts" and objective.expert is not None:
+        return (objective.strength * objective.expert).astype(np.float32), nothing
+    assert objective.targets is not None
+    return nothing, objective.targets.astype(np.float32)
 
 
 def loop_arrays(features: sparse.csr_matrix) -> tuple[Ints, npt.NDArray[np.int32], Singles]:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from cuecard.data import Examples, Instances
 from cuecard.errors import InputError, UsageError
+from cuecard.models.debiasing.objective import Kind, check_objective
 from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import examples_of, training_examples
 from cuecard.models.linear.input_features import InputRows, State
@@ -27,6 +28,8 @@ from cuecard.stats.arrays import Floats
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000
 FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
+#: Losses besides cross-entropy that the loop over labels has.
+LABEL_OBJECTIVES: tuple[Kind, ...] = ("product-of-experts", "confidence")
 
 
 @dataclass
@@ -75,6 +78,7 @@ class FastText(NGramModel):
     def learn(self, job: FitJob) -> None:
         """Learn from every row of the job's data."""
         examples = training_examples(job.data, job.weights)
+        check_objective(self.objective, self.name, () if examples.grouped else LABEL_OBJECTIVES)
         whole = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
         judged, held = self._validation(job.validation, whole, examples)
         learned = np.flatnonzero(~held)
@@ -94,6 +98,7 @@ class FastText(NGramModel):
             patience=self.patience,
             sampled=self.weighting == "sampler",
             seed=self.seed,
+            objective=self.objective,
         )
         run.run(judged, record=job.dynamics, state=state, watch=job.watch)
         self.vectors_, self.output_, self.bias_ = run.best

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cuecard.data import Instances
+from cuecard.models.debiasing.objective import check_objective
 from cuecard.models.dynamics import Dynamics
 from cuecard.models.examples import answers, gold_probabilities, training_examples
 from cuecard.models.linear.input_features import State
@@ -41,6 +42,7 @@ class LinearText(NGramModel):
 
     def learn(self, job: FitJob) -> None:
         """Learn from every row of the job's data; `validation` and `checkpoint` are not needed and not looked at."""
+        check_objective(self.objective, self.name)
         examples = training_examples(job.data, job.weights)
         rows = self.learn_reading(job.data, job.condition)
         features = self.features(rows)

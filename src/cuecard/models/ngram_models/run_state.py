@@ -55,6 +55,7 @@ class RunState:
                 "condition": model.condition_,
                 "validation data": validation.fingerprint if validation is not None else None,
                 "dynamics": dynamics,
+                **({} if model.objective is None else {"objective": model.objective.identity}),
                 **model.parameters(),
             },
         )

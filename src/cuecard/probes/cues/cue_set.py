@@ -101,9 +101,9 @@ class WordTests:
     encoded: Encoded
 
     @classmethod
-    def of(cls, encoded: Encoded, *, min_count: int = 5) -> WordTests:
-        """Return the associations of the words of encoded texts."""
-        family = Words()
+    def of(cls, encoded: Encoded, *, min_count: int = 5, family: Family | None = None) -> WordTests:
+        """Return the associations of the words of encoded texts, or of another family's features."""
+        family = family or Words()
         counts = count_cues(encoded, [family], minimum=min_count)
         stop = sorted(stop_words(encoded.language)) if _has_stop_words(encoded) else []
         associations = cue_tables(counts, min_count=min_count).associations

@@ -32,6 +32,9 @@ def render_training(metrics: Mapping[str, Any], console: Console) -> None:
     if metrics["weights"] is not None:
         kept = numbers.percent(metrics["weights"]["effective_share"])
         summary += f", weighted (effective sample size {kept} of the examples)"
+    if metrics.get("debias"):
+        how = metrics["debias"]
+        summary += f", debiased by {how['method']} (expert {how['expert']}, strength {how['strength']:g})"
     console.print(Text(summary, style="dim"))
     for sentence in (best_epoch_note(metrics), chosen_rate(metrics)):
         if sentence:

@@ -19,6 +19,7 @@ from cuecard.data.weights import instance_weights
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.models import TextModel
+from cuecard.models.debiasing.methods import Debias
 from cuecard.models.examples import training_examples
 from cuecard.models.fitted import answer_probabilities, check_labels_seen, prediction_table, weights_digest
 from cuecard.models.recipe import Recipe, all_parameters, parameter_names
@@ -73,6 +74,7 @@ def train(
     condition: Condition = "full",
     weights: Weights = None,
     weighting: Weighting | None = None,
+    debias: str | Debias | None = None,
     subset: int | None = None,
     dynamics: bool = False,
     out: str | Path | None = None,
@@ -91,6 +93,8 @@ def train(
         weights: a weight per train example or row, the name of a column of the data, or a file that
             `cuecard debias` wrote.
         weighting: whether weights are factors of the loss or chances to be drawn ("sampler").
+        debias: how the model is kept from using cues: the name of a method, such as "product-of-experts", or
+            `cuecard.models.Debias` with an expert and a strength.
         subset: number of examples to train on, drawn by the seed.
         dynamics: record the probability of every train example's label after each epoch.
         out: folder for the model, predictions, metrics and dynamics; a run that was stopped continues there.
@@ -98,7 +102,8 @@ def train(
         watch: called with the progress while it trains.
         options: parameters of the model, such as ``epochs=3``.
     """
-    recipe = training_recipe(Recipe(model, condition, options), weighting=weighting, seed=seed)
+    method = Debias(debias) if isinstance(debias, str) else debias
+    recipe = training_recipe(Recipe(model, condition, options, method), weighting=weighting, seed=seed)
     return train_recipe(
         loaded(data, test),
         recipe,
@@ -163,10 +168,9 @@ def _trained(
     checkpoint: Path | None = None,
 ) -> Trained:
     started = time.perf_counter()
-    fitted = recipe.new().fit(
+    fitted = recipe.fit(
         data.train,
         weights=weights,
-        condition=recipe.condition,
         validation=data.split("dev") if "dev" in data.splits else None,
         dynamics=dynamics,
         checkpoint=checkpoint,
@@ -179,6 +183,7 @@ def _trained(
         "model": recipe.model,
         "condition": recipe.condition,
         "parameters": all_parameters(fitted),
+        "debias": None if recipe.debias is None else recipe.debias.contents,
         "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
         "train_examples": data.train.n_examples,
         "weights": None if weights is None else _about_weights(data.train, weights),

@@ -62,6 +62,46 @@ def p_values(runs: pl.DataFrame, alpha: float) -> Any:
     )
 
 
+def frontier(groups: pl.DataFrame, against: str, alpha: float) -> Any:
+    """Return accuracy against the gap in points, or against −log10 p, a point per model and method with its CIs."""
+    by_gap = against == "gap"
+    rows = [
+        {
+            "model": display_text(row["model"], 40),
+            "method": display_text(row["method"], 40),
+            "accuracy": row["accuracy"],
+            "low": row["low"],
+            "high": row["high"],
+            "x": 100 * row["gap"] if by_gap else -row["log10_p"],
+            "x_low": 100 * row["gap_low"] if by_gap else -row["log10_p"],
+            "x_high": 100 * row["gap_high"] if by_gap else -row["log10_p_lowest"],
+            "level": 0.0 if by_gap else -float(np.log10(alpha)),
+        }
+        for row in groups.iter_rows(named=True)
+    ]
+    title = "gap in points (usual minus unusual label)" if by_gap else "−log₁₀ p of the permutation test"
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    base = alt.Chart(inline(rows)).encode(
+        x=alt.X("x:Q", title=title),
+        y=alt.Y("accuracy:Q", axis=percent_axis("accuracy"), scale=alt.Scale(zero=False)),
+        color=alt.Color("model:N", scale=alt.Scale(domain=models)),
+        tooltip=[
+            alt.Tooltip("model:N"),
+            alt.Tooltip("method:N"),
+            alt.Tooltip("accuracy:Q", format=".1%"),
+            alt.Tooltip("x:Q", title="gap" if by_gap else "−log₁₀ p", format=".1f"),
+        ],
+    )
+    wide = base.mark_rule(opacity=0.35, aria=False).encode(x="x_low:Q", x2="x_high:Q")
+    tall = base.mark_rule(opacity=0.35, aria=False).encode(y="low:Q", y2="high:Q")
+    points = base.mark_point(filled=True, size=70, opacity=0.9, aria=False).encode(
+        shape=alt.Shape("model:N", scale=alt.Scale(domain=models, range=list(SHAPES[: len(models)])))
+    )
+    names = base.mark_text(align="left", dx=7, dy=-6, fontSize=10, aria=False).encode(text="method:N")
+    level = alt.Chart(inline(rows[:1])).mark_rule(style="prior", aria=False).encode(x="level:Q")
+    return (wide + tall + level + points + names).properties(width="container", height=420)
+
+
 def evaluations(table: pl.DataFrame) -> Any:
     """Return the accuracy of every model as the test set stands and under weights, with 95 % CIs."""
     rows = []

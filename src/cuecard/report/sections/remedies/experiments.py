@@ -174,3 +174,92 @@ def _identical(boxes: pl.DataFrame) -> Callable[[], Any]:
         return identical_pairs_chart(boxes)
 
     return draw
+
+
+@SECTION_VIEWS.register("frontier")
+def frontier(card: Card, section: Section) -> SectionView:
+    """Return accuracy against the gap of every way to train and correct, and what each does on other cues."""
+    summary, parameters = section.summary, section.parameters
+    lead = [
+        f"{numbers.count(summary['runs'])} sets of predictions of {numbers.count(summary['test_examples'])} examples: "
+        "what does it cost to be as accurate if words have another label as if they have their usual one? Strengths "
+        "are tuned on the dev split."
+    ]
+    notes = [
+        "Gap: accuracy on examples with a listed word and its usual label minus accuracy on those with another label. "
+        "Other half: every second listed word, which methods that end in “-half” do not know, and “tuned-on-half” is "
+        "not tuned on. Next words: those that follow the listed ones in z, which no method knows. Hard: examples that "
+        "a linear model of partial input gets wrong.",
+    ]
+    charts = [
+        ChartView(
+            "Accuracy against the gap",
+            drawn(
+                "remedies.experiments",
+                "frontier",
+                card.tables["frontier"],
+                "gap",
+                parameters.get("alpha", 0.05),
+            ),
+            alt="Accuracy of every method by the gap that it leaves.",
+            caption="Means over the seeds, with 95 % CIs. The best methods are at the top left.",
+        ),
+        ChartView(
+            "Accuracy against the evidence of the permutation test",
+            drawn(
+                "remedies.experiments",
+                "frontier",
+                card.tables["frontier"],
+                "p",
+                parameters.get("alpha", 0.05),
+            ),
+            alt="Accuracy of every method by −log10 p.",
+            caption="Left of the dashed line, the difference is not significant.",
+        ),
+    ]
+    return SectionView(lead, charts=charts, tables=[_frontier(card), _frontier_runs(card)], notes=notes)
+
+
+def _frontier(card: Card) -> TableView:
+    table = card.tables["frontier"]
+    gaps = [name for name in ("gap", "half_gap", "next_gap", "bigram_gap") if name in table.columns]
+    shown = table.with_columns((100 * pl.col(name)).alias(name) for name in gaps)
+    columns = {
+        "model": Column("Model"),
+        "method": Column("Method"),
+        "accuracy": Column("Accuracy", "percent", "mean over the seeds"),
+        "hard_accuracy": Column("Hard", "percent", "accuracy where partial input is wrong"),
+        "gap": Column("Gap", "decimal", "points, listed words"),
+        "log10_p": Column("log₁₀ p", "decimal", "listed words, median over the seeds"),
+        "log10_p_within_label": Column("within label", "decimal", "shuffled within each label"),
+        "half_gap": Column("Other half", "decimal", "gap over every second listed word, in points"),
+        "half_log10_p": Column("log₁₀ p", "decimal", "over every second listed word"),
+        "next_gap": Column("Next words", "decimal", "gap over the words that follow, in points"),
+        "bigram_gap": Column("Bigrams", "decimal", "gap over bigrams, in points", brief=False),
+        "worst_group_accuracy": Column("Worst group", "percent", brief=False),
+        "accuracy_sd": Column("± sd", "percent", "of accuracy over the seeds", brief=False),
+        "strength": Column("Strength", hint="of the first seed", brief=False),
+        "seeds": Column("Seeds", "count", brief=False),
+        **{
+            name: Column(name.removeprefix("on_"), "percent", "accuracy on this dataset", brief=False)
+            for name in table.columns
+            if name.startswith("on_")
+        },
+    }
+    present = {name: column for name, column in columns.items() if name in shown.columns}
+    return TableView.of("All methods", "frontier", shown, present)
+
+
+def _frontier_runs(card: Card) -> TableView:
+    columns = {
+        "model": Column("Model"),
+        "method": Column("Method"),
+        "seed": Column("Seed", "count"),
+        "accuracy": Column("Accuracy", "percent"),
+        "usual_accuracy": Column("Usual", "percent"),
+        "unusual_accuracy": Column("Other", "percent"),
+        "log10_p": Column("log₁₀ p", "decimal"),
+        "log10_p_within_label": Column("within label", "decimal"),
+        "strength": Column("Strength"),
+    }
+    return TableView.of("All runs", "frontier_runs", card.tables["frontier_runs"], columns)

@@ -1,0 +1,304 @@
+"""The frontier of debiasing: accuracy against reliance on words, for every way to train and to correct a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard._version import __version__
+from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
+from cuecard.cache import cached_arrays, content_key
+from cuecard.data import TASKS, Instances, Task
+from cuecard.errors import UsageError
+from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
+from cuecard.models.debiasing.methods import AFTER_TRAINING, METHODS, Debias, change_last_layer
+from cuecard.models.fitted import answer_probabilities, fit_key, fitted_model
+from cuecard.models.recipe import Recipe
+from cuecard.models.runs import Tell, seedless_recipes, silently
+from cuecard.models.text_model import TextModel, partial_condition
+from cuecard.probes import check_test
+from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
+from cuecard.remedies.correction.tuning import Part, Tuned, tune
+from cuecard.reproduce.frontier_schemes import CORRECTIONS, DEFAULT, ENSEMBLE, PLAIN, Scheme
+from cuecard.reproduce.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
+from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights
+from cuecard.run.correcting import dev_as_test
+from cuecard.stats import wilson
+from cuecard.stats.arrays import Floats
+from cuecard.wording import listed, percent, plural
+
+ACCURACY = MeasureKind("accuracy.{model}.{method}", "accuracy of {model}, {method}", "share", "lower")
+GAP = MeasureKind(
+    "gap.{model}.{method}", "accuracy of {model} with usual minus unusual label, {method}", "points", "higher"
+)
+P_VALUE = MeasureKind("p.{model}.{method}", "median p-value of the gap of {model}, {method}", "p", "lower")
+#: Standard deviations below zero that both tests must have on dev.
+MARGIN = 1.0
+
+
+@dataclass(frozen=True)
+class FrontierExperiment:
+    """Train and correct models in every way, and test each for its use of words.
+
+    Strengths of corrections are chosen on the dev split for the least loss of accuracy that closes the gap there. Every
+    second listed word, the words that follow in the list, and bigrams are tested separately: a correction that only
+    fits the words it knows shows there. Trained models and their outputs are kept by content.
+
+    Args:
+        models: registered models to train.
+        settings: their parameters, such as "epochs=3".
+        seeds: how many seeds, counted from `seed`.
+        debias: ways to train ("plain", "words", "paper", "product-of-experts", …) and to correct ("constraint",
+            "expert", …); "words+constraint" corrects a model of another training, "ensemble" is the mean of all seeds.
+        per_label: words of highest z per label that the test looks at.
+        alpha: level of the test.
+        seed: the first seed to train with.
+        also: other sets with the same labels, on which every model is scored.
+    """
+
+    name: ClassVar[str] = "frontier"
+    title: ClassVar[str] = "Debiasing frontier"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    measures: ClassVar[tuple[MeasureKind, ...]] = (ACCURACY, GAP, P_VALUE)
+    about: ClassVar[About] = "experiment"
+
+    models: tuple[str, ...] = ("fasttext",)
+    settings: tuple[str, ...] = ()
+    seeds: int = 3
+    debias: tuple[str, ...] = DEFAULT
+    per_label: int = 50
+    alpha: float = 0.05
+    seed: int = 0
+    also: tuple[Instances, ...] = field(default=(), metadata={"parameter": False}, repr=False, compare=False)
+    cache: bool = field(default=True, metadata={"parameter": False}, repr=False, compare=False)
+    tell: Tell = field(default=silently, metadata={"parameter": False}, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check every name at once, so that a typo costs no hours."""
+        seedless_recipes(self.models, self.settings)
+        schemes = [Scheme.of(name) for name in self.debias]
+        if self.seeds < 1 or not self.models or not schemes:
+            raise UsageError("The frontier needs at least one model, one method and one seed.")
+
+    def run(self, data: Instances) -> Result:
+        """Return a row per run, and the means over the seeds of every method."""
+        check_test(data)
+        if "dev" not in data.splits:
+            raise UsageError("Strengths are tuned on a dev split, and there is none: give it with --dev.")
+        others = [with_labels_of(other.train, data.labels) for other in self.also]
+        tests = FrontierTests.of(data, per_label=self.per_label)
+        corrector = _Corrector(data, dev_as_test(data), tests.listed)
+        rows: list[dict[str, Any]] = []
+        for recipe in seedless_recipes(self.models, self.settings):
+            for scheme in (Scheme.of(name) for name in self.debias):
+                for seed, outputs in self._outputs(recipe, scheme.base, data, others):
+                    tuned, corrected = corrector.corrected(outputs[0], outputs[1], scheme.correction)
+                    rows.append(
+                        {
+                            "model": recipe.model,
+                            "method": scheme.name,
+                            "seed": seed,
+                            "strength": "" if tuned is None else " ".join(f"{s:g}" for s in tuned.strengths),
+                            **tests.row(corrected),
+                            **self._transfer(outputs[2:], others, scheme),
+                        }
+                    )
+        runs = pl.DataFrame(rows)
+        groups = summed_up(runs, len(check_test(data)))
+        summary = {
+            "runs": runs.height,
+            "test_examples": len(check_test(data)),
+            "words": tests.listed.table.height,
+            "groups": groups.to_dicts(),
+        }
+        findings = _findings(groups, self.alpha)
+        tables = {"frontier": groups, "frontier_runs": runs}
+        return Result(summary, tables, findings, measures=frontier_measures(summary))
+
+    def _transfer(
+        self, outputs: Sequence[Floats], others: Sequence[Instances], scheme: Scheme
+    ) -> dict[str, Any]:
+        """Return the accuracy on other sets, of methods that change the model and not only its answers to this one."""
+        if scheme.correction is not None:
+            return {f"on_{name}": None for name in self._names}
+        return {
+            f"on_{name}": transfer_accuracy(values, other)
+            for name, other, values in zip(self._names, others, outputs, strict=True)
+        }
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the other sets, each once."""
+        names = [other.name for other in self.also]
+        return [
+            name if names.count(name) == 1 else f"{name}_{names[:i].count(name) + 1}"
+            for i, name in enumerate(names)
+        ]
+
+    def _outputs(
+        self, recipe: Recipe, base: str, data: Instances, others: Sequence[Instances]
+    ) -> list[tuple[int, list[Floats]]]:
+        """Return the probabilities of dev, test and the other sets, per seed; once for an ensemble."""
+        seeds = range(self.seed, self.seed + self.seeds)
+        if base == ENSEMBLE:
+            each = [outputs for _, outputs in self._outputs(recipe, PLAIN, data, others)]
+            return [(self.seed, [np.mean(parts, axis=0) for parts in zip(*each, strict=True)])]
+        return [(seed, self._trained(recipe.with_options(seed=seed), base, data, others)) for seed in seeds]
+
+    def _trained(
+        self, recipe: Recipe, base: str, data: Instances, others: Sequence[Instances]
+    ) -> list[Floats]:
+        debias = Debias(base) if base in METHODS else None
+        changed = debias is not None and base in AFTER_TRAINING
+        if debias is not None and not changed:
+            recipe = replace(recipe, debias=debias)
+        scored = [data.split("dev"), check_test(data).instances, *others]
+        weights = None
+        if base in WEIGHTS:
+            with self.tell(f"balancing for {base} weights"):
+                weights = balanced_weights(base, data.train, cache=self.cache)
+
+        @cache
+        def model() -> TextModel:
+            with self.tell(f"{recipe.model}, {base}, seed {recipe.options.get('seed', 0)}") as watch:
+                trained = fitted_model(recipe, data.train, weights=weights, watch=watch, cache=self.cache)
+                if changed and debias is not None:
+                    change_last_layer(trained, debias, data.train)
+            return trained
+
+        def make(part: Instances) -> list[Floats]:
+            return [answer_probabilities(model(), part)]
+
+        outputs = []
+        for part in scored:
+            fit = fit_key(recipe.contents, data.train, weights, [part])
+            key = content_key({"fit": fit, "base": base, "version": __version__})
+            kept = partial(cached_arrays, "frontier", key, [part.n_examples])
+            outputs += kept(partial(make, part)) if self.cache else make(part)
+        return outputs
+
+
+@dataclass(frozen=True, eq=False)
+class _Corrector:
+    """Corrects probabilities of the test split by strengths tuned on dev; cues and experts are read once."""
+
+    data: Instances
+    dev: Instances
+    listed: ListedCues
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def corrected(self, dev: Floats, test: Floats, name: str | None) -> tuple[Tuned | None, Floats]:
+        """Return what was tuned, and the corrected probabilities of the test split."""
+        if name is None:
+            return None, test
+        method, knows, tuned_on = CORRECTIONS[name]
+        parts = []
+        for probabilities, of in ((dev, self.dev), (test, self.data)):
+            expert = None if method == "constraint" else self._expert(of, method, knows)
+            gold = check_test(of).gold
+            parts.append(Part(probabilities, gold, self._groups(of, knows), expert))
+        judged_by = self._groups(self.dev, tuned_on)
+        tuned = tune(parts[0], "gap", margin=MARGIN, judged_by=judged_by)
+        return tuned, tuned.apply(parts[1])
+
+    def _words(self, which: str) -> ListedCues:
+        return self.listed if which == "all" else self.listed.only(slice(None, None, 2))
+
+    def _groups(self, of: Instances, which: str) -> Any:
+        return self._once(
+            ("groups", of is self.dev, which), lambda: cue_groups(self._words(which).cue_set(of))
+        )
+
+    def _expert(self, of: Instances, method: str, knows: str) -> Floats:
+        def make() -> Floats:
+            test = check_test(of).instances
+            if method == "hypothesis":
+                return BiasExpert(partial_condition(of)).log_probabilities(of.train, test)
+            train_rows, test_rows = self._words(knows).rows(of)
+            return expert_log_probabilities(fit_expert(train_rows, of.train), test_rows, test)
+
+        values: Floats = self._once(("expert", of is self.dev, method, knows), make)
+        return values
+
+    def _once(self, key: Any, make: Any) -> Any:
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+
+def summed_up(runs: pl.DataFrame, test_examples: int) -> pl.DataFrame:
+    """Return a row per model and method: means over the seeds, and the median and lowest log10 p."""
+    numbers = [name for name, dtype in runs.schema.items() if dtype.is_float()]
+    logs = [name for name in numbers if "log10_p" in name]
+    means = [name for name in numbers if name not in logs and name not in ("low", "high")]
+    groups = runs.group_by("model", "method", maintain_order=True).agg(
+        pl.len().alias("seeds"),
+        *(pl.col(name).mean() for name in means),
+        *(pl.col(name).median() for name in logs),
+        *(pl.col(name).min().alias(f"{name}_lowest") for name in logs),
+        pl.col("accuracy").std().alias("accuracy_sd"),
+        pl.col("strength").first(),
+    )
+    low, high = wilson(
+        (groups["accuracy"] * test_examples).round().to_numpy(), np.full(groups.height, test_examples)
+    )
+    return groups.with_columns(pl.Series("low", low), pl.Series("high", high))
+
+
+def frontier_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return accuracy, gap and p-value of every model and method."""
+    n, measures = summary["test_examples"], []
+    for row in summary["groups"]:
+        of = {"model": row["model"], "method": row["method"].replace("+", "-with-")}
+        measures.append(ACCURACY.of("frontier", row["accuracy"], low=row["low"], high=row["high"], n=n, **of))
+        ends = {"low": row["gap_low"], "high": row["gap_high"]}
+        measures.append(GAP.of("frontier", row["gap"], **ends, chance=0.0, n=n, **of))
+        measures.append(P_VALUE.of("frontier", row["log10_p"], n=n, **of))
+    return measures
+
+
+def closed(groups: pl.DataFrame, alpha: float, prefix: str = "") -> pl.DataFrame:
+    """Return the methods for which neither test is significant in any seed, the most accurate first."""
+    level = float(np.log10(alpha))
+    both = (pl.col(f"{prefix}{name}_lowest") > level for name in ("log10_p", "log10_p_within_label"))
+    return groups.filter(*both).sort("accuracy", descending=True)
+
+
+def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
+    findings = []
+    for (model,), rows in groups.group_by("model", maintain_order=True):
+        sentences = [_best(rows, alpha, prefix, about) for prefix, about in ABOUT.items()]
+        plain = rows.filter(method=PLAIN)
+        if plain.height:
+            row = plain.row(0, named=True)
+            start = f"Plain {model} has an accuracy of {percent(row['accuracy'])} and a gap of"
+            sentences.insert(0, f"{start} {100 * row['gap']:+.1f} points.")
+        sentences.append(f"Figures are means over {plural(max(rows['seeds'].to_list()), 'seed')}.")
+        findings.append(
+            Finding("frontier", "info", f"{model}: what debiasing costs", " ".join(sentences), key=str(model))
+        )
+    return findings
+
+
+#: Prefix of a test → what its sentence speaks of.
+ABOUT = {
+    "": "the listed words",
+    "half_": "every second listed word",
+    "next_": "the words that follow in the list",
+    "bigram_": "bigrams",
+}
+
+
+def _best(rows: pl.DataFrame, alpha: float, prefix: str, about: str) -> str:
+    passed = closed(rows, alpha, prefix)
+    if passed.is_empty():
+        return f"Over {about}, every method leaves a significant difference in at least one seed."
+    row = passed.row(0, named=True)
+    names = [f"{name} ({percent(accuracy)})" for name, accuracy in passed.select("method", "accuracy").rows()]
+    end = f"; {row['method']} costs least" if len(names) > 1 else ""
+    return f"Over {about}, the difference is not significant in any seed with {listed(names)}{end}."

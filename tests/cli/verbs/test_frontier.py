@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.card import load_card
+from cuecard.errors import CueCardError
+from cuecard.reproduce import FrontierExperiment
+from cuecard.reproduce.frontier import closed
+from cuecard.reproduce.frontier_schemes import CORRECTIONS, Scheme
+from cuecard.reproduce.frontier_tests import transfer_accuracy, with_labels_of
+from small_sets import pair_instances
+
+LABELS, WORDS, SAYS = ("no", "yes"), ("nobody", "outdoors"), ("lacks", "agrees")
+
+
+def rows(n: int, seed: int, labels=LABELS) -> pl.DataFrame:
+    """Return pairs whose label a word goes with more often than not, and another word says."""
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, 2, n)
+    word = np.where(rng.random(n) < 0.6, gold, 1 - gold)
+    says = np.where(rng.random(n) < 0.8, gold, 1 - gold)
+    return pl.DataFrame(
+        {
+            "premise": [f"scene {seed} {i}" for i in range(n)],
+            "hypothesis": [
+                f"{WORDS[w]} {SAYS[s]} a{i % 9} b{i % 7}"
+                for i, (w, s) in enumerate(zip(word, says, strict=True))
+            ],
+            "label": [labels[g] for g in gold],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("frontier")
+    for seed, (name, n) in enumerate({"train": 400, "dev": 400, "test": 400, "other": 100}.items()):
+        rows(n, seed, ("NO", "YES") if name == "other" else LABELS).write_parquet(folder / f"{name}.parquet")
+    return folder
+
+
+def command(files, *more):
+    paths = (files / "train.parquet", "--dev", files / "dev.parquet", "--test", files / "test.parquet")
+    return ("reproduce", "stubborn", *paths, "--per-label", 2, "--set", "epochs=3", *more)
+
+
+def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    methods = "plain,upweight,last-layer,constraint,expert-half,ensemble+constraint"
+    arguments = command(files, "--debias", methods, "--seeds", 2, "--also", files / "other.parquet")
+    ran = cuecard(*arguments, "--out", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    assert "what debiasing costs" in ran.out
+    runs = pl.read_parquet(tmp_path / "out" / "tables" / "frontier_runs.parquet")
+    assert runs.group_by("method", maintain_order=True).len().rows() == [
+        ("plain", 2), ("upweight", 2), ("last-layer", 2), ("constraint", 2), ("expert-half", 2),
+        ("ensemble+constraint", 1),
+    ]  # fmt: skip
+    by_method = {
+        row["method"]: row
+        for row in pl.read_parquet(tmp_path / "out" / "tables" / "frontier.parquet").to_dicts()
+    }
+    assert by_method["constraint"]["gap"] < by_method["plain"]["gap"] / 2
+    assert by_method["plain"]["on_other"] > 0.6
+    assert by_method["constraint"]["on_other"] is None
+    assert 0 < by_method["plain"]["hard_accuracy"] < 1
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Accuracy against the gap" in page
+    card = load_card(tmp_path / "out")
+    assert card.measure("frontier.gap.fasttext.constraint").value == pytest.approx(
+        by_method["constraint"]["gap"]
+    )
+    # Everything is kept: a second run trains nothing and says the same.
+    monkeypatch.setattr("cuecard.models.recipe.Recipe.fit", lambda *a, **k: pytest.fail("trained again"))
+    again = cuecard(*arguments, "--json")
+    assert again.code == 0, again.err
+
+
+def test_a_correction_that_knows_half_of_the_words_is_told_by_the_other_half(files):
+    data = cc.load(files / "train.parquet", dev=files / "dev.parquet", test=files / "test.parquet")
+    experiment = FrontierExperiment(
+        settings=("epochs=3",),
+        seeds=1,
+        per_label=2,
+        debias=("plain", "constraint", "constraint-half"),
+        cache=False,
+    )
+    table = {row["method"]: row for row in experiment.run(data).tables["frontier"].to_dicts()}
+    assert table["constraint"]["half_gap"] < table["plain"]["half_gap"]
+    assert table["constraint-half"]["half_gap"] > table["constraint"]["half_gap"]
+
+
+def test_methods_are_closed_if_no_seed_of_either_test_is_significant():
+    groups = pl.DataFrame(
+        {
+            "method": ["a", "b", "c"],
+            "accuracy": [0.9, 0.7, 0.8],
+            "log10_p_lowest": [-9.0, -0.5, -0.1],
+            "log10_p_within_label_lowest": [-0.1, -1.0, -0.2],
+        }
+    )
+    assert closed(groups, 0.05)["method"].to_list() == ["c", "b"]
+    assert closed(groups, 0.2)["method"].to_list() == ["c"]
+
+
+def test_names_are_a_training_a_correction_or_both():
+    assert Scheme.of("words+expert") == Scheme("words+expert", "words", "expert")
+    assert all(Scheme.of(name) == Scheme(name, "plain", name) for name in CORRECTIONS)
+    for wrong, right in (
+        ("wrods", "words"),
+        ("plain+constrain", "constraint"),
+        ("words+", "words+constraint"),
+    ):
+        with pytest.raises(CueCardError, match=right.replace("+", r"\+")):
+            Scheme.of(wrong)
+
+
+def test_a_set_of_fewer_labels_is_answered_with_those_it_has():
+    part = pair_instances([("train", "a", "b", "YES"), ("train", "c", "d", "YES"), ("train", "e", "f", "NO")])
+    other = with_labels_of(part, ("maybe", "no", "yes"))
+    assert other.labels == ("maybe", "no", "yes")
+    probabilities = np.array([[0.9, 0.04, 0.06], [0.9, 0.06, 0.04], [0.2, 0.5, 0.3]])
+    assert transfer_accuracy(probabilities, other) == pytest.approx(2 / 3)
+    with pytest.raises(CueCardError, match="has the label 'NO', the training set has yes, maybe"):
+        with_labels_of(part, ("yes", "maybe"))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--debias", "plane"), "plain"),
+        (("--debias", "plain", "--schemes", "words"), "do not apply with --debias"),
+        (("--schemes", "uniform"), "--dev and --also only apply with --debias"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(cuecard, files, tmp_path, more, sentence):
+    ran = cuecard(*command(files, *more, "--out", tmp_path / "out"))
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_frontier_needs_a_dev_split(cuecard, files):
+    paths = (files / "train.parquet", "--test", files / "test.parquet")
+    ran = cuecard("reproduce", "stubborn", *paths, "--debias", "plain", "--per-label", 2)
+    assert ran.code == 2
+    assert "give it with --dev" in ran.err
