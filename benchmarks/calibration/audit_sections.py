@@ -7,6 +7,7 @@ from functools import partial
 
 from benchmarks.calibration import score, units
 from benchmarks.calibration.rows import Row
+from benchmarks.calibration.templates import templates
 from cuecard.data import Instances, Task
 from cuecard.data.demo import mixed_choices, random_labels, with_weights
 from cuecard.data.demo.shapes import WeightKind
@@ -239,6 +240,7 @@ def slices(scale: float, seed: int) -> Iterator[Row]:
 
 AUDIT_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "cues": cues,
+    "templates": templates,
     "clusters": clusters,
     "partial input": partial_input,
     "slices": slices,

@@ -7,7 +7,6 @@ from typing import Any
 
 from benchmarks.calibration.audit_sections import AUDIT_SECTIONS
 from benchmarks.calibration.rows import Row
-from benchmarks.calibration.whole_cards import alarms
 
 INTRODUCTION = """\
 # Calibration
@@ -26,8 +25,7 @@ weights, rare labels and differing numbers of choices? Every row simulates such 
 A share of few runs is a sample too: its own 95 % interval is in brackets, and only where that excludes the nominal
 value is there evidence against it. *Before* is the figure of versions that took every row for an independent example
 and judged by hits, or of the simpler method named there. Before, any high or medium finding was 100 % of sets whose
-texts occur three times. Seeds start at 20,000 (rows of 300 runs at 30,000), which no setting was chosen on; rows with †
-were simulated by an earlier version with seeds from 0 and not again.
+texts occur three times. Seeds start at 20,000, which no setting was chosen on.
 """
 BEFORE = """\
 ## Before and now
@@ -42,8 +40,7 @@ CARDS = """\
 
 Every audit, on datasets in which nothing gives the label away: generated ones of the shapes above with 50 to 1,500
 examples, and parts of public datasets whose labels were shuffled between distinct texts, copies keeping one label. An
-alarm is a card with a finding of high or medium severity; at most 5 % of cards should have one. *Repetition* counts the
-cards whose only such finding is that few texts are distinct, which is true: there each occurs 20 times.
+alarm is a card with a finding of high or medium severity; at most 5 % of cards should have one.
 """
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
 _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}
@@ -106,32 +103,31 @@ def _before_after(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
 
 
 def _data(row: Row) -> str:
-    return row.data.replace("%", " %").replace("  %", " %") + " †" * row.earlier
+    return row.data.replace("%", " %").replace("  %", " %")
 
 
 def _cards(cards: Sequence[Mapping[str, Any]]) -> str:
-    lines = ["| data | cards | repetition | alarms | share |", "|---|--:|--:|--:|--:|"]
+    lines = ["| data | cards | alarms | share |", "|---|--:|--:|--:|"]
     real = [card for card in cards if card["shape"].endswith("shuffled")]
     made = [card for card in cards if not card["shape"].endswith("shuffled")]
     for name, some in (("generated", made), ("public, labels shuffled", real)):
         for task in ("pair", "text", "choice", "preference"):
             lines += _line(f"{name}, {task}", [card for card in some if card["task"] == task])
     lines += _line("**all**", cards)
-    false = [(card, named) for card in cards if (named := alarms(card["findings"]))]
+    false = [card for card in cards if card["findings"]]
     lines.append("")
     if false:
         lines.append("The alarms:\n")
-    lines += [f"- {c['task']}, {c['shape']}, {c['n']:,} examples: {_ids(named)}" for c, named in false]
+    lines += [f"- {c['task']}, {c['shape']}, {c['n']:,} examples: {_ids(c['findings'])}" for c in false]
     return "\n".join(lines) + "\n"
 
 
 def _line(name: str, cards: Sequence[Mapping[str, Any]]) -> list[str]:
     if not cards:
         return []
-    false = sum(bool(alarms(card["findings"])) for card in cards)
-    repetition = sum(bool(card["findings"]) for card in cards) - false
+    false = sum(bool(card["findings"]) for card in cards)
     row = Row("level", "", "", "", len(cards), false / len(cards))
-    return [f"| {name} | {len(cards):,} | {repetition} | {false} | {_share(row.share, row.interval)} |"]
+    return [f"| {name} | {len(cards):,} | {false} | {_share(row.share, row.interval)} |"]
 
 
 def _ids(findings: Iterable[str]) -> str:

@@ -112,13 +112,14 @@ def reliance(scale: float, seed: int) -> Iterator[Row]:
         share = found["within gold label and length"]
         data = "pair, better at one label"
         yield Row("level", "signs of use, 20 cues", data, f"{n:,}", runs, share, before)
-    many = max(20, round(300 * scale))
-    for n in (50, 600, 3_000):
+    for n in (30, 50, 600, 3_000):
+        many = max(20, round((2_000 if n < 600 else 400) * scale))
         held = model_tests.cue_given_length(many, n=n, seed=seed)
         before = f"{_percent(held['not held fixed'])}, length not held"
         share = held["length held fixed"]
         data = "choice, the model follows length, the cue travels with it"
         yield Row("level", "use of the cue, p ≤ .05", data, f"{n:,}", many, share, before)
+    many = max(20, round(400 * scale))
     share = model_tests.cue_given_length(many, planted=0.15, seed=seed)["length held fixed"]
     data = "choice, the model follows length, and the cue in 15 %"
     yield Row("power", "use of the cue, p ≤ .05", data, "600", many, share)

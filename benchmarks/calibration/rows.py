@@ -25,8 +25,6 @@ class Row:
     """Share of runs in which it happened."""
     before: str = ""
     """The figure under earlier versions, or of the simpler method that the same run has beside."""
-    earlier: bool = False
-    """Whether an earlier version was simulated, with seeds that settings were chosen on."""
 
     @property
     def interval(self) -> tuple[float, float]:

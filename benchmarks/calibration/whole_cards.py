@@ -8,14 +8,6 @@ from typing import Any
 
 from benchmarks.calibration.clean_sets import CleanSet, claims
 
-#: A finding that few texts are distinct, which is so where each occurs 20 times; it says nothing about labels.
-TRUE_OF_COPIES = "overview/few-texts"
-
-
-def alarms(findings: Iterable[str]) -> list[str]:
-    """Return the high and medium findings of a clean dataset that are false."""
-    return [name for name in findings if not name.startswith(TRUE_OF_COPIES)]
-
 
 @dataclass(frozen=True)
 class CardOf:

@@ -6,7 +6,7 @@ import pytest
 
 from cuecard.audits import Cues, Overview
 from cuecard.data import Instances, load
-from cuecard.data.demo import demo_nli, mixed_choices, random_labels, repeated, with_weights
+from cuecard.data.demo import demo_nli, demo_template, mixed_choices, random_labels, repeated, with_weights
 from cuecard.data.demo.choice import demo_choice
 from cuecard.errors import CueCardError
 
@@ -82,8 +82,23 @@ def titles(data: Instances) -> dict[str, str]:
 def test_few_distinct_hypotheses_are_a_finding() -> None:
     data = repeated(demo_nli(60, cues=(), seed=0).instances.train, 12)
     text = titles(data)["Few distinct hypotheses"]
-    assert f"{len(data):,} hypotheses but only" in text
+    distinct = data.table["hypothesis"].n_unique()
+    assert f"{len(data):,} hypotheses but only {distinct} distinct texts" in text
     assert "Few distinct hypotheses" not in titles(demo_nli(300, cues=(), seed=0).instances)
+
+
+def test_sentences_of_a_template_are_said_to_be_near_copies_and_not_one_text() -> None:
+    data = demo_template(400)
+    distinct = data.table["hypothesis"].n_unique()
+    assert (
+        f"{distinct} distinct texts among 400 hypotheses" in titles(data)["Most hypotheses are near copies"]
+    )
+
+
+def test_repetition_alone_is_graded_low() -> None:
+    data = repeated(demo_nli(60, cues=(), seed=0).instances.train, 20)
+    [finding] = [f for f in Overview().run(data).findings if f.key == "few-texts/hypothesis"]
+    assert finding.severity == "low"
 
 
 def test_an_answer_that_is_right_too_often_is_a_finding() -> None:

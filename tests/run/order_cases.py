@@ -11,6 +11,7 @@ import polars as pl
 
 import cuecard as cc
 from cuecard.data import Instances
+from cuecard.data.demo import demo_template
 
 #: Words without a meaning, so that nothing but what is planted can predict a label.
 WORDS = np.array(
@@ -180,6 +181,18 @@ def copied_texts() -> Instances:
     return loaded([dict(row) for row in rows for _ in range(3)], 0)
 
 
+def every_text_20_times() -> Instances:
+    """Forty texts with random labels, each twenty times: smaller than it looks, and nothing predicts a label."""
+    rng = np.random.default_rng(23)
+    rows = [{"text": text(rng, 8, 20), "label": str(rng.choice(["a", "b"]))} for _ in range(40)]
+    return loaded([dict(row) for row in rows for _ in range(20)], 0)
+
+
+def template_word() -> Instances:
+    """All hypotheses from one template, whose last word goes with the label."""
+    return demo_template(600, strength=0.85, test_fraction=0.25, seed=24)
+
+
 def reversed_in_test() -> Instances:
     """A word that goes with contradictions in train and with entailments in test."""
     rng = np.random.default_rng(6)
@@ -269,6 +282,9 @@ CASES = (
     Case("length of the hypothesis", lambda: pairs(3, change=long_entailment), ["partial_input"], graded="high"),
     Case("clean pairs", lambda: pairs(4), quiet=True),
     Case("copied texts with coin-flip labels", copied_texts, quiet=True),
+    Case("every text twenty times", every_text_20_times, quiet=True),
+    Case("a word of a template", template_word,
+         ["partial_input/hypothesis_only", "cues/"], graded="high"),
     Case("a cue that reverses in test", reversed_in_test, absent=["cues/nodi/contradiction"]),
     Case("every premise with every label", every_label_per_premise, ["partial_input/premise_least"], graded="high"),
     Case("the rarer choice", rarer_choice, ["partial_input"], graded="high"),

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding, Severity
+from cuecard.analysis import Finding
 from cuecard.data import Instances
+from cuecard.data.units import copies
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.wording import listed, percent, plural
 
@@ -65,25 +66,38 @@ def repetition_findings(data: Instances) -> list[Finding]:
 
 
 def _few_texts(data: Instances) -> list[Finding]:
+    """Return what is said about texts of which few are distinct, or nearly all alike.
+
+    Such a set is smaller than it looks, and tests count that in. It gives no label away by itself, so it is graded low;
+    a repeated text that goes with a label, and copies of test examples in train, are findings of their own.
+    """
     findings = []
     for column, most in (("hypothesis", FEW_TEXTS), ("premise", FEW_PREMISES)):
         if column == "premise" and data.task != "pair":
             continue
-        units = data.train.units("premise" if column == "premise" else "hypothesis")
-        n, distinct = len(units), len(np.unique(units))
-        if n < LEAST_EXAMPLES or distinct > most * n:
+        near = data.train.units("premise" if column == "premise" else "hypothesis")
+        n, groups = len(near), len(np.unique(near))
+        if n < LEAST_EXAMPLES or groups > most * n:
             continue
-        severity: Severity = "medium" if column == "hypothesis" and distinct <= 0.2 * n else "low"
-        name = _named(data, column)
+        distinct = len(np.unique(copies(data.train.table[column], near=False)))
+        one, many = _named(data, column)
+        if few := distinct <= most * n:
+            alike = f" ({groups:,} if near copies count once)" if groups < distinct else ""
+            what = f"has {plural(n, one, many)} but only {plural(distinct, 'distinct text')}{alike}."
+        else:
+            what = (
+                f"has {plural(distinct, 'distinct text')} among {plural(n, one, many)}, but they form only "
+                f"{plural(groups, 'group')} of near copies, which share most of their words, as sentences from a "
+                "template do."
+            )
         findings.append(
             Finding(
                 section="overview",
                 role="flaw",
-                severity=severity,
-                title=f"Few distinct {name[1]}",
-                text=f"The training set has {plural(n, *name)} but only {plural(distinct, 'distinct text')}, copies "
-                "and near copies counted once. Tests and intervals count distinct texts, not instances.",
-                value=distinct / n,
+                severity="low",
+                title=f"Few distinct {many}" if few else f"Most {many} are near copies",
+                text=f"The training set {what} Copies count in tests and intervals as far as their labels differ.",
+                value=(distinct if few else groups) / n,
                 n=n,
                 key=f"few-texts/{column}",
                 counted="instances",

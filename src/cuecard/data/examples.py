@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.instances import Instances, first_rows
-from cuecard.data.units import UnitScope
+from cuecard.data.units import UnitScope, divided_templates
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Bools, Floats, Ints
 
@@ -136,6 +136,16 @@ class Examples:
     def units(self, scope: UnitScope, which: Ints | slice = slice(None)) -> Ints:
         """Return the unit of independence of some examples: copies of what `scope` names share a number."""
         return self.instances.units(scope)[self.row_numbers[self.first_rows[:-1][which]]]
+
+    def units_and_templates(
+        self, scope: UnitScope, which: Ints | slice = slice(None)
+    ) -> tuple[Ints, Ints | None]:
+        """Return the units of some examples, a template's sentences apart, and which of them are of one template."""
+        near = self.units(scope, which)
+        if self.grouped or (scope != "hypothesis" and scope != "premise"):
+            return near, None
+        closest = self.instances.closest_units(scope)
+        return divided_templates(near, closest[self.row_numbers[self.first_rows[:-1][which]]])
 
     def weight(self, which: Ints | slice = slice(None)) -> Floats | None:
         """Return the weights of some examples; None where all count the same."""

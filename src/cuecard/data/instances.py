@@ -19,6 +19,7 @@ from cuecard.data.units import (
     FoldedTexts,
     UnitScope,
     choice_units,
+    closest_copies,
     column_units,
     example_units,
     question_units,
@@ -242,6 +243,23 @@ class Instances:
         if self.cluster is not None:
             return self._column_units
         return self.derived(("units", scope), lambda: self._part_of_whole(lambda whole: whole._units(scope)))
+
+    def closest_units(self, scope: Literal["hypothesis", "premise"]) -> npt.NDArray[np.int64]:
+        """Return a number for every row that rows share whose texts are the nearest of near copies, or copies.
+
+        They divide the units of templates: hundreds of sentences that share most of their words. A column of clusters
+        is not divided.
+        """
+        if self.cluster is not None:
+            return self._column_units
+        return self.derived(
+            ("closest units", scope), lambda: self._part_of_whole(lambda whole: whole._closest_units(scope))
+        )
+
+    def _closest_units(self, scope: Literal["hypothesis", "premise"]) -> npt.NDArray[np.int64]:
+        return self.derived(
+            ("closest units", scope), lambda: closest_copies(self.table[scope], self.units(scope)).copy()
+        )
 
     @cached_property
     def _column_units(self) -> npt.NDArray[np.int64]:

@@ -17,10 +17,12 @@ from cuecard.features.frequent import frequent_counts
 from cuecard.features.units import (
     SQUARES,
     TEXTS,
-    most_correlated,
+    UnitLevel,
+    correlated_counts,
     most_repeated,
     text_prior,
     train_units,
+    unit_levels,
     within_units,
 )
 from cuecard.features.weighted_counts import weighted_table
@@ -97,12 +99,13 @@ def count_cues(
     minimum: int = 1,
     weights: npt.NDArray[np.float64] | None = None,
     copies: bool = True,
+    whole: CueCounts | None = None,
 ) -> CueCounts:
     """Return the counts of every family's features, leaving out those with fewer than `minimum` in train.
 
     With `weights`, one per instance, what is counted is weight; `minimum` is still a number of instances, so that
     the same features are looked at with and without weights. Without `copies`, every instance counts as a text of its
-    own.
+    own. Where `data` are only the instances with copies, `whole` has the counts of all.
     """
     instances = data.instances
     n_labels = len(instances.labels)
@@ -112,6 +115,9 @@ def count_cues(
     tables, within, shuffled, skipped = [], [], [], {}
     raised: dict[str, int] = {}
     kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
+    levels: dict[UnitScope, list[UnitLevel]] = {}
+    telling = weights is not None and bool((weights[:n_train] != weights[0]).any())
+    label_totals = totals[0] if whole is None else whole.totals[0].astype(np.int64)
     for family in families:
         try:
             check_language(family, data.language)
@@ -141,6 +147,8 @@ def count_cues(
         by_scope = train_units(family, data) if copies else {}
         units = list(by_scope.values())
         in_train = counted.counts[:, :n_labels].sum(axis=1)
+        if whole is not None and not instances.grouped:
+            in_train[kept] = _whole_totals(table, whole)
         if instances.grouped and presence is not None and chosen is not None:
             texts = in_train[kept]
             if units or weights is not None:
@@ -155,12 +163,15 @@ def count_cues(
             kinds |= by_scope
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
-            single = [np.arange(n_train)]
-            repeated = most_repeated(
-                counted, units or single, None if weights is None else weights[:n_train], in_train
-            )
-            texts, squares = repeated.units[kept], repeated.squares[kept]
-            if weights is not None and (weights[:n_train] != weights[0]).any():
+            if weights is None or not telling:
+                new = {scope: codes for scope, codes in by_scope.items() if scope not in levels}
+                levels |= unit_levels(instances, new, label_totals)
+                of_family = [levels[scope] for scope in by_scope]
+                texts, squares = correlated_counts(counted, of_family, in_train)
+                texts, squares = texts[kept], squares[kept] * (1.0 if weights is None else weights[0] ** 2)
+            else:
+                repeated = most_repeated(counted, units or [np.arange(n_train)], weights[:n_train])
+                texts, squares = repeated.units[kept], repeated.squares[kept]
                 shuffled.append(
                     _shuffled_table(
                         table, instances.labels, repeated, kept, classes[:n_train], weights[:n_train], units
@@ -178,8 +189,8 @@ def count_cues(
     text_priors, correlation = None, 1.0
     if kinds:
         codes = instances.label_codes[:n_train]
-        text_priors = np.stack([text_prior(units, codes, totals[0]) for units in kinds.values()])
-        correlation = most_correlated(kinds.values(), codes, totals[0])
+        text_priors = np.stack([text_prior(units, codes, label_totals) for units in kinds.values()])
+        correlation = max((levels[scope][0].correlation for scope in levels), default=1.0)
     if weights is not None:
         totals = np.bincount(classes, weights=weights, minlength=totals.size).reshape(totals.shape)
     return CueCounts(
@@ -194,6 +205,14 @@ def count_cues(
         text_priors=text_priors,
         copy_correlation=correlation,
     )
+
+
+def _whole_totals(table: pl.DataFrame, whole: CueCounts) -> npt.NDArray[np.int64]:
+    """Return how many training instances of all have each feature of a table."""
+    keys = ["family", "feature"]
+    sums = whole.features.select(*keys, n=pl.sum_horizontal(f"train_{label}" for label in whole.labels))
+    joined = table.select(keys).join(sums, on=keys, how="left", maintain_order="left")
+    return joined["n"].to_numpy().astype(np.int64)
 
 
 def class_codes(instances: Instances) -> npt.NDArray[np.int32]:

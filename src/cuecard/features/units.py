@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,13 @@ from cuecard.features.weighted_counts import example_features
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes
-from cuecard.stats.units.correlation import copy_correlation
+from cuecard.stats.units.correlation import copy_correlation, correlated_pairs
 from cuecard.text import Encoded, Scope
 from cuecard.text.parallel import on_threads, started
 
-#: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over these texts of
-#: the squared weight (or number) of their instances, by which n instances count as (Σw)² / it.
+#: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over pairs of these
+#: instances of how far they correlate (of the products of their weights within texts, where they have weights), by
+#: which n instances count as n² / it.
 TEXTS = "train_texts"
 SQUARES = "train_squares"
 NOT_COUNTS = ("family", "feature", TEXTS, SQUARES)
@@ -45,7 +47,12 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
 def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) -> None:
     """Begin to compare texts with each other on a thread, so that `train_units` waits for less."""
     scopes = dict.fromkeys(name for family in families for name in unit_scopes(family, instances, scope))
-    started(lambda: [instances.units(name) for name in scopes])
+    started(
+        lambda: [
+            (instances.units(name), name in ("hypothesis", "premise") and instances.closest_units(name))
+            for name in scopes
+        ]
+    )
 
 
 def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:
@@ -82,36 +89,82 @@ def text_prior(
     return np.asarray(prior / (single.sum() + len(cells)))
 
 
-def most_correlated(
-    kinds: Iterable[Ints], labels: npt.NDArray[np.int32], totals: npt.NDArray[np.int64]
-) -> float:
-    """Return how far the labels of copies correlate, of several kinds of units the most (see `copy_correlation`)."""
-    prior = totals / totals.sum()
-    return max(copy_correlation(units, labels, prior) for units in kinds)
+@dataclass(frozen=True, eq=False)
+class UnitLevel:
+    """Units of training rows, how far their labels correlate, and what all rows of the dataset are.
+
+    `rows` is how many there are, and infinite where any dependence within units is allowed.
+    """
+
+    codes: Ints
+    correlation: float
+    rows: float
+    squared_sizes: float
 
 
-def most_repeated(
-    counted: FeatureCounts, units: list[Ints], weights: Floats | None, totals: npt.NDArray[np.int64]
-) -> UnitCounts:
-    """Return units and squares of every feature; of several kinds of units, for each feature the most repeated.
+def unit_levels(
+    instances: Instances, near: Mapping[UnitScope, Ints], totals: npt.NDArray[np.int64]
+) -> dict[UnitScope, list[UnitLevel]]:
+    """Return the levels at which rows may be copies of each other: near copies, and the nearest of these.
 
-    `totals` are the training instances with each feature. Units by size are only filled in under weights.
+    `near` are units of the training rows by scope and `totals` the instances of every label, which are more than these
+    rows where only those with copies are here. A column of clusters is one level, of which nothing more is assumed.
+    """
+    levels: dict[UnitScope, list[UnitLevel]] = {}
+    for scope, codes in near.items():
+        every = [codes]
+        if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
+            closest = instances.closest_units(scope)[: len(codes)]
+            every += [closest] if len(np.unique(closest)) > len(np.unique(codes)) else []
+        rows = float(totals.sum())
+        labels, prior = instances.label_codes[: len(codes)], totals / rows
+        levels[scope] = [
+            UnitLevel(
+                own,
+                copy_correlation(own, labels, prior),
+                rows if instances.cluster is None else np.inf,
+                float((np.bincount(own) ** 2.0).sum()) + rows - len(own),
+            )
+            for own in every
+        ]
+    return levels
+
+
+def correlated_counts(
+    counted: FeatureCounts, kinds: Sequence[Sequence[UnitLevel]], totals: npt.NDArray[np.int64]
+) -> tuple[Ints, Floats]:
+    """Return the distinct texts of every feature, and n + Σ over pairs of its rows of their correlation.
+
+    `totals` are all training instances with each feature, and `kinds` the levels of each kind of units, the closest
+    last, by which texts are counted. Of all these, for each feature the one that leaves the smallest effective sample
+    size counts.
     """
     if counted.ids is None or counted.offsets is None:
         raise ValueError("units are counted from the features of every row")
     ids, offsets = counted.ids, counted.offsets
-
-    def of_kind(i: int) -> UnitCounts:
-        return unit_counts(
-            ids,
-            offsets,
-            units[i],
-            len(counted.counts),
-            weights=weights,
-            totals=totals if weights is None else None,
+    every = [level for levels in kinds for level in levels]
+    each = on_threads(
+        lambda i: unit_counts(ids, offsets, every[i].codes, len(counted.counts), totals=totals), len(every)
+    )
+    texts, pairs = totals.copy(), np.zeros(len(totals))
+    for level, copies in zip(every, each, strict=True):
+        correlated = correlated_pairs(
+            totals, copies, level.correlation, rows=level.rows, squared_sizes=level.squared_sizes
         )
+        pairs = np.maximum(pairs, correlated)
+        if any(level is levels[-1] for levels in kinds):
+            texts = np.minimum(texts, copies.units)
+    return texts, totals + pairs
 
-    first, *others = on_threads(of_kind, len(units))
+
+def most_repeated(counted: FeatureCounts, units: list[Ints], weights: Floats) -> UnitCounts:
+    """Return units and squared weights of every feature; of several kinds of units, the most repeated."""
+    if counted.ids is None or counted.offsets is None:
+        raise ValueError("units are counted from the features of every row")
+    ids, offsets = counted.ids, counted.offsets
+    first, *others = on_threads(
+        lambda i: unit_counts(ids, offsets, units[i], len(counted.counts), weights=weights), len(units)
+    )
     for other in others:
         more = other.squares > first.squares
         first = UnitCounts(
@@ -119,6 +172,7 @@ def most_repeated(
             np.where(more, other.squares, first.squares),
             np.where(more[:, None], other.many, first.many),
             np.where(more[:, None], other.rows_squared, first.rows_squared),
+            np.where(more, other.crossed, first.crossed),
         )
     return first
 

@@ -73,3 +73,11 @@ def test_what_the_properties_determine_is_never_significant() -> None:
     picked, examples, properties, _ = picks(np.random.default_rng(4), 50, follow=0.5, planted=0.0)
     longest = properties[:, 1:2]
     assert choices_given(picked, examples, longest, longest).log10_p[0] > -0.5
+
+
+def test_few_examples_whose_properties_are_held_fixed_keep_the_level() -> None:
+    """Of 30 questions, normal tails reject 6.8 % and more at one in a hundred: tails are Student's."""
+    rng = np.random.default_rng(50_030)
+    p = np.array([10 ** choices_given(*picks(rng, 30)).log10_p[0] for _ in range(400)])
+    assert (p <= 0.05).mean() <= 0.08
+    assert (p <= 0.01).mean() <= 0.015

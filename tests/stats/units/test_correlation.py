@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from cuecard.stats.units.correlation import copy_correlation, correlated_squares
+from cuecard.stats.units import unit_counts
+from cuecard.stats.units.correlation import copy_correlation, correlated_pairs
+
+
+def pairs_of(has: np.ndarray, units: np.ndarray, correlation: float) -> float:
+    """The correlated pairs of the rows that have a feature."""
+    offsets = np.concatenate([[0], np.cumsum(has)])
+    copies = unit_counts(np.zeros(int(has.sum()), np.int32), offsets, units, 1)
+    squared = float((np.bincount(units) ** 2.0).sum())
+    n = int(has.sum())
+    return float(correlated_pairs([n], copies, correlation, rows=len(has), squared_sizes=squared)[0])
 
 
 def test_agrees_with_counting_pairs_one_by_one() -> None:
@@ -44,10 +54,10 @@ def test_features_of_correlated_copies_are_rejected_at_most_at_the_level(rho: fl
         correlation = copy_correlation(texts, labels, [0.5, 0.5])
         for _ in range(10):
             has = np.repeat(rng.random(300) < 0.1, 4)
-            n, k, units = int(has.sum()), int(labels[has].sum()), int(has.sum()) // 4
+            n, k = int(has.sum()), int(labels[has].sum())
             if n == 0:
                 continue
-            worth = n**2 / correlated_squares(n, 16 * units, units, correlation)
+            worth = n**2 / (n + pairs_of(has, texts, correlation))
             size = round(float(worth))
             rejected += binomtest(round(k / n * size), size, 0.5).pvalue <= 0.05
             tests += 1
@@ -56,3 +66,31 @@ def test_features_of_correlated_copies_are_rejected_at_most_at_the_level(rho: fl
 
 def test_rows_without_copies_say_nothing() -> None:
     assert copy_correlation([0, 1, 2], [0, 1, 0], [0.5, 0.5]) == 0.0
+
+
+def test_pairs_of_rows_correlate_as_simulated_labels_of_units_do() -> None:
+    """The variance of the labels of a feature's rows, given the share of all, by brute force."""
+    rng = np.random.default_rng(4)
+    units = np.repeat(np.arange(40), rng.integers(1, 30, 40))
+    goes_with_units = rng.random(40)[units] < 0.3
+    for has in (
+        goes_with_units,
+        rng.random(len(units)) < 0.5,
+        rng.random(len(units)) < rng.random(40)[units],
+    ):
+        rho, sums = 0.5, []
+        for _ in range(4_000):
+            block = (rng.random(40) < 0.5)[units]
+            labels = np.where(rng.random(len(units)) < np.sqrt(rho), block, rng.random(len(units)) < 0.5)
+            sums.append(float((labels * (has - has.mean())).sum()))
+        n, share = has.sum(), has.mean()
+        expected = 0.25 * (
+            (1 - rho) * n * (1 - share) + rho * (n * (1 - share) + pairs_of(has, units, 1.0) * (1 - share))
+        )
+        assert np.var(sums) == pytest.approx(expected, rel=0.12)
+
+
+def test_a_feature_of_half_of_a_unit_counts_in_full_and_one_of_all_its_rows_once() -> None:
+    units = np.repeat([0, 1], 200)
+    assert pairs_of(np.arange(400) % 2 == 0, units, 1.0) == 0.0
+    assert pairs_of(units == 0, units, 1.0) == pytest.approx(200 * 199 - 200, rel=0.01)

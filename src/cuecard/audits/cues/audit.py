@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from cuecard.audits.cues.parts import count_copies_once, repeated_rows
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.units import UnitScope
+from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
 from cuecard.engines import map_reduce
 from cuecard.errors import UsageError
@@ -203,9 +203,7 @@ class Cues:
         strongest = own.filter("significant").head(COMPARED)
         matrix = cue_matrix(sample, families, strongest)
         redundancy = _redundancy(strongest, matrix, sample.instances, weights)
-        scope: UnitScope = "premise" if self.scope == "premise" else "hypothesis"
-        scope = "choices" if sample.instances.grouped else scope
-        held = held_shares(strongest, matrix, sample.instances, sample.instances.units(scope))
+        held = held_shares(strongest, matrix, sample.instances, self._repeated(sample.instances))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
         evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
@@ -223,6 +221,13 @@ class Cues:
             findings=findings,
             smallest_q=None if cues.is_empty() else float(np.nanmin(cues["q_value"].to_numpy())),
         )
+
+    def _repeated(self, data: Instances) -> npt.NDArray[np.int64]:
+        """Return the units of which one row counts where a cue is looked for again: questions, or texts."""
+        if data.grouped:
+            return data.units("choices")
+        scope: Literal["hypothesis", "premise"] = "premise" if self.scope == "premise" else "hypothesis"
+        return divided_templates(data.units(scope), data.closest_units(scope))[0]
 
     def _summary(
         self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]

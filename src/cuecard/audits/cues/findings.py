@@ -232,7 +232,10 @@ def _repeated(row: dict[str, Any]) -> str:
     n, texts = row["train_count"], row["train_texts"]
     if not isinstance(n, int) or texts >= n:  # weights say nothing about the number of instances
         return ""
-    return f" The {plural(n, 'instance')} with it {'has' if n == 1 else 'have'} {plural(texts, 'distinct text')}."
+    have = (
+        f"The {plural(n, 'instance')} with it {'has' if n == 1 else 'have'} {plural(texts, 'distinct text')}"
+    )
+    return f" {have}, near copies counted once."
 
 
 def _as_information(finding: Finding, why: str) -> Finding:

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.features import CueCounts
-from cuecard.features.units import SQUARES, TEXTS
+from cuecard.features.units import SQUARES
 from cuecard.stats import binomial_log_p, within_example_test
 from cuecard.stats._arrays import divided
 from cuecard.stats.arrays import Floats
-from cuecard.stats.units.correlation import correlated_squares
 
 Sums = npt.NDArray[Any]
 
@@ -42,17 +41,13 @@ def independent(
 ) -> NullTest:
     """Test instances that are independent but for copies: binomial with the labels' priors.
 
-    A feature's n instances in texts of m_c copies count as n² / (n + ρ Σ m_c (m_c − 1)), rounded to whole instances,
-    where ρ is how far the labels of copies correlate in the dataset, at least 1/√texts. Under weights that is
-    (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior is itself
-    uncertain where few texts make up many instances: a feature must also differ from the label's share of distinct
-    texts, as far as copies correlate, and the larger p-value counts.
+    A feature's n instances count as n² / Σ of their correlations (`stats.units.correlation`), rounded to whole
+    instances. Under weights that is (Σw)² / Σ_c (Σw)², and the test is that of random (label, weight) pairs. The prior
+    is itself uncertain where few texts make up many instances: a feature must also differ from the label's share of
+    distinct texts, as far as copies correlate, and the larger p-value counts.
     """
     n = train.sum(axis=1)
-    squares = features[SQUARES].to_numpy()
-    if counts.shuffled is None:  # equal weights
-        squares = correlated_squares(n, squares, features[TEXTS].to_numpy(), counts.copy_correlation)
-    scale = np.nan_to_num(divided(n, squares))
+    scale = np.nan_to_num(divided(n, features[SQUARES].to_numpy()))
     tested = np.rint(train * scale[:, None]).astype(np.int64)
     size = tested.sum(axis=1)
     z = np.nan_to_num(divided(train - n[:, None] * prior, np.sqrt(n[:, None] * prior * (1 - prior))))

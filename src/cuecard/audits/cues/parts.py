@@ -11,11 +11,10 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.instances import first_rows
-from cuecard.data.units import FoldedTexts, UnitScope, column_units, question_units
+from cuecard.data.units import FoldedTexts, UnitScope, closest_folded, column_units, question_units
 from cuecard.features import CueCounts, Family, count_cues
-from cuecard.features.units import SQUARES, TEXTS, most_correlated, text_prior, unit_scopes
+from cuecard.features.units import SQUARES, TEXTS, unit_scopes
 from cuecard.stats.arrays import Ints
-from cuecard.stats.units import has_repeats
 from cuecard.text import Encoded, Scope
 
 
@@ -26,7 +25,7 @@ def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope:
     """
     first = next(iter(parts))
     scopes = {name for family in families for name in unit_scopes(family, first, scope)}
-    units = _train_units(parts, scopes)
+    units, closest = _train_units(parts, scopes)
     touched = np.zeros(len(next(iter(units.values()))), dtype=np.bool_)
     for codes in units.values():
         touched |= np.bincount(codes)[codes] > 1
@@ -43,15 +42,18 @@ def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope:
         start += len(train)
     kept = np.concatenate(chosen)
     whole = replace(first, table=pl.concat(tables))
-    for name, codes in units.items():
-        of_rows = codes[kept]
-        of_rows.flags.writeable = False
-        whole.derived(("units", name), partial(np.asarray, of_rows))
+    for kind, each in (("units", units), ("closest units", closest)):
+        for name, codes in each.items():
+            of_rows = codes[kept]
+            of_rows.flags.writeable = False
+            whole.derived((kind, name), partial(np.asarray, of_rows))
     return whole
 
 
-def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[UnitScope, Ints]:
-    """Return the units of the train rows of all parts, as one dataset would have them."""
+def _train_units(
+    parts: Iterable[Instances], scopes: set[UnitScope]
+) -> tuple[dict[UnitScope, Ints], dict[UnitScope, Ints]]:
+    """Return the units of the train rows of all parts, as one dataset would have them, and the closest of texts."""
     train_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     other_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
     wanted = [name for name in train_texts if name in scopes or name == "hypothesis"]
@@ -73,7 +75,7 @@ def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[Uni
             sizes[in_train].append(np.diff(first_rows(codes)))
         n_train += n
     if column is not None:
-        return dict.fromkeys(scopes, column_units(pl.concat(columns), column))
+        return dict.fromkeys(scopes, column_units(pl.concat(columns), column)), {}
     copies: dict[str, Ints] = {}
     for name in wanted:
         train_texts[name].extend(other_texts[name])
@@ -82,44 +84,32 @@ def _train_units(parts: Iterable[Instances], scopes: set[UnitScope]) -> dict[Uni
         rows = np.concatenate(sizes[True] + sizes[False])
         examples = np.repeat(np.arange(len(rows)), rows)
         copies["choices"] = question_units(examples, copies["hypothesis"], train_texts["hypothesis"])
-    return {scope: copies[scope][:n_train] for scope in scopes}
+    closest: dict[UnitScope, Ints] = {}
+    if "choices" not in scopes:
+        closest = {scope: closest_folded(train_texts[scope], copies[scope])[:n_train] for scope in scopes}
+    return {scope: copies[scope][:n_train] for scope in scopes}, closest
 
 
 def count_copies_once(counts: CueCounts, repeated: Encoded, families: Sequence[Family]) -> CueCounts:
     """Return the counts of all parts with texts and squares as if the parts were one dataset.
 
-    `counts` took every instance as a text of its own; the difference that copies make is that of the repeated rows.
+    `counts` took every instance as a text of its own; copies make a difference to features of the repeated rows.
     """
     keys = ["family", "feature"]
-    apart, once = (count_cues(repeated, families, copies=copies).features for copies in (False, True))
-    change = once.select(*keys, TEXTS, SQUARES).join(
-        apart.select(*keys, TEXTS, SQUARES), on=keys, suffix="_apart"
-    )
-    features = (
-        counts.features.join(change, on=keys, how="left", suffix="_once", maintain_order="left")
-        .with_columns(
-            (pl.col(name) + (pl.col(f"{name}_once") - pl.col(f"{name}_apart")).fill_null(0)).alias(name)
-            for name in (TEXTS, SQUARES)
+    once = count_cues(repeated, families, whole=counts)
+    change = once.features.select(*keys, TEXTS, SQUARES)
+    if repeated.instances.grouped:  # counts of examples, of which those with copies make a difference
+        apart = count_cues(repeated, families, copies=False).features.select(*keys, TEXTS, SQUARES)
+        change = change.join(apart, on=keys, suffix="_apart").join(
+            counts.features.select(*keys, TEXTS, SQUARES), on=keys, suffix="_all"
         )
-        .select(counts.features.columns)
+        change = change.with_columns(
+            pl.col(name) + pl.col(f"{name}_all") - pl.col(f"{name}_apart") for name in (TEXTS, SQUARES)
+        ).select(*keys, TEXTS, SQUARES)
+    joined = counts.features.join(change, on=keys, how="left", suffix="_once", maintain_order="left")
+    features = joined.with_columns(
+        pl.coalesce(f"{name}_once", name).alias(name) for name in (TEXTS, SQUARES)
+    ).select(counts.features.columns)
+    return replace(
+        counts, features=features, text_priors=once.text_priors, copy_correlation=once.copy_correlation
     )
-    instances = repeated.instances
-    if instances.grouped:
-        return replace(counts, features=features)
-    scopes = dict.fromkeys(
-        scope for family in families for scope in unit_scopes(family, instances, repeated.scope)
-    )
-    every = [instances.units(scope) for scope in scopes]
-    priors = [
-        text_prior(codes, instances.label_codes, counts.totals[0].astype(np.int64))
-        for codes in every
-        if has_repeats(codes)
-    ]
-    if not priors:
-        return replace(counts, features=features)
-    correlation = most_correlated(
-        [codes for codes in every if has_repeats(codes)],
-        instances.label_codes,
-        counts.totals[0].astype(np.int64),
-    )
-    return replace(counts, features=features, text_priors=np.stack(priors), copy_correlation=correlation)

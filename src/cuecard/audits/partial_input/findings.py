@@ -13,7 +13,7 @@ from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.data import Task
 from cuecard.stats import format_p, format_probability
-from cuecard.wording import listed
+from cuecard.wording import listed, plural
 
 EXAMPLES_SHOWN = 3
 LOWER_BOUND = "This is a lower bound: a stronger model may find more."
@@ -243,8 +243,12 @@ def _distinct(baseline: Baseline, task: Task) -> str:
     """Say how many different texts the examples have, where some repeat."""
     if baseline.units is None or baseline.units >= baseline.n:
         return ""
-    what = "distinct texts" if task in ("pair", "text") else "distinct sets of answers"
-    return f" with {baseline.units:,} {what}"
+    one, many = (
+        ("distinct text", "distinct texts")
+        if task in ("pair", "text")
+        else ("distinct set of answers", "distinct sets of answers")
+    )
+    return f" with {plural(baseline.units, one, many)}"
 
 
 def _against_full(baseline: Baseline) -> str:

@@ -8,6 +8,7 @@ from cuecard.data.demo.hidden_leaks import (
     demo_long_answers,
     demo_rare_choices,
     demo_sources,
+    demo_template,
     demo_unbalanced,
 )
 from cuecard.data.demo.judges import demo_judge
@@ -35,6 +36,7 @@ __all__ = [
     "demo_predictions",
     "demo_rare_choices",
     "demo_sources",
+    "demo_template",
     "demo_unbalanced",
     "mixed_choices",
     "random_labels",

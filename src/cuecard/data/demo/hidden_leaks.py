@@ -9,6 +9,11 @@ from cuecard.data.demo.corpus import random_texts
 from cuecard.data.demo.nli import LABELS
 from cuecard.data.instances import Instances
 
+_NAMES = ["Anna", "Ben", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana", "Ian", "Jo"]
+_NAMES += ["Kim", "Lea", "Max", "Nina", "Olaf", "Pia", "Quinn", "Rosa", "Sam", "Tina"]
+_THINGS = ["book", "lamp", "chair", "phone", "table", "watch", "bag", "coat", "clock", "hat"]
+_CITIES = ["Paris", "Rome", "Oslo", "Lima", "Cairo", "Tokyo", "Quito", "Bern"]
+
 
 def demo_unbalanced(
     n: int = 2000, *, rare: float = 0.1, strength: float = 0.5, test_fraction: float = 0.25, seed: int = 0
@@ -30,6 +35,31 @@ def demo_unbalanced(
         label=pl.Series(np.where(yes, "yes", "no")),
     )
     return _pairs(table, rng.random(n) < test_fraction, ("no", "yes"), "demo-unbalanced")
+
+
+def demo_template(
+    n: int = 400, *, strength: float = 0.9, test_fraction: float = 0.0, seed: int = 0
+) -> Instances:
+    """Return pairs whose hypotheses are all made from one template; its last word is that of the label in `strength`.
+
+    Any two hypotheses share most of their words, as copies of one sentence do; with `strength` 0.5 labels are random.
+    """
+    rng = np.random.default_rng(seed)
+    yes = rng.random(n) < 0.5
+    good = np.where(rng.random(n) < strength, yes, ~yes)
+    slots = [rng.choice(words, n) for words in (_NAMES, _THINGS, _CITIES)]
+    hypotheses = [
+        f"Yesterday {name} bought a new {thing} in {city} and told us that it was {'good' if fine else 'bad'}."
+        for name, thing, city, fine in zip(*slots, good, strict=True)
+    ]
+    table = pl.DataFrame(
+        {
+            "premise": random_texts(n, 12.0, rng),
+            "hypothesis": hypotheses,
+            "label": pl.Series(np.where(yes, "yes", "no")),
+        }
+    )
+    return _pairs(table, rng.random(n) < test_fraction, ("no", "yes"), "demo-template")
 
 
 def demo_elimination(

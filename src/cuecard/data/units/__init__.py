@@ -1,5 +1,6 @@
 """Units of independence: copies and near copies of a text are one observation about its words."""
 
+from cuecard.data.units.closest import closest_copies, closest_folded, divided_templates
 from cuecard.data.units.copies import FoldedTexts, copies
 from cuecard.data.units.find import (
     UNIT_SCOPES,
@@ -16,8 +17,11 @@ __all__ = [
     "FoldedTexts",
     "UnitScope",
     "choice_units",
+    "closest_copies",
+    "closest_folded",
     "column_units",
     "copies",
+    "divided_templates",
     "example_units",
     "question_units",
     "text_units",

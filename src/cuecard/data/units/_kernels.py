@@ -35,7 +35,7 @@ SHORT = 64
 
 
 @njit(cache=True, nogil=True)
-def _mixed(value: np.uint64) -> np.uint64:
+def mixed(value: np.uint64) -> np.uint64:
     value = (value ^ (value >> _S30)) * _MIX_A
     value = (value ^ (value >> _S27)) * _MIX_B
     return value ^ (value >> _S31)
@@ -65,7 +65,7 @@ def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tupl
                 i += 1
                 continue
             if open_word:
-                words[used] = _mixed(word)
+                words[used] = mixed(word)
                 text = (text ^ words[used]) * _PRIME
                 used += 1
                 word, open_word = _START, False
@@ -75,7 +75,7 @@ def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tupl
                 while i < end and data[i] & 0xC0 == 0x80:
                     word = (word ^ np.uint64(data[i])) * _PRIME
                     i += 1
-                words[used] = _mixed(word)
+                words[used] = mixed(word)
                 text = (text ^ words[used]) * _PRIME
                 used += 1
                 word = _START
@@ -84,7 +84,7 @@ def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tupl
             for i in range(offsets[row], offsets[row + 1]):
                 if data[i] > 32:
                     text = (text ^ np.uint64(data[i])) * _PRIME
-        whole[row] = _mixed(text)
+        whole[row] = mixed(text)
     return whole, words[:used], starts
 
 
@@ -173,7 +173,7 @@ def band_keys(sets: Array, bounds: Array, bands: int, height: int) -> Array:
         for j in range(bounds[i], bounds[i + 1]):
             word = sets[j]
             for layer in range(hashes):
-                least[layer] = min(least[layer], _mixed(word ^ salts[layer]))
+                least[layer] = min(least[layer], mixed(word ^ salts[layer]))
         for band in range(bands):
             key = _START
             for layer in range(band * height, (band + 1) * height):
@@ -221,7 +221,7 @@ def bit_sets(sets: Array, bounds: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _bits_differing(a: np.uint64, b: np.uint64) -> int:
+def bits_differing(a: np.uint64, b: np.uint64) -> int:
     left, differing = a ^ b, 0
     while left:
         left &= left - np.uint64(1)
@@ -230,8 +230,8 @@ def _bits_differing(a: np.uint64, b: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _alike(sets: Array, bounds: Array, a: int, b: int, threshold: float) -> bool:
-    """Return whether the Jaccard index of two sets of sorted words reaches the threshold."""
+def jaccard(sets: Array, bounds: Array, a: int, b: int) -> float:
+    """Return the Jaccard index of two sets of sorted words."""
     i, end_a = bounds[a], bounds[a + 1]
     j, end_b = bounds[b], bounds[b + 1]
     size = (end_a - i) + (end_b - j)
@@ -245,11 +245,11 @@ def _alike(sets: Array, bounds: Array, a: int, b: int, threshold: float) -> bool
             i += 1
         else:
             j += 1
-    return bool(together >= threshold * (size - together))
+    return float(together / (size - together))
 
 
 @njit(cache=True, nogil=True)
-def _leader_of(leader: Array, text: int) -> int:
+def leader_of(leader: Array, text: int) -> int:
     """Return the text that leads a text's unit, and let all on the way to it follow it at once."""
     first = text
     while leader[first] != first:
@@ -292,13 +292,14 @@ def join_alike(
                 prefetch(bits, ahead)
                 prefetch(bounds, ahead)
             for other in (order[start], order[place - 1]):
-                mine, theirs = _leader_of(leader, text), _leader_of(leader, other)
+                mine, theirs = leader_of(leader, text), leader_of(leader, other)
                 if mine == theirs:
                     break
                 words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
-                if _bits_differing(bits[text], bits[other]) > most * words + 1e-9:
+                if bits_differing(bits[text], bits[other]) > most * words + 1e-9:
                     continue
-                if _alike(sets, bounds, text, other, threshold) and _alike(sets, bounds, mine, theirs, loose):
+                alike = jaccard(sets, bounds, text, other) >= threshold
+                if alike and jaccard(sets, bounds, mine, theirs) >= loose:
                     leader[max(mine, theirs)] = min(mine, theirs)
                     break
         start = end
@@ -309,5 +310,5 @@ def leaders(leader: Array) -> Array:
     """Return the text that leads the unit of every text."""
     roots = np.empty(len(leader), dtype=np.int64)
     for text in range(len(leader)):
-        roots[text] = _leader_of(leader, text)
+        roots[text] = leader_of(leader, text)
     return roots

@@ -79,13 +79,20 @@ class FoldedTexts:
             [np.add.reduceat(whole, first)], [np.concatenate(self._words)], [np.add.reduceat(sizes, first)]
         )
 
-    def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
+    def copies(
+        self, *, near: bool = True, alike: float = ALIKE, loosely: float = LOOSELY
+    ) -> npt.NDArray[np.int64]:
         """Return the number that the copies of each text share, over all texts that were added."""
-        first, code = _distinct(np.concatenate(self._whole))
+        whole, words, starts = self.arrays()
+        first, code = distinct(whole)
         if near:
-            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._sizes))])
-            code = _near(np.concatenate(self._words), starts, first)[code]
+            code = _near(words, starts, first, alike, loosely)[code]
         return in_order(code)
+
+    def arrays(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+        """Return the hash of every text, and the hashes of its words in compressed rows."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._sizes))])
+        return np.concatenate(self._whole), np.concatenate(self._words), starts
 
 
 def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -104,7 +111,7 @@ def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return rank[code.ravel()]
 
 
-def _distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where each distinct hash is first, by rising hash, and the number of every text's hash among them."""
     order = _kernels.rising_order(hashes)
     rising = hashes[order]
@@ -136,7 +143,11 @@ def _folded(
 
 
 def _near(
-    words: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64],
+    starts: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    alike: float,
+    loosely: float,
 ) -> npt.NDArray[np.int64]:
     """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
     leaders = np.arange(len(rows), dtype=np.int64)
@@ -148,6 +159,6 @@ def _near(
         places = _kernels.repeated(of_band)
         keys = of_band[places]
         rising = _kernels.rising_order(keys)
-        _kernels.join_alike(keys[rising], places[rising], sets, bounds, bits, own, ALIKE, LOOSELY)
+        _kernels.join_alike(keys[rising], places[rising], sets, bounds, bits, own, alike, loosely)
     leaders[long] = long[_kernels.leaders(own)]
     return leaders

@@ -14,6 +14,10 @@ from cuecard.stats.arrays import Ints
 
 UnitScope = Literal["hypothesis", "premise", "choices", "choice", "example"]
 UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
+#: Questions are near copies if they share this much of the words of all their choices, or are linked by such ones and
+#: share that much with the question that leads the unit. An edit of every choice changes more than one of a sentence,
+#: and so many words are rarely shared by chance.
+QUESTIONS_ALIKE, QUESTIONS_LOOSELY = 0.6, 0.4
 
 
 def text_units(table: pl.DataFrame, scope: Literal["hypothesis", "premise"]) -> Ints:
@@ -49,7 +53,8 @@ def question_units(examples: Ints, hypothesis: Ints, texts: FoldedTexts) -> Ints
     if n == 0:
         return example_units(examples, hypothesis)
     first = np.searchsorted(examples, np.arange(n + 1))
-    return _joined(example_units(examples, hypothesis)[first[:-1]], texts.joined(first).copies())[examples]
+    near = texts.joined(first).copies(alike=QUESTIONS_ALIKE, loosely=QUESTIONS_LOOSELY)
+    return _joined(example_units(examples, hypothesis)[first[:-1]], near)[examples]
 
 
 def choice_units(table: pl.DataFrame, examples: Ints, hypothesis: Ints, questions: Ints) -> Ints:

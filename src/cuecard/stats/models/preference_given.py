@@ -127,6 +127,14 @@ def choices_given(
     # What the properties determine exactly leaves nothing to test.
     free = information > 1e-9 * np.maximum(spread, 1e-12)
     statistic = np.where(free, np.abs(score) / np.sqrt(np.where(free, information, 1.0)), np.nan)
+    # Few examples leave little to estimate the properties' odds by, so tails are Student's: as normal ones in the log
+    # (Wallace 1959), where they never underflow.
+    estimated = int((np.abs(inner) > 1e-12).any(axis=0).sum())
+    freedom = max(len(starts) - estimated - 1, 1)
+    if estimated:
+        statistic = (
+            np.sqrt(freedom * np.log1p(statistic**2 / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
+        )
     log_p = np.minimum((np.log(2.0) + log_ndtr(-statistic)) / _LN10, 0.0)
     differing = (np.maximum.reduceat(z, starts, axis=0) > np.minimum.reduceat(z, starts, axis=0)).sum(axis=0)
     return PreferenceGiven(score / np.maximum(differing, 1), np.where(free, log_p, np.nan))

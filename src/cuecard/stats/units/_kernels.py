@@ -15,17 +15,18 @@ Array = npt.NDArray[Any]
 @njit(cache=True, nogil=True)
 def repeated_sums(
     ids: Array, offsets: Array, order: Array, bounds: Array, weights: Array, n_types: int, n_bins: int
-) -> tuple[Array, Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Return for every type what its rows add up to within units.
 
     Rows `order[bounds[u]:bounds[u + 1]]` are unit u; the types of row i are `ids[offsets[i]:offsets[i + 1]]`, of which
     repeats count once. Returned are the number of units with the type, the sum over them of (summed weight)², and by
     bin b of the number m of their rows with the type (2^b ≤ m < 2^(b+1)) how many units there are and their sum of m²;
-    at last the number of rows with the type.
+    at last the number of rows with the type, and the sum over them of the rows of their units.
     """
     units = np.zeros(n_types, dtype=np.int64)
     all_rows = np.zeros(n_types, dtype=np.int64)
     squares = np.zeros(n_types)
+    crossed = np.zeros(n_types)
     many = np.zeros((n_types, n_bins), dtype=np.int64)
     rows_squared = np.zeros((n_types, n_bins))
     last_row = np.full(n_types, -1, dtype=np.int64)
@@ -35,6 +36,7 @@ def repeated_sums(
     touched = np.empty(n_types, dtype=np.int64)
     for unit in range(len(bounds) - 1):
         used = 0
+        size = bounds[unit + 1] - bounds[unit]
         for place in range(bounds[unit], bounds[unit + 1]):
             row = order[place]
             for j in range(offsets[row], offsets[row + 1]):
@@ -59,9 +61,10 @@ def repeated_sums(
             units[type_] += 1
             all_rows[type_] += m
             squares[type_] += mass[type_] ** 2
+            crossed[type_] += m * size
             many[type_, b] += 1
             rows_squared[type_, b] += m * m
-    return units, squares, many, rows_squared, all_rows
+    return units, squares, many, rows_squared, all_rows, crossed
 
 
 @njit(cache=True, nogil=True)

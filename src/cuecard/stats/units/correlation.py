@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from cuecard.stats.arrays import Floats
 from cuecard.stats.units.codes import dense_codes
+from cuecard.stats.units.effective import UnitCounts
 
 #: Standard errors by which the correlation is raised: what is divided by it must not be too large.
 CAREFUL = 2.0
@@ -45,17 +46,32 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
     return float(np.clip(bound, 0.0, 1.0))
 
 
-def correlated_squares(
-    n: npt.ArrayLike, squares: npt.ArrayLike, units: npt.ArrayLike, correlation: float
+def correlated_pairs(
+    n: npt.ArrayLike, copies: UnitCounts, correlation: float, *, rows: float, squared_sizes: float
 ) -> Floats:
-    """Σ over pairs of a feature's rows of their correlation, so that n rows count as n² / it.
+    """Σ over pairs of a feature's n rows of their correlation, so that n rows count as n² / (n + it).
 
-    Rows of one unit correlate by `correlation`, and by at least 1/√units: few texts cannot show that their copies are
-    independent. `squares` is Σ_c m_c² over the feature's units.
+    Labels of one unit correlate by ρ = `correlation`, and by at least 1/√units: few texts cannot show that their copies
+    are independent. What a unit's labels have in common only matters as far as the feature goes with the unit as well
+    (Moulton 1990). If m_c of the M_c rows of unit c have the feature, and a share s = n / `rows` of all, then
 
-    >>> correlated_squares([58, 58], [58**2, 58], [1, 58], 0.0)  # one text 58 times, and 58 texts
-    array([3364.,   58.])
+        Var Σ (label of a row with the feature) ∝ (1 − ρ) n (1 − s) + ρ Σ_c (m_c − s M_c)²
+
+    A word that all copies of a text have counts once per text, one that half of the sentences of a template have counts
+    in full. `squared_sizes` is Σ_c M_c²; with infinitely many `rows`, s is 0 and every copy counts against a feature.
+
+    >>> from cuecard.stats.units import unit_counts
+    >>> texts = unit_counts([0] * 58, np.arange(59), [0] * 58, 1)  # one text 58 times
+    >>> correlated_pairs([58], texts, 0.0, rows=10_000, squared_sizes=58**2 + 9_942).round()
+    array([3287.])
+    >>> half = unit_counts([0] * 58, np.minimum(np.arange(117), 58), [0] * 116, 1)  # half of the 116 rows of one unit
+    >>> correlated_pairs([58], half, 0.0, rows=116, squared_sizes=116**2)
+    array([0.])
     """
-    total, spread, texts = (np.asarray(values, dtype=np.float64) for values in (n, squares, units))
-    within = np.maximum(correlation, 1.0 / np.sqrt(np.maximum(texts, 1.0)))
-    return np.asarray(total + np.maximum(spread - total, 0.0) * within)
+    total = np.asarray(n, dtype=np.float64)
+    share = total / rows
+    centred = copies.squares - 2 * share * copies.crossed + share**2 * squared_sizes
+    own = total * (1 - share)
+    within = np.maximum(correlation, 1.0 / np.sqrt(np.maximum(copies.units, 1)))
+    pairs = np.divide(centred - own, 1 - share, out=np.zeros(total.shape), where=share < 1)
+    return np.asarray(within * np.maximum(pairs, 0.0))

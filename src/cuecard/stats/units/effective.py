@@ -26,6 +26,8 @@ class UnitCounts:
     """Units by feature and bin of their number of rows with the feature (1, 2–3, 4–7, …)."""
     rows_squared: Floats
     """Sum of squares of that number, by feature and bin."""
+    crossed: Floats
+    """Σ over units of the number of rows with the feature times the number of all their rows."""
 
 
 def unit_counts(
@@ -61,7 +63,7 @@ def unit_counts(
         repeated = np.repeat(np.diff(bounds) > 1, np.diff(bounds))
         sizes = np.diff(bounds)
         order, bounds = order[repeated], np.concatenate([[0], np.cumsum(sizes[sizes > 1])])
-    units_, squares, many, rows_squared, rows = _kernels.repeated_sums(
+    units_, squares, many, rows_squared, rows, crossed = _kernels.repeated_sums(
         np.require(ids, np.int32, "C"),
         np.require(offsets, np.int64, "C"),
         order.astype(np.int64),
@@ -72,8 +74,8 @@ def unit_counts(
     )
     if totals is not None:
         single = np.asarray(totals, dtype=np.int64) - rows
-        units_, squares = units_ + single, squares + single
-    return UnitCounts(units_, squares, many, rows_squared)
+        units_, squares, crossed = units_ + single, squares + single, crossed + single
+    return UnitCounts(units_, squares, many, rows_squared, crossed)
 
 
 def worth(sums: npt.ArrayLike, squares: npt.ArrayLike) -> Floats:

@@ -21,7 +21,7 @@ class Guesses:
     `probability` is what the right answer was given, missing for rules that give none. `weight` is how much each
     example counts, missing where all count the same. `table` has the probabilities of all answers, a row per example;
     where examples have fewer answers than others, the row ends with nan. `unit` is shared by examples that are one
-    observation, missing where none are.
+    observation, missing where none are, and `template` by sentences of one template, which are tested among themselves.
     """
 
     score: Floats
@@ -32,6 +32,7 @@ class Guesses:
     weight: Floats | None = None
     table: Floats | None = None
     unit: Ints | None = None
+    template: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -44,9 +45,9 @@ class Guesses:
         """Return the guesses for examples that count by weights."""
         return self if weight is None else replace(self, weight=weight)
 
-    def in_units(self, unit: Ints) -> Guesses:
-        """Return the guesses for examples some of which are one observation."""
-        return replace(self, unit=unit if len(np.unique(unit)) < len(unit) else None)
+    def in_units(self, unit: Ints, template: Ints | None = None) -> Guesses:
+        """Return the guesses for examples some of which are one observation, or sentences of one template."""
+        return replace(self, unit=unit if len(np.unique(unit)) < len(unit) else None, template=template)
 
     def turned_round(self, gold: Ints) -> Guesses | None:
         """Return the guesses that name the least likely answer instead, where probabilities say which that is."""
@@ -76,6 +77,7 @@ class Guesses:
             None if self.weight is None else self.weight[which],
             None if self.table is None else self.table[which],
             None if self.unit is None else self.unit[which],
+            None if self.template is None else self.template[which],
         )
 
 

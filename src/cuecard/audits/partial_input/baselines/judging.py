@@ -171,9 +171,17 @@ class Chain:
 def _score_test(guesses: Guesses, gold: Ints, *, grouped: bool, fold: Ints | None) -> ScoreTest:
     assert guesses.table is not None
     if not grouped:
-        return score_test(guesses.table, gold, strata=fold, units=guesses.unit, weights=guesses.weight)
+        strata = _crossed(fold, guesses.template)
+        return score_test(guesses.table, gold, strata=strata, units=guesses.unit, weights=guesses.weight)
     values = guesses.table[~np.isnan(guesses.table)]
     return choice_score_test(values, gold, guesses.options, units=guesses.unit, weights=guesses.weight)
+
+
+def _crossed(fold: Ints | None, template: Ints | None) -> Ints | None:
+    """Return strata of folds and templates: what a template's sentences have in common is one observation."""
+    if fold is None or template is None:
+        return template if fold is None else fold
+    return fold * (int(template.max(initial=-1)) + 2) + template + 1
 
 
 def _with_ranking(

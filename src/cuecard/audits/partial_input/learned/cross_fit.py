@@ -52,7 +52,7 @@ class Evaluation:
 
         def counted(guesses: Guesses, which: Ints) -> Guesses:
             guesses = guesses.weighted(examples.weight(which))
-            return guesses if scope is None else guesses.in_units(examples.units(scope, which))
+            return guesses if scope is None else guesses.in_units(*examples.units_and_templates(scope, which))
 
         return replace(
             self,

@@ -41,7 +41,8 @@ class Folds:
 def example_groups(data: Instances, grouping: Grouping) -> Ints:
     """Return a group number per example; what shares a group must never be split.
 
-    Near copies of a text stay together as well, unless that ties most examples into one group.
+    Near copies of a text stay together as well, or the nearest of them where all tie most examples into one group, as
+    the sentences of a template do.
     """
     if grouping == "example":
         return np.arange(data.n_examples, dtype=np.int64)
@@ -53,17 +54,20 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     scopes: tuple[UnitScope, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
     if data.grouped and grouping == "sentence":
         scopes = (*scopes, "choices")
-    with_copies = connected(groups, data.example_codes, [_filled_units(data, scope) for scope in scopes])
-    return with_copies if _largest_share(with_copies) <= LARGEST_GROUP else groups
+    for closest in (False, True):
+        units = [_filled_units(data, scope, closest=closest) for scope in scopes]
+        with_copies = connected(groups, data.example_codes, units)
+        if _largest_share(with_copies) <= LARGEST_GROUP:
+            return with_copies
+    return groups
 
 
-def _filled_units(data: Instances, scope: UnitScope) -> Ints:
+def _filled_units(data: Instances, scope: UnitScope, *, closest: bool) -> Ints:
     """Return the units of a text, with -1 where it is empty and connects nothing."""
-    if data.cluster is not None or scope not in ("premise", "hypothesis"):
+    if data.cluster is not None or (scope != "premise" and scope != "hypothesis"):
         return data.units(scope)
-    return np.where(
-        (data.table[scope].fill_null("").str.strip_chars() != "").to_numpy(), data.units(scope), -1
-    )
+    units = data.closest_units(scope) if closest else data.units(scope)
+    return np.where((data.table[scope].fill_null("").str.strip_chars() != "").to_numpy(), units, -1)
 
 
 def connected(groups: Ints, examples: Ints, units: Sequence[Ints]) -> Ints:

@@ -1,0 +1,111 @@
+"""Which near copies are nearest to each other: copies of a sentence that a template made, among its other sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cuecard._compiled import njit
+from cuecard.data.units import _kernels
+from cuecard.data.units.copies import LEAST_WORDS, FoldedTexts, distinct, in_order
+from cuecard.stats.arrays import Ints
+
+Array = npt.NDArray[Any]
+
+#: Units of up to this many rows are not divided: a text and its copies.
+SMALL = 3
+#: A text is compared with all others of its unit; of a larger unit, with those of a part of this size.
+BLOCK = 2_000
+#: A unit of this many groups of nearest copies is that of a template: a set of its own, rather than one observation.
+TEMPLATE_GROUPS = 20
+
+
+def closest_copies(texts: pl.Series, units: Ints) -> Ints:
+    """Return a number for every row that the nearest of its near copies share, 0, 1, 2, … in order of first occurrence.
+
+    `units` are those of `copies`. A template links hundreds of sentences to one unit, in which copies of one sentence
+    are still closer to each other than to the rest: each text of a unit is joined with the one that shares most of its
+    words. Copies with the same words stay together, and units of at most `SMALL` rows are not divided.
+    """
+    rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
+    if not len(rows):
+        return units
+    folded = FoldedTexts()
+    folded.add(texts.gather(rows))
+    codes = units.copy()
+    codes[rows] = int(units.max()) + 1 + closest_folded(folded, units[rows])
+    return in_order(codes)
+
+
+def divided_templates(near: Ints, closest: Ints) -> tuple[Ints, Ints | None]:
+    """Return units in which a template's sentences are not one, and what is only comparable within templates.
+
+    `near` and `closest` are codes of `copies` and `closest_copies` for the same rows. The second array has a code for
+    the rows of each template and another one for all other rows; None without templates.
+    """
+    pairs = np.unique(np.column_stack([near, closest]), axis=0)[:, 0]
+    templated = np.bincount(pairs, minlength=1)[near] >= TEMPLATE_GROUPS
+    if not templated.any():
+        return near, None
+    return np.where(templated, int(near.max()) + 1 + closest, near), np.where(templated, near, -1)
+
+
+def closest_folded(folded: FoldedTexts, units: Ints) -> Ints:
+    """Return such numbers for texts that are given as hashes of their words."""
+    whole, words, starts = folded.arrays()
+    rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
+    first, code = distinct(whole[rows])
+    sets, bounds, long = _kernels.word_sets(words, starts, rows[first], LEAST_WORDS)
+    unit = units[rows[first[long]]]
+    # Like texts stand near each other in a unit that is too large for one part.
+    keys = _kernels.band_keys(sets, bounds, 1, 1)[0]
+    order = np.lexsort((keys, unit))
+    ordered = unit[order]
+    begins = np.ones(len(order) + 1, dtype=np.bool_)
+    begins[1:-1] = ordered[1:] != ordered[:-1]
+    leaders = _nearest(sets, bounds, _kernels.bit_sets(sets, bounds), order, np.flatnonzero(begins), BLOCK)
+    joined = np.arange(len(first), dtype=np.int64)
+    joined[long] = long[leaders]
+    codes = units.copy()
+    codes[rows] = int(units.max(initial=-1)) + 1 + joined[code]
+    return in_order(codes)
+
+
+@njit(cache=True, nogil=True)
+def _nearest(sets: Array, bounds: Array, bits: Array, order: Array, ends: Array, block: int) -> Array:
+    """Return the text that leads each text's group: every text is joined with the nearest one of its unit.
+
+    Texts `order[ends[u]:ends[u + 1]]` are unit u. Of texts that are equally near, a hash of both decides.
+    """
+    n = len(bounds) - 1
+    leader = np.arange(n)
+    best, tie, nearest = np.full(n, -1.0), np.zeros(n, dtype=np.uint64), np.full(n, -1, dtype=np.int64)
+    for u in range(len(ends) - 1):
+        for i in range(ends[u], ends[u + 1]):
+            a = order[i]
+            last = min(ends[u + 1], ends[u] + ((i - ends[u]) // block + 1) * block)
+            for j in range(i + 1, last):
+                b = order[j]
+                size = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
+                differing = _kernels.bits_differing(bits[a], bits[b])
+                most = (size - differing) / (size + differing)
+                if most < best[a] and most < best[b]:
+                    continue
+                index = _kernels.jaccard(sets, bounds, a, b)
+                drawn = _kernels.mixed(
+                    sets[bounds[a]] * sets[bounds[b] + 1] + sets[bounds[b]] * sets[bounds[a] + 1]
+                )
+                drawn ^= _kernels.mixed(bits[a] + bits[b])
+                if index > best[a] or (index == best[a] and drawn > tie[a]):
+                    best[a], tie[a], nearest[a] = index, drawn, b
+                if index > best[b] or (index == best[b] and drawn > tie[b]):
+                    best[b], tie[b], nearest[b] = index, drawn, a
+    for a in range(n):
+        if nearest[a] >= 0:
+            mine, theirs = _kernels.leader_of(leader, a), _kernels.leader_of(leader, nearest[a])
+            leader[max(mine, theirs)] = min(mine, theirs)
+    roots: Array = _kernels.leaders(leader)
+    return roots
