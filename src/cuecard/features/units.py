@@ -47,12 +47,7 @@ def train_units(family: Family, data: Encoded) -> dict[UnitScope, Ints]:
 def begin_units(families: Iterable[Family], instances: Instances, scope: Scope) -> None:
     """Begin to compare texts with each other on a thread, so that `train_units` waits for less."""
     scopes = dict.fromkeys(name for family in families for name in unit_scopes(family, instances, scope))
-    started(
-        lambda: [
-            (instances.units(name), name in ("hypothesis", "premise") and instances.closest_units(name))
-            for name in scopes
-        ]
-    )
+    started(lambda: [instances.units(name) for name in scopes])
 
 
 def unit_scopes(family: Family, instances: Instances, scope: Scope) -> tuple[UnitScope, ...]:
