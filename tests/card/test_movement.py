@@ -10,11 +10,15 @@ from rich.console import Console
 
 from cuecard.analysis import Measure
 from cuecard.card import compare
-from cuecard.card.movement import movements
+from cuecard.card.movement import judged_measures
 from cuecard.report import render_comparison
 from cuecard.stats.intervals import wilson
 from cuecard.stats.multiple_testing import holm
 from policy_cards import card_with
+
+
+def movements(before, after):
+    return [one for one in judged_measures(before, after) if one.direction != "within noise"]
 
 
 def accuracy(k: int, n: int, name: str) -> Measure:

@@ -28,11 +28,6 @@ class Movement:
     change: MeasuredChange
 
 
-def movements(before: Card, after: Card) -> list[Movement]:
-    """Return the measures that moved beyond noise, those that got worse first."""
-    return [one for one in judged_measures(before, after) if one.direction != "within noise"]
-
-
 def judged_measures(before: Card, after: Card) -> list[Movement]:
     """Return the change of every measure that has a direction (Holm's correction over all).
 

@@ -9,13 +9,12 @@ if TYPE_CHECKING:
     from cuecard.stats.clusters.peco import (
         ClusterDivergence,
         PecoCurve,
-        PecoNull,
         cluster_divergence,
         peco,
         peco_curve,
         peco_interval,
-        peco_null,
     )
+    from cuecard.stats.clusters.peco_null import PecoNull, peco_null
     from cuecard.stats.clusters.peco_starts import PecoStarts, peco_starts
     from cuecard.stats.clusters.tests import cluster_log_p
     from cuecard.stats.cues.association import (

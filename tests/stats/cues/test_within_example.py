@@ -137,14 +137,12 @@ def test_order_of_the_rows_and_absent_features_do_not_matter() -> None:
 
 def test_wrong_is_the_mirror_of_right() -> None:
     right = one_feature([(100, 1, 4), (50, 3, 4)], 90)
-    wrong = right.for_wrong()
-    assert wrong.log_p("less") == right.log_p("greater")
-    assert wrong.log_p() == right.log_p()
-    assert wrong.z == pytest.approx(-right.z)
     # Read row by row: the right row lacks the feature in k − m of k.
     mirrored = one_feature([(100, 3, 4), (50, 1, 4)], 60)
-    assert mirrored.log_p("less") == pytest.approx(wrong.log_p("less"), rel=1e-13)
-    assert mirrored.log_odds == pytest.approx(wrong.log_odds, rel=1e-12)
+    assert mirrored.log_p("less") == pytest.approx(right.log_p("greater"), rel=1e-13)
+    assert mirrored.log_p() == pytest.approx(right.log_p(), rel=1e-13)
+    assert mirrored.z == pytest.approx(-right.z)
+    assert mirrored.log_odds == pytest.approx(-right.log_odds, rel=1e-12)
 
 
 @pytest.mark.parametrize(

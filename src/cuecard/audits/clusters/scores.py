@@ -13,7 +13,8 @@ import polars as pl
 from cuecard.audits.clusters.clustering import SWEEP_FITTED, Clustering, clusterings, principal_components
 from cuecard.stats.arrays import Singles
 from cuecard.stats.clusters.information import cluster_information
-from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence, shuffled_divergences
+from cuecard.stats.clusters.peco import Divergence, Mode, cluster_divergence
+from cuecard.stats.clusters.peco_null import shuffled_divergences
 from cuecard.stats.clusters.peco_starts import PecoMean, PecoStarts, peco_means, peco_starts
 
 SCORES: tuple[tuple[Divergence, Mode], ...] = (

@@ -11,15 +11,8 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.clusters.peco import (
-    Divergence,
-    Mode,
-    check_weights,
-    divergences,
-    label_factors,
-    like_weights,
-    score_of,
-)
+from cuecard.stats.clusters.peco import Divergence, Mode, check_weights, divergences, score_of
+from cuecard.stats.clusters.peco_null import label_factors, like_weights
 from cuecard.stats.units import group_units, has_repeats, label_orders
 
 __all__ = ["ClusterTables", "PecoMean", "PecoStarts", "peco_means", "peco_starts"]

@@ -39,24 +39,6 @@ class WithinExampleTest:
         """Natural logs of the exact p-values; two-sided is twice the smaller tail, at most 1."""
         return chosen_tail(alternative, self.log_p_less, self.log_p_greater)
 
-    def for_wrong(self) -> WithinExampleTest:
-        """Return the same test read for the label `wrong`.
-
-        Of an example's m rows with the feature, m − 1 are wrong if the right one has it and m if not, so a
-        feature that is too often right is too rarely wrong by exactly as much: "greater" and "less" change
-        places, z and the log odds change sign, the two-sided p-value stays. Counts are then of examples
-        whose right row lacks the feature.
-        """
-        return WithinExampleTest(
-            informative=self.informative,
-            observed=self.informative - self.observed,
-            expected=self.informative - self.expected,
-            variance=self.variance,
-            log_odds=-self.log_odds,
-            log_p_less=self.log_p_greater,
-            log_p_greater=self.log_p_less,
-        )
-
 
 def within_example_test(
     feature: npt.ArrayLike,
