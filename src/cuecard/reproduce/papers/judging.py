@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
+from cuecard.analysis import Measure
 from cuecard.card.card import Card
 from cuecard.card.measures import value_of
 from cuecard.errors import InputError
@@ -126,10 +127,9 @@ def _reader(item: Item, output: Card | Mapping[str, Any]) -> Callable[[str, str]
 
     def read(key: str, printed: str) -> Reading:
         if item.measure and isinstance(output, Card):
-            names = item.measure.format(key=key).split(" + ")
-            if any(value_of(output, name) is None for name in names):
+            measures = [_measure(output, name) for name in item.measure.format(key=key).split(" + ")]
+            if any(m.value is None for m in measures):
                 return Reading(key, printed, None)
-            measures = [output.measure(name) for name in names]
             if len(measures) > 1:
                 return Reading(key, printed, scaled(sum(m.value or 0.0 for m in measures)))
             [one] = measures
@@ -143,6 +143,15 @@ def _reader(item: Item, output: Card | Mapping[str, Any]) -> Callable[[str, str]
     return read
 
 
+def _measure(card: Card, name: str) -> Measure:
+    """Return a measure of a card, without a value where it is not there; `NAME@chance` is its chance level."""
+    name, _, field_name = name.partition("@")
+    if value_of(card, name) is None:
+        return Measure(name, None)
+    measure = card.measure(name)
+    return Measure(name, measure.chance) if field_name == "chance" else measure
+
+
 def _cell(item: Item, card: Card, key: str) -> float | None:
     assert item.cell is not None
     table = card.tables[item.cell.table]
@@ -152,10 +161,10 @@ def _cell(item: Item, card: Card, key: str) -> float | None:
 
 
 def _is_drawn(chart: str, output: Card | Mapping[str, Any]) -> bool:
-    """Return whether the report of a card has a chart, named `section.chart`."""
+    """Return whether the report of a card has a chart, named `section.chart`, or any of a section: `section.`."""
     section, _, name = chart.partition(".")
     return isinstance(output, Card) and any(
-        view.name == name for view in section_view(output, section).charts
+        name in ("", view.name) for view in section_view(output, section).charts
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def reproduce_paper(
         run = paper.runs[item.run]
         if item.run not in outputs:
             outputs[item.run] = _output(run, data, out / name / item.run, slow=slow, tell=tell)
-        results.append(judged(item, paper, outputs[item.run], _typed(run, data)))
+        results.append(judged(item, paper, outputs[item.run], _typed(run, data, out / name / item.run)))
     return Reproduction(paper.name, paper.title, paper.reference, tuple(results))
 
 
@@ -58,20 +59,19 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
     absent = [f for f in run.files if not any((place / f).exists() for place in _folders(data).values())]
     if absent:
         return Unavailable("not possible", f"not in the data folder: {', '.join(absent)}")
-    command = _typed(run, data)
+    command = _typed(run, data, folder)
     kept = folder / ("output.json" if run.json else CARD_FILE)
     if _kept_command(folder) != command or not kept.exists():
         if run.slow and not slow:
             return Unavailable("not run", "it takes long; --slow runs it")
         tell(command)
         options = ["--json"] if run.json else [run.card, str(folder), "--quiet"]
+        folder.mkdir(parents=True, exist_ok=True)
         words = [sys.executable, "-m", "cuecard", *shlex.split(command)[1:], *options]
         ran = subprocess.run(words, capture_output=True, text=True, check=False)
         if ran.returncode:
-            last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
-            return Unavailable("not run", f"the command failed: {last}")
+            return Unavailable("not run", f"the command failed: {_last_words(ran.stderr)}")
         if run.json:
-            folder.mkdir(parents=True, exist_ok=True)
             write_text(kept, ran.stdout)
         write_text(folder / "command.txt", command + "\n")
     if run.json:
@@ -80,14 +80,20 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
     return load_card(folder)
 
 
+def _last_words(message: str) -> str:
+    """Return the last line of an error that has words, without the frame that the terminal draws around it."""
+    lines = [re.sub(r"^[\s│]+|[\s│]+$", "", line) for line in message.splitlines()]
+    return next((line for line in reversed(lines) if re.search(r"\w", line)), "no message")
+
+
 def _kept_command(folder: Path) -> str:
     file = folder / "command.txt"
     return file.read_text(encoding="utf-8").strip() if file.exists() else ""
 
 
-def _typed(run: Run, data: Path) -> str:
+def _typed(run: Run, data: Path, out: Path) -> str:
     """Return a command as one types it."""
-    places = {name: shlex.quote(str(folder)) for name, folder in _folders(data).items()}
+    places = {name: shlex.quote(str(place)) for name, place in {**_folders(data), "out": out}.items()}
     return f"cuecard {run.command.format(**places)}"
 
 

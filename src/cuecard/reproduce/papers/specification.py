@@ -17,7 +17,7 @@ _FILE = re.compile(r"\{(?:data|authors)\}/([^\s]+)")
 
 @dataclass(frozen=True)
 class Run:
-    """A command of ours; `{data}` is the folder of datasets, `{authors}` the folder of the authors' own files.
+    """A command of ours; `{data}` is the folder of datasets, `{authors}` that of the authors' files, `{out}` its own.
 
     `partial` says which part of the paper's data it reads, `slow` that it takes more than a minute or two. `card` is
     the option that names the folder of its card; with `json` it writes none, and prints JSON.
