@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 
-.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core package licences bench calibration fuzz reproduce reproduce-fast docs clean
+.PHONY: demo serve test lint types imports pytest test-all test-minimum test-core docs-core package licences bench calibration fuzz reproduce reproduce-fast docs clean
 
 demo: $(STAMP)
 	$(BIN)/cuecard demo --out out/demo
@@ -38,6 +38,9 @@ test-minimum: $(DEV) # the lowest versions that pyproject.toml allows
 
 test-core: $(DEV) # without extras
 	$(BIN)/python scripts/try_install.py core
+
+docs-core: $(DEV) # commands and Python of the docs, without extras
+	$(BIN)/python scripts/try_install.py core tests/docs
 
 package: $(DEV) # wheel and sdist in empty environments
 	$(BIN)/python scripts/try_install.py package

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,22 @@ def test_read_with_the_one_option_that_the_error_names(layouts, path, option, ta
     }[typed[0]]()
     data = load(file, **options)
     assert (data.task, data.n_examples) == (task, n)
+
+
+def test_the_table_of_the_docs_says_how_each_of_them_is_read():
+    page = Path(__file__).parents[2] / "docs" / "files.md"
+    section = page.read_text(encoding="utf-8").partition("## Public datasets")[2].partition("\n## ")[0]
+    documented = {
+        path: cells[2].strip()
+        for cells in (line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| "))
+        for path in re.findall(r"`([^`]+/[^`]+)`", cells[0])
+    }
+    expected = {path: task for path, task, *_ in AT_FIRST_TRY} | {row[0]: row[2] for row in WITH_ONE_OPTION}
+    assert documented.keys() == expected.keys()
+    assert all(documented[path].startswith(task) for path, task in expected.items())
+    for path, option, *_ in WITH_ONE_OPTION:
+        assert option in documented[path]
+    assert all("with `--" not in documented[path] for path, *_ in AT_FIRST_TRY)
 
 
 def chosen(data) -> list[str]:

@@ -72,7 +72,7 @@ def commands(page: Path) -> list[str]:
 
 COMMANDS = [pytest.param(page, id=page.stem) for page in PAGES if commands(page)]
 #: Packages of extras: where one is missing, a page's Python ends before the first block that imports it.
-OPTIONAL = ("torch", "transformers")
+OPTIONAL = {"torch": "models", "transformers": "models"}
 #: Pages whose Python reads a file that their commands write.
 FROM_COMMANDS = {ROOT / "docs" / "using-weights.md"}
 PYTHON = [pytest.param(page, id=page.stem) for page in PAGES if blocks(page, "python")]
@@ -96,9 +96,9 @@ def test_documented_python_runs_from_top_to_bottom(page, files, cuecard, monkeyp
     for command in [] if page not in FROM_COMMANDS else commands(page):
         assert cuecard(*shlex.split(command)[1:]).code == 0
     for block in blocks(page, "python"):
-        for module in OPTIONAL:
+        for module, extra in OPTIONAL.items():
             if re.search(rf"^(from|import) {module}\b", block, re.MULTILINE):
-                pytest.importorskip(module)
+                pytest.importorskip(module, reason=f"the page goes on with the extra {extra!r}")
         if ">>>" in block:
             test = doctest.DocTestParser().get_doctest(block, namespace, page.stem, str(page), 0)
             assert doctest.DocTestRunner().run(test).failed == 0, capsys.readouterr().out

@@ -2,7 +2,12 @@
 
 from cuecard.text.counting import WithinExampleCounts, presence, presence_counts, within_example_counts
 from cuecard.text.encoded import SCOPES, Encoded, EncodedTexts, Scope, encode, encoded_texts, language_of
-from cuecard.text.languages.language import UNDETERMINED, guess_language, suggested_tokeniser
+from cuecard.text.languages.language import (
+    UNDETERMINED,
+    guess_language,
+    reading_advice,
+    suggested_tokeniser,
+)
 from cuecard.text.languages.stopwords import STOP_WORDS, stop_words
 from cuecard.text.ngrams import NGrams, ngrams
 from cuecard.text.tokenisers.tokenise import TOKENISERS, tokenise
@@ -26,6 +31,7 @@ __all__ = [
     "ngrams",
     "presence",
     "presence_counts",
+    "reading_advice",
     "stop_words",
     "suggested_tokeniser",
     "tokenise",

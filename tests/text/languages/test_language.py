@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import load
-from cuecard.text import UNDETERMINED, guess_language, suggested_tokeniser
+from cuecard.text import UNDETERMINED, guess_language, reading_advice, suggested_tokeniser
 from cuecard.text.encoded import language_of
 
 
@@ -70,6 +70,25 @@ def test_languages_with_spaces_have_the_default_tokeniser() -> None:
 
 def test_korean_is_read_by_syllables():
     assert suggested_tokeniser("ko") == "chars"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("ຂ້ອຍຮັກເຈົ້າ", "lo"), ("ខ្ញុំស្រឡាញ់អ្នក", "km"), ("ငါမင်းကိုချစ်တယ်", "my")],
+)
+def test_scripts_without_spaces_are_read_by_characters(text, language):
+    assert guess_language(pl.Series([text])) == language
+    assert suggested_tokeniser(language) == "chars"
+    assert "by characters" in (reading_advice(language, "chars") or "")
+
+
+def test_the_advice_names_what_reads_words(monkeypatch):
+    monkeypatch.setattr("cuecard.text.languages.language.has_segmenter", lambda language: False)
+    assert "pip install 'cuecard[zh]'" in (reading_advice("zh", "chars") or "")
+    monkeypatch.setattr("cuecard.text.languages.language.has_segmenter", lambda language: True)
+    assert "--tokens words-zh" in (reading_advice("zh", "chars") or "")
+    assert "--tokens default" in (reading_advice("ko", "chars") or "")
+    assert reading_advice("ko", "default") is None
 
 
 def test_the_language_of_a_dataset_is_that_of_all_its_texts():

@@ -210,7 +210,11 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
         text += f" In the test set: {again}{' distinct texts' if once else ''}"
         text += "" if row["outcome"] == HOLDS else ", too few to confirm it"
         pooled = f"95 % CI {percent(row['held_low'])} to {percent(row['held_high'])}"
-        text += f"; training and test set together {percent(row['held_share'])} ({pooled})."
+        ends = sorted((row["adjusted_share"], row["again_share"]))
+        # Where labels have other shares in the test set, the sum of both need not lie between them.
+        between = ends[0] - 0.001 <= row["held_share"] <= ends[1] + 0.001
+        level = "" if between else ", at the chance level of the training set,"
+        text += f"; training and test set together{level} {percent(row['held_share'])} ({pooled})."
     elif "test" in sample.splits:
         text += " It does not occur in the test set."
     return text + _repeated(row)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cuecard.cli.help import Verb
+from cuecard.cli.options import completion
+from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option, typed
 from cuecard.cli.options.shared import (
@@ -126,7 +128,14 @@ def stubborn(
     options: Experiment,
     output: CardOutput,
     model: Annotated[
-        str, option("--model", "-m", "A,B", "Models to train, such as fasttext,bilstm.")
+        str,
+        option(
+            "--model",
+            "-m",
+            "A,B",
+            "Models to train, such as fasttext,bilstm.",
+            autocompletion=listed_names(completion.models),
+        ),
     ] = "fasttext",
     schemes: Annotated[
         str | None,
@@ -203,7 +212,12 @@ def selection(
     options: Experiment,
     output: CardOutput,
     also: AlsoOption = None,
-    model: Annotated[str, option("--model", "-m", "NAME", "The model to train.")] = "siamese-lstm",
+    model: Annotated[
+        str,
+        option(
+            "--model", "-m", "NAME", "The model to train.", autocompletion=listed_names(completion.models)
+        ),
+    ] = "siamese-lstm",
     match: MatchOption = None,
     max_weight: MaxWeightOption = None,
 ) -> None:

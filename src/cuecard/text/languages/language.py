@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.text.languages.stopwords import FREQUENT_WORDS
-from cuecard.text.tokenisers.segmenters import has_segmenter
+from cuecard.text.tokenisers.segmenters import PACKAGES, has_segmenter
 from cuecard.text.tokenisers.tokenise import tokenise
 
 #: What `guess_language` answers where it cannot tell (ISO 639-2).
@@ -17,6 +17,9 @@ _SCRIPTS = {
     "zh": r"[\p{Han}\p{Hiragana}\p{Katakana}]",
     "ko": r"\p{Hangul}",
     "th": r"\p{Thai}",
+    "lo": r"\p{Lao}",
+    "km": r"\p{Khmer}",
+    "my": r"\p{Myanmar}",
     "hi": r"\p{Devanagari}",
     "bn": r"\p{Bengali}",
     "ta": r"\p{Tamil}",
@@ -43,7 +46,7 @@ _LEAST_SHARE = 0.05
 
 
 #: Languages whose words are not divided by spaces, or too rare because particles are written together with them.
-UNDIVIDED = frozenset({"zh", "ja", "th", "ko"})
+UNDIVIDED = frozenset({"zh", "ja", "th", "ko", "lo", "km", "my"})
 
 
 def guess_language(texts: pl.Series, *, sample: int = 1000) -> str:
@@ -75,6 +78,29 @@ def suggested_tokeniser(language: str) -> str:
     if language in UNDIVIDED:
         return f"words-{language}" if has_segmenter(language) else "chars"
     return "default"
+
+
+def reading_advice(language: str, tokeniser: str) -> str | None:
+    """Return how texts of a language that is not read by words are read, and what to type to read words.
+
+    >>> reading_advice("en", "default")
+    >>> reading_advice("my", "chars")
+    "Texts in language 'my' are read by characters, because words are not divided by spaces."
+    """
+    if language not in UNDIVIDED or tokeniser != "chars":
+        return None
+    if language == "ko":
+        return (
+            "Korean texts are read by syllables, because most words with their particles are rare: "
+            "--tokens default reads words."
+        )
+    if language not in PACKAGES:
+        return (
+            f"Texts in language {language!r} are read by characters, because words are not divided by spaces."
+        )
+    if has_segmenter(language):
+        return f"The texts are read by characters: --tokens words-{language} reads words."
+    return f"The texts are read by characters: pip install 'cuecard[{language}]' to read words."
 
 
 def _guess_by_words(texts: pl.Series) -> str:

@@ -97,11 +97,13 @@ FREQUENT_WORDS: dict[str, frozenset[str]] = {
         voor met op aan uit bij naar over als ook dat die deze dit er nog wel te om zich geen
     """),
     "sw": word_set("""
-        na ya wa kwa ni katika za la cha kuwa hii hiyo huo hilo yake wake kama lakini au si pia sana watu mtu
+        na ya wa kwa ni katika za la cha kuwa hii hiyo huo hilo yake wake kama lakini au si pia sana
+        watu mtu
         alikuwa walikuwa ilikuwa hakuna kila wao yeye mimi sisi wewe baada kabla hivyo tu bila moja
     """),
     "tr": word_set("""
-        ve bir bu da de için ile çok daha gibi ama değil var yok olan olarak ne o ben sen biz siz onlar şu her
+        ve bir bu da de için ile çok daha gibi ama değil var yok olan olarak ne o ben sen biz siz
+        onlar şu her
         kadar sonra önce veya mi mı ki en
     """),
     "vi": word_set("""
@@ -118,15 +120,80 @@ FREQUENT_WORDS: dict[str, frozenset[str]] = {
     """),
 }
 
+#: Function words of languages that are recognised by their script.
+_BY_SCRIPT = {
+    "ar": word_set("""
+        في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين أن إن كان كانت يكون لم لن لا ما هو هي هم
+        هن أنا نحن أنت
+        و أو ثم قد كل بعد قبل بين حتى عند كما لكن إذا أي غير فقط أيضا هناك
+    """),
+    "bg": word_set("""
+        и в на с за от до по при без да не е са беше бяха бъде ще се си го я ги той тя то те аз ти
+        ние вие този тази
+        това тези който която което които че ако като но или а само още също много има няма
+    """),
+    "el": word_set("""
+        ο η το οι τα του της των τον την τους τις ένας μια ένα και ή αλλά να θα δεν μην είναι ήταν
+        έχει έχουν σε στο στη
+        στην στον στα με για από που πως ότι αν όταν όπως αυτό αυτός αυτή αυτά εγώ εσύ εμείς πολύ πιο μόνο
+    """),
+    "fa": word_set("""
+        و در به از که این آن را با برای است بود شد می هم یک تا بر یا اما اگر نیز هر خود ما شما آنها
+        آنان او من تو
+        ایشان بودند شده کرد کرده دارد داشت باشد نمی نیست نه هیچ همه پس پیش بین روی چه چون ولی
+    """),
+    "hi": word_set("""
+        का के की को में से पर ने है हैं था थी थे हो होता और या लेकिन नहीं न यह वह ये वे मैं हम तुम
+        आप उस इस उन इन एक कि
+        जो तो भी ही कर लिए साथ बाद तक कुछ बहुत
+    """),
+    "ja": word_set("""
+        の に は を た が で て と し れ さ ある いる も する から な こと として い や など なっ
+        ない この ため その あっ よう
+        また もの という あり まで られ なる へ か だ これ によって により おり より による ず なり
+        です ます
+    """),
+    "ko": word_set("""
+        은 는 이 가 을 를 에 의 도 와 과 로 다 에서 으로 하고 그리고 그러나 그 저 것 수 등 및 또는
+        있다 없다 하다 이다
+    """),
+    "ru": word_set("""
+        и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее
+        мне было вот от меня еще
+        нет о из ему когда даже ну ли если уже или ни быть был него до вас нибудь уж вам ведь там
+        потом себя ничего ей они
+        тут где есть надо ней для мы тебя их чем была сам чтоб без чего раз тоже себе под будет это
+        этот эта эти
+    """),
+    "th": word_set("""
+        ที่ และ ใน การ เป็น ของ ไม่ มี ได้ ให้ ว่า จะ ไป มา กับ แต่ หรือ นี้ นั้น ก็ โดย จาก คือ
+        อยู่ ความ ซึ่ง เขา เธอ ฉัน เรา
+    """),
+    "uk": word_set("""
+        і й та в у на з із до не що як а але або це цей ця ці той він вона воно вони я ти ми ви його
+        її їх для від за по при
+        про так теж тільки ще вже є був була було були бути якщо коли де
+    """),
+    "ur": word_set("""
+        کا کے کی کو میں سے پر نے ہے ہیں تھا تھی تھے ہو اور یا لیکن نہیں نہ یہ وہ میں ہم تم آپ اس ان
+        ایک کہ جو تو بھی ہی کر
+        لیے ساتھ بعد تک کچھ بہت
+    """),
+}
+
 
 #: Function words by language; where there is no list of their own, the most frequent ones.
-STOP_WORDS: dict[str, frozenset[str]] = FREQUENT_WORDS | {
-    "en": _ENGLISH,
-    "de": _GERMAN,
-    "fr": _FRENCH,
-    "sw": _SWAHILI,
-    "zh": _CHINESE,
-}
+STOP_WORDS: dict[str, frozenset[str]] = (
+    FREQUENT_WORDS
+    | _BY_SCRIPT
+    | {
+        "en": _ENGLISH,
+        "de": _GERMAN,
+        "fr": _FRENCH,
+        "sw": _SWAHILI,
+        "zh": _CHINESE,
+    }
+)
 
 
 def stop_words(language: str = "en") -> frozenset[str]:

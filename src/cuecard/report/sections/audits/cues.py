@@ -12,6 +12,7 @@ from cuecard.report import numbers
 from cuecard.report.cue_rows import MOST_POINTS, MOST_ROWS, prior_of, strongest, with_test_share
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.text import reading_advice
 
 CUES_PER_LABEL = 10
 MOST_LABELS = 6
@@ -28,6 +29,7 @@ def cues(card: Card, section: Section) -> SectionView:
     for name, info in families.items():
         if info.get("skipped"):
             skipped.setdefault(info["skipped"].rstrip("."), []).append(name)
+    advice = reading_advice(summary.get("language", ""), summary.get("tokens", ""))
     return SectionView(
         lead=[_verdict(summary), *_strongest(card, section)],
         figures=[
@@ -43,7 +45,10 @@ def cues(card: Card, section: Section) -> SectionView:
         ],
         charts=_charts(card, section),
         tables=[cue_table(card, card.tables["cues"]), *_redundant(card)],
-        notes=[f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()],
+        notes=[
+            *([advice] if advice else []),
+            *(f"Not tested: {', '.join(names)} ({reason})." for reason, names in skipped.items()),
+        ],
     )
 
 
