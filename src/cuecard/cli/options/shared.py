@@ -110,6 +110,11 @@ class Output:
         """Whether nothing but the result may be printed."""
         return self.json or self.quiet
 
+    def say(self, line: str) -> None:
+        """Print a line beside the result: to standard error where that is JSON, nowhere if quiet."""
+        if not self.quiet:
+            typer.echo(line, err=self.json)
+
     @property
     def progress(self) -> Progress:
         """The progress display."""

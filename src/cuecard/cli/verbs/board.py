@@ -53,7 +53,7 @@ def board(
         check_file(check_board_path(page), inputs=[], option="--page")
     ranked = rank([load_card(folder) for place in cards for folder in card_folders(place)], sort=sort)
     if page is not None:
-        typer.echo(f"Board: {write_board(ranked, page)}", err=output.json)
+        output.say(f"Board: {write_board(ranked, page)}")
     if output.json:
         from json import dumps
 

@@ -82,13 +82,13 @@ def compare(
     if chart is not None:
         from cuecard.report import write_comparison_charts
 
-        typer.echo(f"Charts: {write_comparison_charts(loaded, chart)}", err=output.json)
+        output.say(f"Charts: {write_comparison_charts(loaded, chart)}")
         if alone:
             return
     if report is not None:
         from cuecard.report import write_comparison
 
-        typer.echo(f"Report: {write_comparison(comparisons, report)}", err=output.json)
+        output.say(f"Report: {write_comparison(comparisons, report)}")
     if output.json:
         from json import dumps
 

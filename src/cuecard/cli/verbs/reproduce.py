@@ -268,7 +268,7 @@ def paper(
 
     results = [reproduce_paper(one, data, out, slow=slow, tell=tell) for one in names]
     if page is not None:
-        typer.echo(f"Page: {write_reproductions(results, page)}", err=output.json)
+        output.say(f"Page: {write_reproductions(results, page)}")
     if output.json:
         from json import dumps
 
