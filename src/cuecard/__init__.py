@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from cuecard.remedies import Corrected, Correction, LexicalWeights, NeutralWeights
     from cuecard.report import render_html, write_report
-    from cuecard.run import Debiased, ask, audit, check, correct, debias, plan, probe, train
+    from cuecard.run import Debiased, ask, audit, check, correct, debias, overlap, plan, probe, train
     from cuecard.stats import artifact_z, cueness, peco, token_relevance_agreement
     from cuecard.stats.entropy_balancing import entropy_balance
     from cuecard.stats.models.permutation import permutation_test
@@ -85,6 +85,7 @@ __all__ = [
     "leakage_neutral_weights",
     "load",
     "load_card",
+    "overlap",
     "peco",
     "permutation_test",
     "plan",

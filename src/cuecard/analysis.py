@@ -264,8 +264,9 @@ class Result:
 
 #: What an analysis may need besides train data: a test split, or inputs that `run` takes by these names:
 #: `predictions` of models, the `cues` to probe them for, `prompts` (predictions of a model asked in several ways),
-#: `identical_pairs` (scores of sentences paired with themselves), `judge` (verdicts about pairs of responses).
-Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs", "judge"]
+#: `identical_pairs` (scores of sentences paired with themselves), `judge` (verdicts about pairs of responses),
+#: `corpus` (files to search for the texts), `orders` (log-probabilities of the published order and of shuffles).
+Need = Literal["test", "predictions", "cues", "prompts", "identical_pairs", "judge", "corpus", "orders"]
 
 
 class Skip(Exception):

@@ -237,6 +237,16 @@ def test_compare(cuecard, cards):
     assert json.loads(ran.out) == json.loads(json.dumps([one.as_dict() for one in compared]))
 
 
+def test_overlap(cuecard, files):
+    corpus = files / "train.parquet"
+    ran = cuecard("overlap", files / "test.parquet", "--with", corpus, "--words", "6", "--json")
+    assert ran.code == 0, ran.err
+    card = cc.overlap(files / "test.parquet", corpus, n=6)
+    typed = json.loads(ran.out)
+    assert typed["sections"]["overlap"]["summary"] == card["overlap"].summary
+    assert [finding["text"] for finding in typed["findings"]] == [finding.text for finding in card.findings]
+
+
 def test_board(cuecard, cards):
     ran = cuecard("board", *cards, "--json")
     assert ran.code == 0, ran.err

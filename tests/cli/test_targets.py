@@ -18,6 +18,7 @@ TARGETS = {
     "probe": ["probe", "train.csv", "--test", "train.csv", "--model", "linear", "--out"],
     "debias": ["debias", "train.csv", "--out"],
     "debias --report": ["debias", "train.csv", "--out", "weighted.csv", "--report"],
+    "overlap": ["overlap", "train.csv", "--with", "train.csv", "--out"],
     "stress": ["stress", "train.csv", "--out"],
     "stress --kind": ["stress", "train.csv", "--kind", "identical-pairs", "--out"],
     "train": ["train", "train.csv", "--out"],

@@ -42,6 +42,15 @@ def files(tmp_path_factory) -> Path:
     renamed.write_ndjson(folder / "qa.jsonl")
     demo_battles(400, length=1.0, position=0.3, seed=0).write_ndjson(folder / "battles.jsonl")
     demo_judge(150, "length", seed=0).write_ndjson(folder / "verdicts.jsonl")
+    (folder / "corpus").mkdir()
+    (folder / "corpus" / "page.txt").write_text(
+        "\n".join(pl.read_parquet(written["test"])["premise"].head(50))
+    )
+    orders = [
+        {"order": "published", "logprob": -90.0},
+        *({"order": str(i), "logprob": -99.0 - i} for i in range(19)),
+    ]
+    pl.DataFrame(orders).write_csv(folder / "logprobs.csv")
     _write_logs(pl.read_parquet(written["test"]), folder)
     return folder
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cuecard.run.debiasing import Debiased, debias, debias_file, selected_remedy
     from cuecard.run.experimenting import experiment
     from cuecard.run.finishing.describing import check_labels
+    from cuecard.run.overlapping import overlap
     from cuecard.run.plan_results import Plan
     from cuecard.run.planning import plan
     from cuecard.run.probing import probe, selected_probes
@@ -45,6 +46,7 @@ __all__ = [
     "hard_examples",
     "identical_pairs_file",
     "is_card",
+    "overlap",
     "parse_settings",
     "plan",
     "plan_file",

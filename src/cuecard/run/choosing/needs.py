@@ -22,6 +22,8 @@ _WHAT_TO_GIVE: dict[Need, str] = {
     "cues": "the predictions of a model: --predictions FILE or --model NAME",
     "prompts": "a model's answers to at least two prompts: `cuecard ask` writes them",
     "identical_pairs": "scores of identical pairs: --identical-pairs FILE",
+    "corpus": "files to search: cuecard overlap TEST --with CORPUS",
+    "orders": "log-probabilities of orders: cuecard overlap TEST --orders FILE",
     "judge": "the verdicts of a judge: --judge FILE",
 }
 

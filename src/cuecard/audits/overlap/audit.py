@@ -1,0 +1,215 @@
+"""Exact n-gram overlap of a benchmark with a corpus: which texts occur in it, where, and how much of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cuecard.analysis import Finding, Measure, MeasureKind, Need, Result, Severity, Skip
+from cuecard.audits.overlap.corpus import corpus_files, parts
+from cuecard.audits.overlap.index import NgramIndex
+from cuecard.data import TASKS, Instances, Task
+from cuecard.stats import clopper_pearson
+from cuecard.stats.arrays import Bools, Ints
+from cuecard.wording import percent, plural
+
+NAME = "overlap"
+SHARE = MeasureKind("share", "examples with a text that the corpus contains", "share", "higher", key=True)
+WHOLE = MeasureKind("whole", "examples with a text that the corpus contains whole", "share", "higher")
+ANSWERS = MeasureKind("answers", "examples whose right answer occurs in the corpus", "share", "higher")
+#: More spans of one text than this are counted and not listed.
+MOST_SPANS = 20
+
+
+def overlap_measures(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the shares of examples that the corpus contains."""
+    n = summary["examples"]
+    return [
+        kind.of(
+            NAME, summary[key]["value"], low=summary[key]["low"], high=summary[key]["high"], chance=0.0, n=n
+        )
+        for kind, key in ((SHARE, "share"), (WHOLE, "whole"), (ANSWERS, "answers"))
+    ]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Search files for runs of words that they share with the texts of a dataset.
+
+    The corpus is read once, in parts of bounded size. Hits are found by hash and verified word by word, so there are no
+    false ones; case, punctuation and white space do not count.
+
+    Args:
+        n: words of the shortest run that counts; a shorter text must occur whole.
+        shortest: texts with fewer words are not searched for.
+    """
+
+    name: ClassVar[str] = NAME
+    title: ClassVar[str] = "Overlap with a corpus"
+    tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
+    needs: ClassVar[frozenset[Need]] = frozenset({"corpus"})
+    measures: ClassVar[tuple[MeasureKind, ...]] = (SHARE, WHOLE, ANSWERS)
+    measured = staticmethod(overlap_measures)
+
+    n: int = 13
+    shortest: int = 5
+
+    def run(self, data: Instances, corpus: Sequence[str | Path]) -> Result:
+        """Return every span with file and offset, and the share of examples that the corpus contains."""
+        texts, owners = _texts(data)
+        index = NgramIndex(texts, self.n, self.shortest)
+        if not index.searched.any():
+            raise Skip(f"needs a text of at least {self.shortest} words: set overlap.shortest lower")
+        files = corpus_files(corpus)
+        covered = [np.zeros(length, dtype=np.bool_) for length in index.lengths]
+        rows: list[dict[str, Any]] = []
+        counts: Ints = np.zeros(len(texts), np.int64)
+        searched = 0
+        for path in files:
+            places: set[tuple[int, int, int]] = set()
+            for part in parts(path):
+                searched = searched + len(part.data)
+                for hit in index.hits(part.data, escapes=part.escapes):
+                    covered[hit.text][hit.first : hit.last] = True
+                    place = (hit.text, hit.first, part.offset + hit.start)
+                    if place in places:
+                        continue
+                    places.add(place)
+                    counts[hit.text] += 1
+                    if counts[hit.text] <= MOST_SPANS:
+                        rows.append(
+                            {
+                                "text_number": hit.text,
+                                "text": texts[hit.text],
+                                "words": hit.last - hit.first,
+                                "of_words": int(index.lengths[hit.text]),
+                                "file": part.file,
+                                "offset": part.offset + hit.start,
+                                "length": hit.end - hit.start,
+                                "span": part.data[hit.start : hit.end].decode("utf-8", "replace"),
+                            }
+                        )
+        shares = np.array([c.mean() if len(c) else 0.0 for c in covered])
+        return self._result(data, owners, index, shares, counts, rows, len(files), searched)
+
+    def _result(
+        self,
+        data: Instances,
+        owners: pl.DataFrame,
+        index: NgramIndex,
+        shares: np.ndarray[Any, np.dtype[np.float64]],
+        counts: Ints,
+        rows: list[dict[str, Any]],
+        files: int,
+        searched: int,
+    ) -> Result:
+        per_text = owners.with_columns(
+            covered=pl.Series(shares).gather(owners["text_number"]),
+            hits=pl.Series(counts).gather(owners["text_number"]),
+        )
+        n = data.n_examples
+
+        def of_examples(which: Bools) -> dict[str, float]:
+            hit = len(np.unique(per_text["example"].to_numpy()[which]))
+            low, high = clopper_pearson(hit, n, 0.95)
+            return {"value": hit / n, "low": float(low), "high": float(high), "count": hit}
+
+        contained = per_text["hits"].to_numpy() > 0
+        whole = contained & (per_text["covered"].to_numpy() >= 1.0)
+        right = per_text["right"].to_numpy()
+        schema = {
+            "text_number": pl.Int64, "text": pl.String, "words": pl.Int64, "of_words": pl.Int64, "file": pl.String,
+            "offset": pl.Int64, "length": pl.Int64, "span": pl.String,
+        }  # fmt: skip
+        spans = pl.DataFrame(rows, schema=schema)
+        first = per_text.unique("text_number", keep="first").select("text_number", "example_id", "role")
+        spans = spans.join(first, on="text_number", how="left", maintain_order="left").drop("text_number")
+        summary: dict[str, Any] = {
+            "examples": n,
+            "texts": int(index.searched.sum()),
+            "too_short": int((~index.searched).sum()),
+            "files": files,
+            "bytes": searched,
+            "spans": int(counts.sum()),
+            "share": of_examples(contained),
+            "whole": of_examples(whole),
+            "answers": of_examples(contained & right),
+            "sizes": index.sizes,
+        }
+        about = (
+            per_text.group_by("example", maintain_order=True)
+            .agg(pl.col("example_id").first(), pl.col("split").first(), overlap=pl.col("covered").max())
+            .drop("example")
+        )
+        return Result(
+            summary,
+            {"overlap": spans.sort("words", descending=True, maintain_order=True)},
+            [_finding(summary, spans)],
+            about,
+            overlap_measures(summary),
+        )
+
+
+def _texts(data: Instances) -> tuple[list[str], pl.DataFrame]:
+    """Return the different texts of a dataset, and which example has which of them in what role."""
+    base = data.table.select("example_id", "split", "label", "premise", "hypothesis").with_columns(
+        example=pl.Series(data.example_codes), split=pl.col("split").cast(pl.String)
+    )
+    grouped = data.grouped
+    parts = []
+    for role in ("premise", "hypothesis"):
+        right = (
+            (pl.col("label").cast(pl.String) == data.labels[0])
+            if grouped and role == "hypothesis"
+            else pl.lit(False)
+        )
+        parts.append(
+            base.select(
+                "example", "example_id", "split", pl.col(role).alias("text"), role=pl.lit(role), right=right
+            )
+        )
+    rows = (
+        pl.concat(parts).filter(pl.col("text") != "").unique(["example", "text", "role"], maintain_order=True)
+    )
+    texts = rows["text"].unique(maintain_order=True)
+    numbers = pl.DataFrame({"text": texts, "text_number": np.arange(len(texts))})
+    return texts.to_list(), rows.join(numbers, on="text", how="left", maintain_order="left").drop("text")
+
+
+def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
+    share, n = summary["share"], summary["examples"]
+    where = f"{plural(summary['files'], 'file')} ({summary['bytes'] / 1e6:,.1f} MB)"
+    if not share["count"]:
+        text = (
+            f"None of {plural(summary['texts'], 'text')} of {plural(n, 'example')} shares a run of "
+            f"{summary['sizes'][-1]} words (shorter texts: all their words) with {where}."
+        )
+        return Finding(
+            NAME, "info", "The corpus contains no text of the dataset", text, key="none", role="flaw"
+        )
+    longest = spans.sort("words", descending=True).row(0, named=True)
+    text = (
+        f"{share['count']:,} of {plural(n, 'example')} ({percent(share['value'])}, 95 % CI {percent(share['low'])} to "
+        f"{percent(share['high'])}) have a text that occurs at least in part in {where}, {summary['whole']['count']:,} "
+        f"of them whole; the longest run has {plural(longest['words'], 'word')} ({Path(longest['file']).name}, byte "
+        f"{longest['offset']:,})."
+    )
+    severity: Severity = "high" if share["low"] >= 0.05 else "medium" if share["value"] >= 0.01 else "low"
+    return Finding(
+        NAME,
+        severity,
+        f"The corpus contains texts of {plural(share['count'], 'example')}",
+        text,
+        share["value"],
+        share["low"],
+        share["high"],
+        0.0,
+        n,
+        key="contained",
+        role="flaw",
+    )
