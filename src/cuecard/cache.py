@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import shutil
+import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +20,17 @@ import numpy.typing as npt
 
 from cuecard._cache_folder import cache_folder
 from cuecard.errors import InputError
-from cuecard.writing import write_whole
+from cuecard.writing import locked, write_whole
 
-__all__ = ["cache_folder", "cached_arrays", "content_key", "keep_file"]
+__all__ = [
+    "cache_folder",
+    "cached_arrays",
+    "code_key",
+    "content_key",
+    "delete_kept",
+    "keep_file",
+    "kept_kinds",
+]
 
 Number = TypeVar("Number", np.float64, np.float32)
 
@@ -26,6 +39,71 @@ def content_key(content: Mapping[str, Any]) -> str:
     """Return a hash of everything that something depends on."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+@functools.cache
+def code_key() -> str:
+    """Return a hash of the code of this package and of the versions that its numbers depend on."""
+    digest = hashlib.blake2b(digest_size=16)
+    package = Path(__file__).parent
+    for file in sorted(package.rglob("*.py")):
+        digest.update(str(file.relative_to(package)).encode())
+        digest.update(file.read_bytes())
+    for name in ("numpy", "polars", "pyarrow", "scipy"):
+        digest.update(f"{name} {version(name)}".encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One kind of what the cache holds: how many entries, and how many bytes they take."""
+
+    name: str
+    entries: int
+    size: int
+
+
+def kept_kinds() -> list[Kept]:
+    """Return what the cache holds, by kind: a folder of entries, each a file or a folder."""
+    return [
+        Kept(folder.name, len(entries := list(folder.iterdir())), sum(map(_size, entries)))
+        for folder in sorted(_kinds())
+    ]
+
+
+def delete_kept(days: float | None = None) -> tuple[int, int]:
+    """Delete the entries of the cache, all or those that were not written in the last `days`; how many, and how large.
+
+    An entry that another process is writing to stays.
+    """
+    entries = size = 0
+    for folder in _kinds():
+        for entry in folder.iterdir():
+            if days is not None and time.time() - _written(entry) < days * 86_400:
+                continue
+            its_size = _size(entry)
+            try:
+                with locked(entry, patience=0) if entry.is_dir() else nullcontext():
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            except (OSError, InputError):
+                continue
+            entries, size = entries + 1, size + its_size
+    return entries, size
+
+
+def _kinds() -> list[Path]:
+    folder = cache_folder()
+    return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+
+
+def _size(entry: Path) -> int:
+    files = entry.rglob("*") if entry.is_dir() else [entry]
+    return sum(file.lstat().st_size for file in files if not file.is_dir())
+
+
+def _written(entry: Path) -> float:
+    inside = entry.rglob("*") if entry.is_dir() else ()
+    return float(max(path.lstat().st_mtime for path in (entry, *inside)))
 
 
 def cached_arrays(

@@ -12,9 +12,10 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, severity_of
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.splits.overlap import train_overlap
-from cuecard.data.splits.sentences import normalised
+from cuecard.data.splits.overlap import train_overlap, whole_keys
+from cuecard.data.survey import row_table
 from cuecard.data.weights import unequal_weights, weight_total
+from cuecard.engines import Stream
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.wording import percent, plural
 
@@ -23,6 +24,8 @@ _COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 
 #: What the judged text is called in each task.
 _TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
+#: Conflicting examples that a finding shows.
+SHOWN_CONFLICTS = 3
 EXAMPLES = MeasureKind("examples.{split}", "{split} examples", "count")
 LABEL_SHARE = MeasureKind("label_share.{label}", "share of {label} in the training set", "share")
 REPEATED = MeasureKind("repeated", "repeated examples", "share", "higher")
@@ -74,17 +77,16 @@ class Overview:
     shown_duplicates: int = 50
     weights: str | None = None
 
+    def run_stream(self, stream: Stream) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces."""
+        return self.run(stream.data)
+
     def run(self, data: Instances) -> Result:
         """Return sizes, balance, lengths and everything that occurs more often than it should."""
         weights = unequal_weights(data, self.weights)
-        table = data.table.with_columns(
-            premise_tokens=_tokens("premise"),
-            hypothesis_tokens=_tokens("hypothesis"),
+        table = row_table(data).with_columns(
             split=pl.col("split").cast(pl.String),
             label=pl.col("label").cast(pl.String),
-            premise_key=normalised(data.table["premise"]),
-            hypothesis_key=normalised(data.table["hypothesis"]),
-            example=pl.Series(data.example_codes),
             _weight=pl.Series(np.ones(len(data), np.int64) if weights is None else weights),
         )
         examples = _examples(table, data)
@@ -94,50 +96,62 @@ class Overview:
             if data.test is not None
             else None
         )
-        conflicting = repeated.filter(pl.col("labels").list.len() > 1)
+        conflicting = repeated.filter(pl.col("answers").list.len() > 1)
         summary: dict[str, Any] = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
             "duplicates": {
-                "exact": _surplus(examples, ["premise", "hypothesis"]),
+                "exact": _surplus(examples, ["premise_text", "hypothesis_text"]),
                 "normalised": _surplus(examples, ["premise_key", "hypothesis_key"]),
             },
             "conflicting_labels": int(conflicting["count"].sum()),
             "overlap": overlap,
         }
+        shown = _with_texts(
+            pl.concat([repeated.head(self.shown_duplicates), conflicting.head(SHOWN_CONFLICTS)]), data
+        )
+        n_repeated = min(self.shown_duplicates, repeated.height)
         tables = {
             "label_balance": _label_balance(table, data.labels),
             "lengths": _length_histogram(table),
-            "duplicates": repeated.head(self.shown_duplicates).with_columns(
+            "duplicates": shown.head(n_repeated).with_columns(
                 pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
             ),
         }
-        findings = [*_findings(summary, repeated, examples, data), *repetition_findings(data)]
+        findings = [*_findings(summary, shown[n_repeated:], examples, data), *repetition_findings(data)]
         return Result(summary, tables, findings, measures=overview_measures(summary))
 
 
-def _tokens(column: str) -> pl.Expr:
-    """White-space separated words: what a reader would call the length of a text."""
-    return pl.col(column).str.count_matches(r"\S+").cast(pl.Int32)
-
-
 def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
-    """One row per example: its premise, and its hypotheses in an order that does not depend on position.
+    """One row per example: its first row, keys of its premise and of its hypotheses in any order, and its answer.
 
-    The label of a question is its right choice, which is the same one up to case and punctuation.
+    The answer to a question is its right choice, which is the same one up to case and punctuation.
     """
+    first = data.first_rows[:-1]
+    chosen = ["split", "premise_text", "premise_key", "premise_filled"]
     if not data.grouped:
-        columns = ["example_id", "split", "premise", "hypothesis", "label", "premise_key", "hypothesis_key"]
-        return table.select(*columns, label_key="label")
-    right = pl.col("label") == data.labels[0]
-    return table.group_by("example", maintain_order=True).agg(
-        pl.col("example_id").first(),
-        pl.col("split").first(),
-        pl.col("premise").first(),
-        pl.col("premise_key").first(),
-        pl.col("hypothesis").sort().str.join(" ⏐ "),
-        pl.col("hypothesis_key").sort().str.join(" ⏐ "),
-        pl.col("hypothesis").filter(right).first().alias("label"),
-        pl.col("hypothesis_key").filter(right).first().alias("label_key"),
+        examples = table.select(
+            *chosen,
+            "hypothesis_text",
+            "hypothesis_key",
+            "hypothesis_filled",
+            answer=data.table["label"].to_physical(),
+        )
+        return examples.with_columns(row=pl.Series(first), answer_row=pl.Series(first))
+    examples = table[first].select(chosen)
+    of_choices = {
+        name: pl.Series(
+            whole_keys(data.example_codes, np.zeros(len(data), np.uint64), table[name].to_numpy())
+        )
+        for name in ("hypothesis_text", "hypothesis_key")
+    }
+    right = np.flatnonzero(data.label_codes == 0)
+    right = right[np.unique(data.example_codes[right], return_index=True)[1]]
+    return examples.with_columns(
+        **of_choices,
+        hypothesis_filled=pl.Series(np.logical_or.reduceat(table["hypothesis_filled"].to_numpy(), first)),
+        answer=table["hypothesis_key"].gather(right),
+        row=pl.Series(first),
+        answer_row=pl.Series(right),
     )
 
 
@@ -147,19 +161,53 @@ def _surplus(examples: pl.DataFrame, keys: list[str]) -> int:
 
 
 def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
-    """Return inputs that occur more than once, most frequent first, with the labels they carry."""
+    """Return inputs that occur more than once, most frequent first: the first row, and one for every answer."""
+    keys = ["premise_key", "hypothesis_key"]
     return (
-        examples.group_by("premise_key", "hypothesis_key", maintain_order=True)
+        examples.select(*keys, "split", "row", "answer", "answer_row")
+        .filter(pl.struct(keys).is_duplicated())
+        .group_by(keys, maintain_order=True)
         .agg(
-            pl.col("premise").first(),
-            pl.col("hypothesis").first(),
-            pl.col("label").filter(pl.col("label_key").is_first_distinct()).sort().alias("labels"),
+            pl.col("row").first(),
+            pl.col("answer_row").filter(pl.col("answer").is_first_distinct()).alias("answers"),
             pl.len().alias("count"),
             pl.col("split").unique(maintain_order=True).alias("splits"),
         )
-        .filter(pl.col("count") > 1)
         .sort("count", descending=True, maintain_order=True)
-        .drop("premise_key", "hypothesis_key")
+        .drop(keys)
+    )
+
+
+def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
+    """Return repeated inputs with their texts and labels; the hypotheses of a question are joined, in order."""
+    first, sizes = repeated["row"].to_numpy().astype(np.int64), np.ones(repeated.height, np.int64)
+    if data.grouped:
+        sizes = np.diff(data.first_rows)[data.example_codes[first]]
+    rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    answers = repeated["answers"].explode(empty_as_null=False).to_numpy().astype(np.int64)
+    wanted, place = np.unique(np.concatenate([rows, answers]), return_inverse=True)
+    texts = data.texts_of(wanted)[place].select("premise", "hypothesis", pl.col("label").cast(pl.String))
+    inputs = (
+        texts[: len(rows)]
+        .with_columns(input=np.repeat(np.arange(len(first)), sizes))
+        .group_by("input", maintain_order=True)
+        .agg(pl.col("premise").first(), pl.col("hypothesis").sort().str.join(" ⏐ "))
+    )
+    labels = (
+        texts[len(rows) :]
+        .select(label="hypothesis" if data.grouped else "label")
+        .with_columns(input=np.repeat(np.arange(len(first)), repeated["answers"].list.len().to_numpy()))
+        .group_by("input", maintain_order=True)
+        .agg(pl.col("label").sort())
+    )
+    return pl.DataFrame(
+        [
+            inputs["premise"],
+            inputs["hypothesis"],
+            labels["label"].alias("labels"),
+            repeated["count"],
+            repeated["splits"],
+        ]
     )
 
 
@@ -169,10 +217,11 @@ def _answered(examples: pl.DataFrame) -> int:
     remembered = (
         examples.filter(pl.col("split") == "train")
         .group_by(*keys, maintain_order=True)
-        .agg(pl.col("label_key").mode().first().alias("remembered"))
+        .agg(pl.col("answer").mode().first().alias("remembered"))
     )
-    test = examples.filter((pl.col("split") == "test") & pl.any_horizontal(pl.col(key) != "" for key in keys))
-    return test.join(remembered, on=keys).filter(pl.col("label_key") == pl.col("remembered")).height
+    filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
+    test = examples.filter((pl.col("split") == "test") & filled)
+    return test.join(remembered, on=keys).filter(pl.col("answer") == pl.col("remembered")).height
 
 
 def _remembered(overlap: Mapping[str, int]) -> str:
@@ -248,12 +297,11 @@ def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _findings(
-    summary: dict[str, Any], repeated: pl.DataFrame, examples: pl.DataFrame, data: Instances
+    summary: dict[str, Any], conflicts: pl.DataFrame, examples: pl.DataFrame, data: Instances
 ) -> list[Finding]:
     findings = []
     conflicting = summary["conflicting_labels"]
     if conflicting:
-        shown = repeated.filter(pl.col("labels").list.len() > 1).head(3)
         findings.append(
             Finding(
                 section="overview",
@@ -273,7 +321,7 @@ def _findings(
                         row["hypothesis"],
                         row["premise"],
                     )
-                    for row in shown.iter_rows(named=True)
+                    for row in conflicts.iter_rows(named=True)
                 ),
             )
         )

@@ -10,7 +10,7 @@ import polars as pl
 
 from cuecard.analysis import Finding
 from cuecard.data import Instances
-from cuecard.data.units import copies
+from cuecard.data.survey import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.wording import listed, percent, plural
 
@@ -23,28 +23,6 @@ LEAST_EXAMPLES = 20
 #: It is a finding if the lower end of its label's interval is this far above chance.
 NOTABLE_GAIN = 0.1
 ALPHA = 0.05
-
-#: What stands where a text is missing; `<noinput>` and `[NS]` are read without their brackets.
-PLACEHOLDERS = frozenset(
-    {
-        "ns",
-        "n/a",
-        "#n/a",
-        "nan",
-        "null",
-        "noinput",
-        "no input",
-        "tbd",
-        "todo",
-        "lorem ipsum",
-        "undefined",
-        "removed",
-    }
-    | {"deleted", "missing", "placeholder", "-", "--", "---", "?", "…"}
-)
-#: Placeholders that are also ordinary answers; they count in brackets only, such as "[removed]".
-_WORDS = ("deleted", "missing", "placeholder", "removed", "undefined")
-_BRACKETS = " \t\r\n<>[](){}\"'`.!"
 
 
 @dataclass(frozen=True)
@@ -79,7 +57,7 @@ def _few_texts(data: Instances) -> list[Finding]:
         n, groups = len(near), len(np.unique(near))
         if n < LEAST_EXAMPLES or groups > most * n:
             continue
-        distinct = len(np.unique(copies(data.train.table[column], near=False)))
+        distinct = data.train.distinct_texts("premise" if column == "premise" else "hypothesis")
         one, many = _named(data, column)
         if few := distinct <= most * n:
             alike = f" ({groups:,} if near copies count once)" if groups < distinct else ""
@@ -222,10 +200,12 @@ def _notable(
     low, high = wilson(hits, trials)
     good = (q_values(log_p) <= ALPHA) & (np.nan_to_num(low) - chance >= NOTABLE_GAIN)
     order = np.flatnonzero(good)[np.argsort(-trials[good], kind="stable")]
-    texts = train.table["hypothesis"]
+    if not len(order):
+        return []
+    texts = train.texts_of(first[kept[order]].astype(np.int64))["hypothesis"]
     return [
         RepeatedText(
-            str(texts[int(first[kept[i]])])[:80],
+            str(text)[:80],
             int(trials[i]),
             train.labels[int(leaning[i])],
             float(hits[i] / trials[i]),
@@ -233,22 +213,26 @@ def _notable(
             float(high[i]),
             float(chance[i]),
         )
-        for i in order
+        for i, text in zip(order, texts, strict=True)
     ]
 
 
 def _placeholders(data: Instances) -> list[Finding]:
     findings = []
+    rows = row_table(data).with_row_index("row")
     for column in ("premise", "hypothesis"):
-        bare = data.table[column].str.to_lowercase().str.strip_chars(_BRACKETS)
-        marked = data.table[column].str.contains(r"^\s*[<\[({]") | ~bare.is_in(_WORDS)
-        written = data.table[column].filter(bare.is_in(sorted(PLACEHOLDERS)) & marked)
+        written = rows.filter(f"{column}_placeholder")
         if written.is_empty():
             continue
-        common = written.value_counts(sort=True).head(3)
+        common = (
+            written.group_by(f"{column}_text")
+            .agg(pl.len().alias("count"), pl.col("row").min())
+            .sort(["count", "row"], descending=[True, False])
+            .head(3)
+        )
+        texts = data.texts_of(common["row"].to_numpy().astype(np.int64))[column]
         examples = [
-            f"“{text.strip()}” {plural(n, 'time')}"
-            for text, n in common.sort("count", descending=True).iter_rows()
+            f"“{text.strip()}” {plural(n, 'time')}" for text, n in zip(texts, common["count"], strict=True)
         ]
         findings.append(
             Finding(

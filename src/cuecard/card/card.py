@@ -123,6 +123,10 @@ class Section(BaseModel):
         default_factory=dict, description="For the section's own view; its shape may change between versions."
     )
     tables: list[str] = Field(default_factory=list, description="Names of its tables, tables/<name>.parquet.")
+    sampled: dict[str, int] = Field(
+        default_factory=dict,
+        description="Split to the number of randomly drawn examples it is about, where it is not about all.",
+    )
 
     _frames: Mapping[str, pl.DataFrame] = PrivateAttr(default_factory=dict)
     _card: Card | None = PrivateAttr(default=None)
@@ -157,6 +161,7 @@ class Provenance(BaseModel):
     command: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
     seconds: dict[str, float] = Field(default_factory=dict)
+    engine: str = Field(default="", description="Where it ran, if the dataset was gone through in parts.")
     files: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of every file that was written with the card, by its name."
     )

@@ -20,6 +20,7 @@ from cuecard.cli.verbs import (
     ask,
     audit,
     board,
+    cache,
     check,
     compare,
     correct,
@@ -105,6 +106,7 @@ for _verb, _module, _panel in (
     ("export", export, "Read cards"),
 ):
     app.command(_verb, epilog=_module.EXAMPLES, cls=Verb, rich_help_panel=_panel)(getattr(_module, _verb))
+app.add_typer(cache.app, name="cache", rich_help_panel="Examine data")
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel="Remedies and training")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.fingerprint import fingerprint
+from cuecard.data.fingerprint import fingerprint, row_hashes
 from cuecard.data.memo import Memo
 from cuecard.data.units import (
     UNIT_SCOPES,
@@ -21,6 +21,7 @@ from cuecard.data.units import (
     choice_units,
     closest_copies,
     column_units,
+    copies,
     example_units,
     question_units,
     text_units,
@@ -53,6 +54,7 @@ class LoadReport:
     recognised: Mapping[str, str] = field(default_factory=dict)  # role -> the user's column
     dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> rows left out
     notes: tuple[str, ...] = ()
+    n_read: int = 0  # rows of the files, where they are read in parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +310,26 @@ class Instances:
 
         Neither ids nor extra columns are part of it.
         """
-        return fingerprint(self.table, task=self.task, examples=self.example_codes)
+        return fingerprint(self.row_hashes, task=self.task, examples=self.example_codes)
+
+    @cached_property
+    def row_hashes(self) -> npt.NDArray[np.uint64]:
+        """A number for every row that changes with its texts, label, split and position."""
+        return row_hashes(self.table)
+
+    def sampled_texts(self, n: int) -> pl.Series:
+        """Return premises and hypotheses of the n rows of smallest hash: the same whatever the order of the rows."""
+        rows = np.argsort(self.row_hashes, kind="stable")[:n]
+        chosen = self.texts_of(rows)
+        return pl.concat([chosen["premise"], chosen["hypothesis"].alias("premise")])
+
+    def distinct_texts(self, side: Literal["premise", "hypothesis"]) -> int:
+        """Return how many texts there are that differ in more than case, spaces and punctuation."""
+        return len(np.unique(copies(self.table[side], near=False)))
+
+    def texts_of(self, rows: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """Return some rows with their texts, in that order, to be shown."""
+        return self.table[rows]
 
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""

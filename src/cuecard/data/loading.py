@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,22 @@ def load(
     from cuecard.data.splits.holdout import hold_out
 
     return hold_out(data, holdout, seed=seed)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A dataset before anything is read: what `load` takes, and what to call once it is loaded."""
+
+    train: Source
+    options: Mapping[str, Any] = field(default_factory=dict)
+    when_loaded: Callable[[Instances], object] | None = None
+
+    def __call__(self) -> Instances:
+        """Return the dataset, loaded now."""
+        data = load(self.train, **self.options)
+        if self.when_loaded is not None:
+            self.when_loaded(data)
+        return data
 
 
 def loaded(data: Instances | Source, *, test: Source | None = None) -> Instances:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,12 +32,14 @@ def parts_of(
     on_error: OnError,
     columns: list[str] | None = None,
     header: str | None = None,
+    groups: tuple[int, int] | None = None,
 ) -> Iterator[RawTable]:
     """Yield the rows of a file, or of a saved dataset's folder, in tables of at most `rows` rows.
 
-    `columns` reads only these where the format can (parquet, Arrow); other formats yield all.
+    `columns` reads only these where the format can (parquet, Arrow); other formats yield all. `groups` reads the row
+    groups of a parquet file from the first number up to the second.
     """
-    for table in _tables(path, rows, on_error, columns, header):
+    for table in _tables(path, rows, on_error, columns, header, groups):
         for start in range(0, table.frame.height, rows):
             if table.frame.height <= rows:
                 yield table.flat()
@@ -54,8 +56,44 @@ def parts_of(
                 yield table
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a file that is read by itself: `groups` of a parquet file, otherwise all of it.
+
+    `before` are the rows of the file that stand before it, `rows` its own; None where only reading them tells.
+    """
+
+    path: Path
+    groups: tuple[int, int] | None = None
+    before: int = 0
+    rows: int | None = None
+
+
+def chunks_of(path: Path, *, rows: int) -> list[Chunk]:
+    """Return the parts of a file that can be read by themselves, row groups joined up to `rows` rows."""
+    if path.is_dir() or checked_format(path) != ("parquet", "none"):
+        return [Chunk(path)]
+    import pyarrow.parquet as pq
+
+    with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), shown(path)) as file:
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    chunks: list[Chunk] = []
+    before, first, size = 0, 0, 0
+    for i, n in enumerate(sizes):
+        if size and size + n > rows:
+            chunks.append(Chunk(path, (first, i), before, size))
+            before, first, size = before + size, i, 0
+        size += n
+    return [*chunks, Chunk(path, (first, len(sizes)), before, size)]
+
+
 def _tables(
-    path: Path, rows: int, on_error: OnError, columns: list[str] | None, header: str | None
+    path: Path,
+    rows: int,
+    on_error: OnError,
+    columns: list[str] | None,
+    header: str | None,
+    groups: tuple[int, int] | None,
 ) -> Iterator[RawTable]:
     if path.is_dir() and not is_saved_dataset(path):
         yield read_class_folder(path)
@@ -65,7 +103,7 @@ def _tables(
         return
     kind, compression = checked_format(path)
     if kind == "parquet" and compression == "none":
-        yield from _parquet(path, rows, columns)
+        yield from _parquet(path, rows, columns, groups)
     elif kind == "parquet":
         yield read_parquet(path, compression)
     elif kind in ("json", "txt"):
@@ -101,7 +139,9 @@ def _text(
         yield replace(table, untyped=False, dropped={**table.dropped, **lost})
 
 
-def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTable]:
+def _parquet(
+    path: Path, rows: int, columns: list[str] | None, groups: tuple[int, int] | None
+) -> Iterator[RawTable]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -119,7 +159,11 @@ def _parquet(path: Path, rows: int, columns: list[str] | None) -> Iterator[RawTa
     with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), where) as file:
         written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
         names = class_names(written.decode(errors="replace"))
-        batches = guarded(lambda: file.iter_batches(batch_size=rows, columns=columns), where)
+        first, end = groups or (0, file.metadata.num_row_groups)
+        before = sum(file.metadata.row_group(i).num_rows for i in range(first))
+        batches = guarded(
+            lambda: file.iter_batches(batch_size=rows, columns=columns, row_groups=range(first, end)), where
+        )
         while (frame := guarded(converted, f"{where} after row {before:,}")) is not None:
             yield RawTable(frame, (where,), (frame.height,), class_names=names, first_row=before)
             before += frame.height

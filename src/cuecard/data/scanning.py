@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -13,16 +14,25 @@ from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
 from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, without_preset
-from cuecard.data.instances import Instances, LoadReport, Task
+from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.labels import label_texts
 from cuecard.data.layout.scheme import Scheme, Wishes, columns_of, learn
 from cuecard.data.layout.shaping import shape
 from cuecard.data.layout.thresholds import Threshold
 from cuecard.data.loading import dataset_name, load_report
-from cuecard.data.partitions import parts_of
+from cuecard.data.partitions import Chunk, chunks_of, parts_of
 from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a split's files that is read by itself; `start` are the rows of the split in earlier files."""
+
+    split: str
+    chunk: Chunk
+    start: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +53,70 @@ class Scan:
     header: str | None = None
     max_skipped: float = MAX_SKIPPED
 
-    def __iter__(self) -> Iterator[Instances]:
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The parts that can be read by themselves: files, or row groups of parquet files; train first.
+
+        Rows are numbered on from file to file, so files without a count of their rows are gone through once, but for
+        the last.
+        """
+        pieces: list[Piece] = []
         for split, paths in self.paths.items():
-            in_earlier_files = 0
+            start = 0
+            for i, path in enumerate(paths):
+                chunks = chunks_of(path, rows=self.rows)
+                pieces += [Piece(split, chunk, start) for chunk in chunks]
+                if i + 1 < len(paths):
+                    start += self._size(chunks)
+        return tuple(pieces)
+
+    def _size(self, chunks: list[Chunk]) -> int:
+        if chunks[-1].rows is not None:
+            return chunks[-1].before + chunks[-1].rows
+        return sum(raw.n_read for raw in self._raw(chunks[0]))
+
+    def _raw(self, chunk: Chunk) -> Iterator[RawTable]:
+        return parts_of(
+            chunk.path,
+            rows=self.rows,
+            on_error=self.wishes.on_error,
+            header=self.header,
+            groups=chunk.groups,
+        )
+
+    def read(self, piece: Piece) -> Iterator[Instances]:
+        """Yield the instances of a piece, at most `rows` rows of its file at a time.
+
+        What was left out is in their reports; where only rows were left out, the instances are none.
+        """
+        scheme = self.schemes[piece.split]
+        for raw in self._raw(piece.chunk):
+            if raw.frame.height == 0:
+                report = LoadReport(raw.files, dropped=dict(raw.dropped), n_read=raw.n_read)
+                yield Instances(_no_rows(self.labels), self.task, self.labels, self.name, report)
+                continue
+            complete = _complete(self.wishes.cut(raw), scheme.columns)
+            shaped = shape(complete, piece.split, scheme, start=piece.start)
+            report = replace(load_report([raw], scheme.columns, [shaped]), n_read=raw.n_read)
+            yield Instances(shaped.table, self.task, self.labels, self.name, report)
+
+    def __iter__(self) -> Iterator[Instances]:
+        for split in self.paths:
             dropped: Counter[str] = Counter()
-            for path in paths:
-                scheme = self.schemes[split]
-                n_read = 0
-                for raw in parts_of(path, rows=self.rows, on_error=scheme.on_error, header=self.header):
-                    n_read += raw.n_read
-                    if raw.frame.height == 0:
-                        dropped.update(raw.dropped)
-                        continue
-                    complete = _complete(self.wishes.cut(raw), scheme.columns)
-                    shaped = shape(complete, split, scheme, start=in_earlier_files)
-                    dropped.update(shaped.dropped)
-                    report = load_report([raw], scheme.columns, [shaped])
-                    yield Instances(shaped.table, self.task, self.labels, self.name, report)
-                in_earlier_files += n_read
-            check_skipped(dropped, in_earlier_files, self.max_skipped, shown(paths[0]))
+            n_read = 0
+            for piece in self.pieces:
+                if piece.split != split:
+                    continue
+                for part in self.read(piece):
+                    dropped.update(part.report.dropped)
+                    n_read += part.report.n_read
+                    if len(part):
+                        yield part
+            self.check_skipped(split, dropped, n_read)
+
+    def check_skipped(self, split: str, dropped: Mapping[str, int], n_read: int) -> None:
+        """Raise if more rows of a split were skipped than are allowed."""
+        check_skipped(dropped, n_read, self.max_skipped, shown(self.paths[split][0]))
 
 
 def scan(
@@ -164,3 +219,8 @@ def _complete(raw: RawTable, columns: Columns) -> RawTable:
     if not missing:
         return raw
     return replace(raw, frame=raw.frame.with_columns(missing))
+
+
+def _no_rows(labels: tuple[str, ...]) -> pl.DataFrame:
+    types = {"position": pl.Int32(), "label": pl.Enum(labels)}
+    return pl.DataFrame(schema={name: types.get(name, pl.String()) for name in COLUMNS})

@@ -1,5 +1,6 @@
-"""Where it runs: map partitions, merge summaries."""
+"""Where it runs: pieces of a dataset are summarised, and the summaries merged."""
 
-from cuecard.engines.local import Mergeable, map_reduce
+from cuecard.engines.store import Store, Summary
+from cuecard.engines.stream import Map, Stream, Summarise, locally
 
-__all__ = ["Mergeable", "map_reduce"]
+__all__ = ["Map", "Store", "Stream", "Summarise", "Summary", "locally"]

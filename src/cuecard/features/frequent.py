@@ -31,7 +31,7 @@ def frequent_counts(
     in_total = count_features(family, data, classes // n_labels, n_splits)
     if in_total.ids is None or in_total.offsets is None:
         return count_features(family, data, classes, n_classes)
-    at_least = _threshold(in_total.counts[:, 0], minimum, MOST_CELLS // n_classes)
+    at_least = raised_minimum(in_total.counts[:, 0], minimum, n_classes)
     kept = np.flatnonzero(in_total.counts[:, 0] >= at_least)
     code = np.full(len(in_total.counts), -1, dtype=np.int32)
     code[kept] = np.arange(len(kept), dtype=np.int32)
@@ -41,6 +41,13 @@ def frequent_counts(
     counts = presence_counts(frequent, classes, n_classes)
     raised = at_least if at_least > minimum else 0
     return FeatureCounts(frequent.vocabulary.gather, counts, frequent.ids, frequent.offsets, raised)
+
+
+def raised_minimum(counts: Ints, minimum: int, n_classes: int) -> int:
+    """Return how many training instances a feature needs, so that features × classes are not too many to test."""
+    if n_classes <= MOST_CLASSES or minimum <= 1:
+        return minimum
+    return _threshold(counts, minimum, MOST_CELLS // n_classes)
 
 
 def _threshold(counts: Ints, minimum: int, most: int) -> int:

@@ -141,6 +141,14 @@ def correlated_counts(
     each = on_threads(
         lambda i: unit_counts(ids, offsets, every[i].codes, len(counted.counts), totals=totals), len(every)
     )
+    return most_correlated(totals, kinds, each)
+
+
+def most_correlated(
+    totals: npt.NDArray[np.int64], kinds: Sequence[Sequence[UnitLevel]], each: Sequence[UnitCounts]
+) -> tuple[Ints, Floats]:
+    """Return what `correlated_counts` does from the counts in units of all levels, one after another."""
+    every = [level for levels in kinds for level in levels]
     texts, pairs = totals.copy(), np.zeros(len(totals))
     for level, copies in zip(every, each, strict=True):
         correlated = correlated_pairs(
@@ -201,9 +209,8 @@ def within_units(
     )
     unit = pl.col("example")
     if units:
-        entries = entries.join(
-            _cell_units(of_train, train.example_codes, units[0]), on=["example", "feature"]
-        )
+        of_cells = cell_units(of_train, train.example_codes, units[0], np.bincount(units[0]))
+        entries = entries.join(of_cells.select("example", "feature", "unit"), on=["example", "feature"])
         unit = pl.col("unit")
     squares = (
         entries.filter(pl.col("m") < pl.col("k"))
@@ -236,9 +243,11 @@ def within_units(
     return table, of_features
 
 
-def _cell_units(presence: Presence, examples: Ints, units: Ints) -> pl.DataFrame:
-    """Return for every example and feature the unit of the choice with the feature whose text repeats most."""
-    sizes = np.bincount(units)
+def cell_units(presence: Presence, examples: Ints, units: Ints, sizes: Ints) -> pl.DataFrame:
+    """Return for every example and feature the unit of the choice with the feature whose text repeats most.
+
+    `sizes` has the rows of every unit; k is the number of the example's choices, and m of those with the feature.
+    """
     rows = presence.rows()
     table = pl.DataFrame(
         {
@@ -246,7 +255,9 @@ def _cell_units(presence: Presence, examples: Ints, units: Ints) -> pl.DataFrame
             "feature": presence.indices.astype(np.int64),
             "unit": units[rows],
             "size": sizes[units[rows]],
+            "k": np.bincount(examples)[examples[rows]],
         }
     )
-    most = pl.col("unit").sort_by("size", "unit", descending=True).first()
-    return table.group_by("example", "feature").agg(most)
+    most = pl.struct("size", "unit").sort_by("size", "unit", descending=True).first()
+    cells = table.group_by("example", "feature").agg(most.alias("most"), pl.col("k").first(), m=pl.len())
+    return cells.unnest("most")

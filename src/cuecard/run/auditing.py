@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from cuecard.analysis import Analysis
 from cuecard.audits import AUDITS
 from cuecard.card.card import Card
 from cuecard.data import Source
+from cuecard.data.loading import Unread
 from cuecard.data.weights import weights_note
 from cuecard.run.choosing.needs import check_extras, check_inputs
 from cuecard.run.choosing.selection import check_objects, chosen, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, Progress, loaded, run_analyses
+from cuecard.run.streaming import audit_in_pieces, budget_of, does_not_fit
 
 
 def audit(
@@ -27,6 +31,9 @@ def audit(
     settings: Settings | None = None,
     progress: Progress | None = None,
     command: str = "",
+    engine: str = "local",
+    memory: str | int | None = None,
+    address: str | None = None,
     **options: Any,
 ) -> Card:
     """Return the card of a dataset: every audit's numbers, tables and findings.
@@ -41,11 +48,28 @@ def audit(
         settings: parameters of single audits, such as ``{"pair_graph": {"forest": "paper"}}``.
         progress: called with each audit's title; returns a context manager the audit runs in.
         command: what the user typed, for the findings and the provenance.
+        engine: where it runs: "local", this machine, or "ray", a Ray cluster, where a dataset is always read in parts.
+        address: of the Ray cluster; one on this machine by default.
+        memory: how much memory it may take, such as "4GB"; half of what is free by default. A dataset of files that
+            does not fit is gone through in parts: overview and cues see all examples, the other audits a random sample.
         options: parameters of the audits, such as ``tokens="treebank"``; each goes to every audit that has a
             parameter of that name.
     """
     selected = selected_audits(audits, only=only, skip=skip, settings=settings, options=options)
-    data = loaded(data, test)
+    budget = budget_of(memory, engine, address)
+    unread = Unread(data, {"test": test}) if isinstance(data, str | Path) else data
+    if isinstance(unread, Unread) and does_not_fit(unread, selected, budget):
+        return audit_in_pieces(
+            unread,
+            selected,
+            budget,
+            seed=options.get("seed", 0),
+            cache=options.get("cache", True),
+            progress=progress,
+            command=command,
+        )
+    with progress("Reading") if progress is not None and isinstance(data, Unread) else nullcontext():
+        data = loaded(data, test)
     check_labels(data)
     column = next((name for one in selected if (name := getattr(one, "weights", None))), None)
     note = weights_note(data, column)

@@ -137,15 +137,17 @@ def card_of(
     answers: Sequence[Answer],
     *,
     examples: Sequence[pl.DataFrame] = (),
+    rows: Instances | None = None,
     command: str = "",
     notes: Sequence[str] = (),
 ) -> Card:
     """Return the card of a dataset with a section per answer; a section that does not fit the others has failed.
 
-    `examples` are further columns about examples, keyed by example_id and split.
+    `examples` are further columns about examples, keyed by example_id and split, and `rows` those that the table of
+    examples lists, if not all.
     """
     tables: dict[str, pl.DataFrame] = {}
-    table = examples_table(data)
+    table = examples_table(data if rows is None else rows)
     for further in examples:
         table = with_examples(table, further)
     sections: dict[str, Section] = {}

@@ -101,12 +101,14 @@ def encode(
     return Encoded(instances, texts.premise, texts.hypothesis, scope, language, tokens, annotator, texts.kept)
 
 
+#: Rows whose premise and hypothesis the language is guessed from.
+LANGUAGE_ROWS = 500
+
+
 def language_of(instances: Instances) -> str:
     """Return the language of a dataset's texts, premises and hypotheses, detected once for it and all its parts."""
     whole = instances.whole
-    return whole.derived(
-        ("language",), lambda: guess_language(pl.concat([whole.table["premise"], whole.table["hypothesis"]]))
-    )
+    return whole.derived(("language",), lambda: guess_language(whole.sampled_texts(LANGUAGE_ROWS)))
 
 
 @dataclass(frozen=True, eq=False)

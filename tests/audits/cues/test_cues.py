@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from cuecard.audits import Cues
-from cuecard.audits.cues.holding import COLUMNS
-from cuecard.data import Instances, load, scan
-from cuecard.data.demo import demo_choice, demo_corpus, demo_nli
+from cuecard.data import Instances, load
+from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.errors import UsageError
 from cuecard.features import FAMILIES, Function
 from cuecard.text import tokenise
@@ -61,34 +60,6 @@ def test_a_planted_choice_cue_is_found_by_the_within_example_test():
     found = set(result.tables["cues"].filter("significant").select("family", "feature").iter_rows())
     assert ("length", "longest") in found
     assert ("word", demo.planted("word").feature) in found
-
-
-def test_parts_give_the_same_tables_as_the_whole(tmp_path):
-    frame = demo_corpus(9_000, seed=5).with_columns(pl.col("label").cast(pl.String))
-    path = tmp_path / "corpus.parquet"
-    frame.write_parquet(path)
-    audit = Cues(features=("word", "bigram", "length", "negation"), scope="both")
-    whole = audit.run(load(path))
-    parts = audit.run_parts(scan(path, rows=1_000), workers=2)
-    # Redundancy is judged on the first part only; every count and statistic is that of the whole.
-    assert parts.tables["cues"].drop("group").equals(whole.tables["cues"].drop("group"))
-    assert parts.tables["associations"].equals(whole.tables["associations"])
-    assert parts.summary == whole.summary
-
-
-def test_grouped_parts_give_the_same_tables_as_the_whole():
-    data = demo_choice(600, seed=2).instances
-    examples = pl.Series(data.example_codes)
-    parts = [replace(data, table=data.table.filter((examples % 3) == i)) for i in range(3)]
-    audit = Cues(features=("word", "length"))
-    merged, whole = audit.run_parts(parts).tables["cues"], audit.run(data).tables["cues"]
-    of_a_part = ["group", *COLUMNS]  # formed and compared on the first part
-    of_the_whole = [
-        "z_given_length",
-        "q_given_length",
-        "by_length",
-    ]  # a part is too little to test given length
-    assert merged.drop(of_a_part).equals(whole.drop(of_a_part, of_the_whole))
 
 
 def test_a_family_of_the_users_own_runs_beside_the_built_in_ones():

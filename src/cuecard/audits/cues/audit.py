@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -17,13 +18,13 @@ from cuecard.audits.cues.findings import CueEvidence, cue_findings, rare_feature
 from cuecard.audits.cues.given_length import given_length, with_length
 from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
-from cuecard.audits.cues.parts import count_copies_once, repeated_rows
+from cuecard.audits.cues.parts import CueStream
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
 from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
-from cuecard.engines import map_reduce
+from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.features import (
     FAMILIES,
@@ -39,6 +40,8 @@ from cuecard.features.units import begin_units
 from cuecard.registry import unknown_name
 from cuecard.text import SCOPES, TOKENISERS, Encoded, Scope, encode, stop_words
 from cuecard.text.annotate import Backend
+from cuecard.text.encoded import LANGUAGE_ROWS
+from cuecard.text.languages.language import guess_language, suggested_tokeniser
 
 
 @dataclass(frozen=True)
@@ -134,24 +137,20 @@ class Cues:
             stop_words(encoded.language)  # raises where there is no list, before anything is counted
         return encoded, [learned(family, [encoded]) for family in self.families()]
 
-    def run_parts(self, parts: Iterable[Instances], *, workers: int | None = None) -> Result:
-        """Return the tables of `run` for the parts together, holding only a few of them in memory.
-
-        `parts` are gone through more than once, so they must not be an iterator. The language is guessed, groups of
-        redundant cues are formed, cues are confirmed and examples are taken from the first part that has rows.
-        """
+    def run_stream(self, stream: Stream) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces."""
         if self.weights:
-            raise UsageError("Weights need the whole dataset in memory: use `run`.")
-        first = self.encode(next(part for part in parts if len(part)))
-        settled = replace(self, tokens=first.tokeniser, language=first.language)
-        families = [learned(family, map(settled.encode, parts)) for family in self.families()]
-        counts = map_reduce(
-            parts, lambda part: count_cues(settled.encode(part), families, copies=False), workers=workers
+            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
+        language = self.language or guess_language(stream.data.sampled_texts(LANGUAGE_ROWS))
+        settled = replace(self, tokens=self.tokens or suggested_tokeniser(language), language=language)
+        if not self.stop_words:
+            stop_words(language)  # raises where there is no list, before anything is counted
+        cues = CueStream(
+            stream, settled.encode, self.families(), language, str(settled.tokens), self.scope, self.min_count
         )
-        repeated = repeated_rows(parts, families, self.scope)
-        if repeated is not None:
-            counts = count_copies_once(counts, settled.encode(repeated), families)
-        return self.result(counts, first, families, of_parts=True)
+        counts = cues.counts()
+        self._check_named(counts)
+        return self.result(counts, cues, cues.families)
 
     def families(self) -> list[Family]:
         """Return the chosen feature families."""
@@ -172,17 +171,15 @@ class Cues:
     def result(
         self,
         counts: CueCounts,
-        sample: Encoded,
+        sample: Encoded | CueStream,
         families: Sequence[Family],
         weights: npt.NDArray[np.float64] | None = None,
-        *,
-        of_parts: bool = False,
     ) -> Result:
-        """Return the statistics of the counts, with examples for the findings from the sample.
+        """Return the statistics of the counts, with examples for the findings from the instances of `sample`.
 
-        `weights` are those of the sample's instances, where they do not all count the same. `of_parts` says that the
-        sample is one of several parts: too little to test all cues given length.
+        `weights` are those of the instances, where they do not all count the same.
         """
+        having = sample.matrix if isinstance(sample, CueStream) else partial(cue_matrix, sample, families)
         if not self.stop_words:
             stop = sorted(stop_words(sample.language))
             is_stop_word = (pl.col("family") == "word") & pl.col("feature").is_in(stop)
@@ -196,12 +193,18 @@ class Cues:
             prior=self.prior,
         )
         own = tables.cues
-        if sample.instances.grouped and weights is None and not of_parts:
-            tables = replace(tables, cues=given_length(own, sample, families, alpha=self.alpha))
+        if sample.instances.grouped and weights is None:
+            train = sample.instances.train
+            lengths = (
+                sample.lengths() if isinstance(sample, CueStream) else sample.scoped.lengths[: len(train)]
+            )
+            tables = replace(
+                tables, cues=given_length(own, train, having, np.asarray(lengths, np.int64), alpha=self.alpha)
+            )
             # What length explains is told with length, and is no cue of its own.
             own = tables.cues.filter(~pl.col("by_length"))
         strongest = own.filter("significant").head(COMPARED)
-        matrix = cue_matrix(sample, families, strongest)
+        matrix = having(strongest)
         redundancy = _redundancy(strongest, matrix, sample.instances, weights)
         held = held_shares(strongest, matrix, sample.instances, self._repeated(sample.instances))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
@@ -230,7 +233,7 @@ class Cues:
         return divided_templates(data.units(scope), data.closest_units(scope))[0]
 
     def _summary(
-        self, counts: CueCounts, tables: CueTables, sample: Encoded, families: Sequence[Family]
+        self, counts: CueCounts, tables: CueTables, sample: Encoded | CueStream, families: Sequence[Family]
     ) -> dict[str, Any]:
         cues = tables.cues
         by_family = Counter(cues["family"].to_list())

@@ -264,7 +264,7 @@ def _evidence(row: dict[str, Any], matrix: sparse.csc_matrix, sample: Instances)
             premise=instance["premise"],
             highlight=(row["feature"],) if row["family"] in FAMILY_OF_LENGTH.values() else (),
         )
-        for instance in sample.table[chosen].iter_rows(named=True)
+        for instance in sample.texts_of(chosen.astype(np.int64)).iter_rows(named=True)
     )
 
 

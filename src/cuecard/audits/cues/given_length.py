@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
 from cuecard.analysis import Finding
 from cuecard.audits.cues.overall import ALL_FEATURES
-from cuecard.audits.cues.redundancy import cue_matrix
-from cuecard.features import Family
+from cuecard.data import Instances
 from cuecard.features.length import example_starts
 from cuecard.stats import q_values
 from cuecard.stats.cues.given_properties import features_given
-from cuecard.text import Encoded
 from cuecard.wording import plural
 
 #: The family that is length itself.
@@ -24,28 +23,31 @@ LENGTH = "length"
 
 
 def given_length(
-    cues: pl.DataFrame, sample: Encoded, families: Sequence[Family], *, alpha: float
+    cues: pl.DataFrame,
+    train: Instances,
+    having: Callable[[pl.DataFrame], sparse.csc_matrix],
+    lengths: npt.NDArray[np.int64],
+    *,
+    alpha: float,
 ) -> pl.DataFrame:
     """Return the cues with z and q-value given length, and whether length explains them.
 
     Where length itself is significant, a cue goes with length (`by_length`) if it is not significant given length.
     Length is whether a choice is the longest or the shortest, and its log length, plain and squared with its sign. Only
     significant cues are tested, and the others counted with a p-value of 1, so that q-values are of all features as
-    before; the columns are null for other features and for length itself.
+    before; the columns are null for other features and for length itself. `having` returns which instances have some of
+    the cues, training rows first; `lengths` are the numbers of tokens of these rows.
     """
     tested = cues.with_row_index("row").filter(pl.col("significant") & (pl.col("family") != LENGTH))
-    train = sample.instances.train
-    n = len(train)  # train rows stand first
-    having = cue_matrix(sample, families, tested).tocsr()[:n]
     tests = features_given(
         train.label_codes == 0,
         train.example_codes,
-        length_properties(np.asarray(sample.scoped.lengths[:n], np.int64), example_starts(train)),
-        having,
+        length_properties(lengths, example_starts(train)),
+        having(tested).tocsr()[: len(train)],
         units=train.units("choices"),
     )
     # The second label is the first one turned round.
-    sign = np.where((tested["label"] == sample.instances.labels[0]).to_numpy(), 1.0, -1.0)
+    sign = np.where((tested["label"] == train.labels[0]).to_numpy(), 1.0, -1.0)
     log_p = np.concatenate([tests.log_p, np.zeros(cues.height - tested.height)])
     z, q = sign * tests.z, q_values(log_p)[: tested.height]
     matters = cues.filter((pl.col("family") == LENGTH) & pl.col("significant")).height > 0

@@ -1,115 +1,398 @@
-"""Copies of texts that occur in different parts of a dataset too large for memory."""
+"""The cue audit of a dataset whose texts stay on disk: counts of every piece, added up, and the rows of a few cues."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
+from cuecard.audits.cues.redundancy import cue_matrix
+from cuecard.audits.cues.sparse_counts import class_counts, split_counts, wide
+from cuecard.cache import content_key
 from cuecard.data import Instances
-from cuecard.data.instances import first_rows
-from cuecard.data.units import FoldedTexts, UnitScope, closest_folded, column_units, question_units
-from cuecard.features import CueCounts, Family, count_cues
-from cuecard.features.units import SQUARES, TEXTS, unit_scopes
+from cuecard.data.units import UnitScope
+from cuecard.engines import Stream, Summary
+from cuecard.features import CueCounts, Family, LearningFamily, count_cues
+from cuecard.features.counts import COUNTED_SPLITS, NOTHING_WITHIN
+from cuecard.features.frequent import MOST_CLASSES, raised_minimum
+from cuecard.features.units import (
+    SQUARES,
+    TEXTS,
+    UnitLevel,
+    cell_units,
+    most_correlated,
+    text_prior,
+    unit_levels,
+    unit_scopes,
+)
 from cuecard.stats.arrays import Ints
+from cuecard.stats.units import UnitCounts, has_repeats
 from cuecard.text import Encoded, Scope
 
+KEYS = ["family", "feature"]
+#: Rows of tables that are added up at a time.
+AT_A_TIME = 20_000_000
 
-def repeated_rows(parts: Iterable[Instances], families: Sequence[Family], scope: Scope) -> Instances | None:
-    """Return the train examples of all parts of which some text has copies, with the units of their rows.
 
-    Only hashes of words are kept of all texts, and those examples; None where no text has copies.
+_REASONS = {"family": pl.String, "reason": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class Frequent:
+    """Features by family that are counted by label, None for all; see `CueCounts` for the rest."""
+
+    features: Mapping[str, pl.Series] | None = None
+    raised: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CueStream:
+    """A dataset on disk as the cue audit looks at it.
+
+    Attributes:
+        stream: the dataset.
+        encode: returns the tokens of some of its instances.
+        unlearned: the feature families, before they have seen what they must.
     """
-    first = next(iter(parts))
-    scopes = {name for family in families for name in unit_scopes(family, first, scope)}
-    units, closest = _train_units(parts, scopes)
-    touched = np.zeros(len(next(iter(units.values()))), dtype=np.bool_)
-    for codes in units.values():
-        touched |= np.bincount(codes)[codes] > 1
-    if not touched.any():
-        return None
-    tables, chosen, start = [], [], 0
-    for part in parts:
-        train = part.train
-        of_part = touched[start : start + len(train)]
-        # An example stays whole.
-        rows = np.flatnonzero(np.isin(train.example_codes, train.example_codes[of_part]))
-        tables.append(train.table[rows])
-        chosen.append(start + rows)
-        start += len(train)
-    kept = np.concatenate(chosen)
-    whole = replace(first, table=pl.concat(tables))
-    for kind, each in (("units", units), ("closest units", closest)):
-        for name, codes in each.items():
-            of_rows = codes[kept]
-            of_rows.flags.writeable = False
-            whole.derived((kind, name), partial(np.asarray, of_rows))
-    return whole
 
+    stream: Stream
+    encode: Callable[[Instances], Encoded]
+    unlearned: Sequence[Family]
+    language: str
+    tokeniser: str
+    scope: Scope
+    minimum: int
 
-def _train_units(
-    parts: Iterable[Instances], scopes: set[UnitScope]
-) -> tuple[dict[UnitScope, Ints], dict[UnitScope, Ints]]:
-    """Return the units of the train rows of all parts, as one dataset would have them, and the closest of texts."""
-    train_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
-    other_texts = {"hypothesis": FoldedTexts(), "premise": FoldedTexts()}
-    wanted = [name for name in train_texts if name in scopes or name == "hypothesis"]
-    sizes: dict[bool, list[Ints]] = {True: [], False: []}
-    columns: list[pl.DataFrame] = []
-    column: str | None = None
-    n_train = 0
-    for part in parts:
-        column = part.cluster
-        if column is not None:
-            columns.append(part.train.table.select(column))
-            continue
-        n = len(part.train)  # train rows stand before those of other splits
-        for name in wanted:
-            train_texts[name].add(part.table[name][:n])
-            other_texts[name].add(part.table[name][n:])
-        for in_train in (True, False):
-            codes = part.example_codes[:n] if in_train else part.example_codes[n:]
-            sizes[in_train].append(np.diff(first_rows(codes)))
-        n_train += n
-    if column is not None:
-        return dict.fromkeys(scopes, column_units(pl.concat(columns), column)), {}
-    copies: dict[str, Ints] = {}
-    for name in wanted:
-        train_texts[name].extend(other_texts[name])
-        copies[name] = train_texts[name].copies()
-    if "choices" in scopes:
-        rows = np.concatenate(sizes[True] + sizes[False])
-        examples = np.repeat(np.arange(len(rows)), rows)
-        copies["choices"] = question_units(examples, copies["hypothesis"], train_texts["hypothesis"])
-    closest: dict[UnitScope, Ints] = {}
-    if "choices" not in scopes:
-        closest = {scope: closest_folded(train_texts[scope], copies[scope])[:n_train] for scope in scopes}
-    return {scope: copies[scope][:n_train] for scope in scopes}, closest
+    @property
+    def instances(self) -> Instances:
+        """The instances of the splits that are counted, without their texts."""
+        return self.stream.data.train_and_test
 
+    @cached_property
+    def families(self) -> list[Family]:
+        """The feature families, after they have seen what they must."""
+        learning = [family for family in self.unlearned if isinstance(family, LearningFamily)]
+        fitted = {family.name: one for family, one in zip(learning, self._fitted(learning), strict=True)}
+        return [fitted.get(family.name, family) for family in self.unlearned]
 
-def count_copies_once(counts: CueCounts, repeated: Encoded, families: Sequence[Family]) -> CueCounts:
-    """Return the counts of all parts with texts and squares as if the parts were one dataset.
+    def _fitted(self, families: Sequence[LearningFamily]) -> list[Family]:
+        """Return families that have seen all instances, in one pass."""
+        observed: list[Any] = []
+        for piece in self.stream.scan.pieces if families else ():
+            for part in self.stream.scan.read(piece):
+                if piece.split not in COUNTED_SPLITS or not len(part):
+                    continue
+                encoded = self.encode(part)
+                seen = [family.observe(encoded) for family in families]
+                observed = [a.merge(b) for a, b in zip(observed, seen, strict=True)] if observed else seen
+        return [family.fitted(each) for family, each in zip(families, observed, strict=True)]
 
-    `counts` took every instance as a text of its own; copies make a difference to features of the repeated rows.
-    """
-    keys = ["family", "feature"]
-    once = count_cues(repeated, families, whole=counts)
-    change = once.features.select(*keys, TEXTS, SQUARES)
-    if repeated.instances.grouped:  # counts of examples, of which those with copies make a difference
-        apart = count_cues(repeated, families, copies=False).features.select(*keys, TEXTS, SQUARES)
-        change = change.join(apart, on=keys, suffix="_apart").join(
-            counts.features.select(*keys, TEXTS, SQUARES), on=keys, suffix="_all"
+    # Counts.
+
+    def counts(self) -> CueCounts:
+        """Return the counts of all features with `minimum` training instances, as if the dataset were in memory."""
+        self.families, self._sizes, self._frequent  # noqa: B018  known before any piece is counted
+        self.stream.each("cues", self._count, title="Counts of features")
+        instances, store = self.stream.data.train_and_test, self.stream.store
+        in_test = (instances.table["split"].cast(pl.String) != COUNTED_SPLITS[0]).to_numpy()
+        totals = np.stack(
+            [
+                np.bincount(instances.label_codes[rows], minlength=len(instances.labels))
+                for rows in (~in_test, in_test)
+            ]
         )
-        change = change.with_columns(
-            pl.col(name) + pl.col(f"{name}_all") - pl.col(f"{name}_apart") for name in (TEXTS, SQUARES)
-        ).select(*keys, TEXTS, SQUARES)
-    joined = counts.features.join(change, on=keys, how="left", suffix="_once", maintain_order="left")
-    features = joined.with_columns(
-        pl.coalesce(f"{name}_once", name).alias(name) for name in (TEXTS, SQUARES)
-    ).select(counts.features.columns)
-    return replace(
-        counts, features=features, text_priors=once.text_priors, copy_correlation=once.copy_correlation
+        skipped = dict(self._frequent.skipped)
+        for table in store.tables("cues", "skipped"):
+            skipped |= {name: reason for name, reason in table.iter_rows() if name not in skipped}
+        features = self._features(skipped)
+        within = None
+        if instances.grouped:
+            within = (
+                self._summed("within", [*KEYS, "k", "m"]) if store.files("cues", "within") else NOTHING_WITHIN
+            )
+            within = within.join(features.select(KEYS), on=KEYS).sort(*KEYS, "k", "m")
+        features = self._with_copies(features, within)
+        priors, correlation = None, 1.0
+        if not instances.grouped and self.repeated:
+            codes = instances.train.label_codes
+            priors = np.stack([text_prior(units, codes, totals[0]) for units in self.repeated.values()])
+            correlation = max(levels[0].correlation for levels in self._levels.values())
+        return CueCounts(
+            instances.labels,
+            totals,
+            instances.train.n_examples,
+            features,
+            within,
+            skipped,
+            self._frequent.raised,
+            text_priors=priors,
+            copy_correlation=correlation,
+        )
+
+    @cached_property
+    def repeated(self) -> dict[UnitScope, Ints]:
+        """The units of all training rows, for each kind of text of which some have copies."""
+        train = self.instances.train
+        examples = train.example_codes if train.grouped else None
+        kept: dict[UnitScope, Ints] = {}
+        for family in self.unlearned:
+            for scope in unit_scopes(family, train, self.scope):
+                if scope not in kept and has_repeats(units := train.units(scope), examples):
+                    kept[scope] = units
+        return kept
+
+    @cached_property
+    def _levels(self) -> dict[UnitScope, list[UnitLevel]]:
+        """The levels at which training rows may be copies of each other, by kind of text; questions have one."""
+        if self.instances.grouped:
+            return {scope: [UnitLevel(units, 1.0, 0.0, 0.0)] for scope, units in self.repeated.items()}
+        totals = np.bincount(self.instances.train.label_codes, minlength=len(self.instances.labels))
+        return unit_levels(self.instances, self.repeated, totals)
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[UnitScope, int], Ints]:
+        """The number of rows of every unit, by kind of text and level."""
+        return {
+            (scope, i): np.bincount(level.codes)
+            for scope, levels in self._levels.items()
+            for i, level in enumerate(levels)
+        }
+
+    def _scopes(self, family: Family) -> list[UnitScope]:
+        """Return the kinds of texts whose copies are one observation of a family's features."""
+        instances = self.instances
+        scopes = [scope for scope in unit_scopes(family, instances, self.scope) if scope in self.repeated]
+        return scopes[:1] if instances.grouped else scopes
+
+    def _count(self, part: Instances, start: int) -> Summary:
+        """Return the counts of a part, and where its texts have copies, those of every text."""
+        if not len(part) or part.splits[0] not in COUNTED_SPLITS:
+            return {}
+        encoded = self.encode(part)
+        if self._frequent.features is not None:
+            features = class_counts(encoded, self.families, self._frequent.features)
+            used = [family for family in self.families if family.name in self._frequent.features]
+            in_train = part.splits[0] == COUNTED_SPLITS[0]
+            return {"features": features, **(self._copies(encoded, used, start) if in_train else {})}
+        counts = count_cues(encoded, self.families, copies=False)
+        tables = {
+            "features": counts.features.drop(TEXTS, SQUARES),
+            "skipped": pl.DataFrame(list(counts.skipped.items()), schema=_REASONS, orient="row"),
+        }
+        if counts.within is not None:
+            tables["within"] = counts.within
+        if part.splits[0] == COUNTED_SPLITS[0]:
+            used = [family for family in self.families if family.name not in counts.skipped]
+            tables |= self._copies(encoded, used, start)
+        return tables
+
+    def _copies(self, encoded: Encoded, families: Sequence[Family], start: int) -> Summary:
+        """Return how many rows (and cells of examples) with each feature belong to every text with copies."""
+        part = encoded.instances
+        rows_of, cells_of = [], []
+        for family in families:
+            scopes = self._scopes(family)
+            if not scopes:
+                continue
+            presence = family.presence(encoded)
+            row = presence.rows()
+            for scope in scopes:
+                for i, level in enumerate(self._levels[scope]):
+                    # Train rows stand first, in memory as on disk.
+                    units, sizes = level.codes[start : start + len(part)], self._sizes[scope, i]
+                    copied = sizes[units[row]] > 1
+                    features, theirs = presence.indices[copied], units[row[copied]]
+                    named = family.name, f"{scope} {i}", presence.names
+                    rows_of.append(_of_units(*named, features, theirs, sizes))
+                    if part.grouped:
+                        cells = cell_units(presence, part.example_codes, units, sizes)
+                        mixed = cells.filter((pl.col("m") < pl.col("k")) & (pl.col("size") > 1))
+                        features, theirs = mixed["feature"].to_numpy(), mixed["unit"].to_numpy()
+                        cells_of.append(_of_units(*named, features, theirs, sizes))
+        tables = {"copies": rows_of, "cells": cells_of}
+        return {name: pl.concat(parts) for name, parts in tables.items() if parts}
+
+    # Sums.
+
+    @cached_property
+    def _frequent(self) -> Frequent:
+        """The features that are counted by label: all, or with many labels those that are frequent enough."""
+        labels = self.instances.labels
+        n_classes = len(COUNTED_SPLITS) * len(labels)
+        if n_classes <= MOST_CLASSES or self.instances.grouped:
+            return Frequent()
+
+        def count(part: Instances, start: int) -> Summary:
+            if not len(part) or part.splits[0] not in COUNTED_SPLITS:
+                return {}
+            counts, skipped = split_counts(self.encode(part), self.families)
+            reasons = pl.DataFrame(list(skipped.items()), schema=_REASONS, orient="row")
+            return {"counts": counts, "skipped": reasons}
+
+        stage = "frequencies"
+        self.stream.each(stage, count, title="Frequencies of features")
+        often = [t.filter(pl.col("n") >= self.minimum) for t in self._buckets("counts", KEYS, stage=stage)]
+        counts = pl.concat(often)
+        skipped: dict[str, str] = {}
+        for table in self.stream.store.tables(stage, "skipped"):
+            skipped |= {name: reason for name, reason in table.iter_rows() if name not in skipped}
+        features, raised = {}, {}
+        for family in self.families:
+            own = counts.filter(pl.col("family") == family.name)
+            least = raised_minimum(own["n"].to_numpy(), self.minimum, n_classes)
+            if least > self.minimum:
+                raised[family.name] = least
+            if family.name not in skipped:
+                features[family.name] = own.filter(pl.col("n") >= least)["feature"]
+        return Frequent(features, raised, skipped)
+
+    def _features(self, skipped: Mapping[str, str]) -> pl.DataFrame:
+        """Return the counts of frequent features over all pieces."""
+        labels = self.instances.labels
+        if self._frequent.features is not None:
+            return wide(self._summed("features", [*KEYS, "class"]), labels)
+        in_train = pl.sum_horizontal(f"train_{label}" for label in labels)
+        parts = [table.filter(in_train >= self.minimum) for table in self._buckets("features", KEYS)]
+        return pl.concat(parts).filter(~pl.col("family").is_in(list(skipped)))
+
+    def _with_copies(self, features: pl.DataFrame, within: pl.DataFrame | None) -> pl.DataFrame:
+        """Return the features with their number of texts, and the squares by which their instances count."""
+        in_train = pl.sum_horizontal(f"train_{label}" for label in self.instances.labels)
+        of_rows, of_cells = (self._in_units(name) for name in ("copies", "cells"))
+        parts = []
+        for family in self.families:
+            own = features.filter(pl.col("family") == family.name)
+            totals = own.select(in_train.cast(pl.Int64)).to_series().to_numpy()
+            kinds = [self._levels[scope] for scope in self._scopes(family)]
+            named = [
+                f"{scope} {i}" for scope in self._scopes(family) for i in range(len(self._levels[scope]))
+            ]
+            each = [_unit_counts(own, totals, of_rows, level) for level in named]
+            if within is None:
+                texts, squares = most_correlated(totals, kinds, each)
+            else:
+                mixed = (
+                    within.filter(pl.col("m") < pl.col("k")).group_by(KEYS).agg(n=pl.col("examples").sum())
+                )
+                informative = _joined(own, mixed)["n"].to_numpy()
+                texts, squares = totals, informative.astype(np.float64)
+                for copies, level in zip(each, named, strict=True):
+                    texts, squares = copies.units, _unit_counts(own, informative, of_cells, level).squares
+            parts.append(own.with_columns(pl.Series(TEXTS, texts), pl.Series(SQUARES, squares, pl.Float64)))
+        return pl.concat(parts)
+
+    def _in_units(self, name: str) -> pl.DataFrame:
+        """Return for every feature and level its units with copies, their rows, these squared, and times all rows."""
+        if not self.stream.store.files("cues", name):
+            return _NO_UNITS
+        by = [*KEYS, "level"]
+        return pl.concat(
+            table.group_by(by).agg(
+                units=pl.len().cast(pl.Int64),
+                n=pl.col("n").sum(),
+                squares=(pl.col("n") ** 2).sum(),
+                crossed=pl.col("crossed").sum(),
+            )
+            for table in self._buckets(name, [*by, "unit"], by=KEYS)
+        )
+
+    def _summed(self, name: str, keys: list[str]) -> pl.DataFrame:
+        return pl.concat(list(self._buckets(name, keys)))
+
+    def _buckets(
+        self, name: str, keys: list[str], by: list[str] | None = None, *, stage: str = "cues"
+    ) -> list[pl.DataFrame]:
+        """Return the sums of a table over all pieces by its keys, in parts of bounded size: no key is in two parts."""
+        files = self.stream.store.files(stage, name)
+        whole = pl.scan_parquet(files)
+        n = max(1, -(-int(whole.select(pl.len()).collect().item()) // AT_A_TIME))
+        bucket = pl.struct(by or keys[:2]).hash() % n
+        return [
+            whole.filter(bucket == i).group_by(keys).agg(pl.all().sum()).collect()
+            if n > 1
+            else whole.group_by(keys).agg(pl.all().sum()).collect()
+            for i in range(n)
+        ]
+
+    # Rows of single cues.
+
+    def matrix(self, cues: pl.DataFrame) -> sparse.csc_matrix:
+        """Return which instances have which of the cues: instances × rows of `cues`."""
+
+        def entries(part: Instances, start: int) -> Summary:
+            if not len(part) or part.splits[0] not in COUNTED_SPLITS:
+                return {}
+            found = cue_matrix(self.encode(part), self.families, cues).tocoo()
+            table = pl.DataFrame(
+                {"row": found.row.astype(np.int64) + start, "cue": found.col.astype(np.int32)}
+            )
+            return {"entries": table}
+
+        stage = f"cue rows {content_key({'cues': cues.select(KEYS).rows()})}"
+        self.stream.each(stage, entries, title="Rows of the strongest cues")
+        table = pl.concat(self.stream.store.tables(stage, "entries"))
+        rows = table["row"].to_numpy()
+        if self.instances.row_numbers is not None:
+            rows = np.searchsorted(self.instances.row_numbers, rows)
+        ones = np.ones(len(rows), dtype=np.int64)
+        shape = (len(self.instances), cues.height)
+        return sparse.csc_matrix((ones, (rows, table["cue"].to_numpy())), shape=shape)
+
+    def lengths(self) -> Ints:
+        """Return the number of tokens of every training row."""
+
+        def count(part: Instances, start: int) -> Summary:
+            if not len(part) or part.splits[0] != COUNTED_SPLITS[0]:
+                return {}
+            return {"lengths": pl.DataFrame({"tokens": self.encode(part).scoped.lengths.astype(np.int64)})}
+
+        self.stream.each("lengths", count, title="Lengths")
+        return pl.concat(self.stream.store.tables("lengths", "lengths"))["tokens"].to_numpy()
+
+
+_NO_UNITS = pl.DataFrame(
+    schema={"family": pl.String, "feature": pl.String, "level": pl.String}
+    | dict.fromkeys(("units", "n", "squares", "crossed"), pl.Int64)
+)
+
+
+def _of_units(
+    family: str, level: str, names: pl.Series, features: npt.NDArray[Any], units: Ints, sizes: Ints
+) -> pl.DataFrame:
+    """Return how often each feature occurs in each unit, and that times the rows of the unit."""
+    counted = (
+        pl.DataFrame({"column": features, "unit": units})
+        .group_by("column", "unit")
+        .agg(n=pl.len().cast(pl.Int64))
     )
+    return counted.select(
+        family=pl.lit(family),
+        feature=names.gather(counted["column"]),
+        level=pl.lit(level),
+        unit=pl.col("unit").cast(pl.Int64),
+        n="n",
+        crossed=pl.col("n") * pl.Series(sizes[counted["unit"].to_numpy()]),
+    )
+
+
+def _unit_counts(features: pl.DataFrame, totals: Ints, in_units: pl.DataFrame, level: str) -> UnitCounts:
+    """Return the units of every feature at one level; rows that are no copies are units of their own."""
+    own = _joined(features, in_units.filter(pl.col("level") == level))
+    single = totals - own["n"].to_numpy()
+    units, squares, crossed = (own[name].to_numpy() + single for name in ("units", "squares", "crossed"))
+    nothing = np.zeros((len(single), 1))
+    return UnitCounts(
+        units, squares.astype(np.float64), nothing.astype(np.int64), nothing, crossed.astype(np.float64)
+    )
+
+
+def _joined(features: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table's numbers for every feature, 0 where it has none."""
+    return features.select(KEYS).join(table, on=KEYS, how="left", maintain_order="left").fill_null(0)

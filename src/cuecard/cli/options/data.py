@@ -12,8 +12,10 @@ from cuecard.cli.help import DATA
 from cuecard.cli.options.groups import option, typed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cuecard.data import Instances
-    from cuecard.data.loading import LoadedRows
+    from cuecard.data.loading import LoadedRows, Unread
     from cuecard.run import Progress
 
 TestOption = Annotated[str | None, option("--test", "TEST", "The test split, in any form TRAIN can have.")]
@@ -181,6 +183,12 @@ class Dataset(Rows):
             data = load(self.train, dev=dev, **self._splits(seed))
         timings.examples = data.n_examples
         return data
+
+    def unread(self, seed: int, when_loaded: Callable[[Instances], object] | None = None) -> Unread:
+        """Return the dataset that the options describe, before anything is read."""
+        from cuecard.data.loading import Unread
+
+        return Unread(self.train, self._splits(seed), when_loaded)
 
     def load_rows(self, seed: int, progress: Progress) -> LoadedRows:
         """Return the instances that the options describe, with the rows that they come from."""

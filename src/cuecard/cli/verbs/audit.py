@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from cuecard.cli.help import MODELS
+from cuecard.cli import timings
+from cuecard.cli.help import DATA, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
@@ -35,6 +36,8 @@ Examples:
 `cuecard audit qa.jsonl --columns question=q,choices=options,answer=gold`
 
 `cuecard audit pairs.csv --labels 0=entailment,1=neutral,2=contradiction --json | jq .findings`
+
+`cuecard audit 'shards/*.parquet' --memory 4GB --out report`
 
 `cuecard audit weighted.parquet --weights weight`
 
@@ -69,6 +72,29 @@ def audit(
         ),
     ] = None,
     no_cache: NoCacheOption = False,
+    memory: Annotated[
+        str | None,
+        option(
+            "--memory",
+            "SIZE",
+            "Memory to use at most, such as 4GB; a larger dataset is read in parts. Default: half of what is free.",
+            panel=DATA,
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"] | None,
+        option(
+            "--engine",
+            "local|ray",
+            "Where to run: this machine, or a Ray cluster.",
+            panel=DATA,
+            default="local",
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        option("--address", "HOST:PORT", "Ray cluster to run on. Default: one on this machine.", panel=DATA),
+    ] = None,
 ) -> None:
     """Audit a dataset: which shortcuts reveal the label?"""
     from cuecard.audits import AUDITS
@@ -82,13 +108,14 @@ def audit(
     of_sections, of_models = split_settings(settings, AUDITS.names(), comma_list(learner))
     kinds = {kind.name: kind for kind in AUDITS} if of_sections else {}
 
-    def load() -> Instances:
-        if out is not None:
-            import_report_early()
-        return dataset.load(seed, output.progress)
+    def when_loaded(data: Instances) -> None:
+        timings.examples = data.n_examples
+
+    if out is not None:
+        import_report_early()
 
     card = run_audit(
-        load,
+        dataset.unread(seed, when_loaded),
         only=comma_list(only),
         skip=comma_list(skip),
         settings=parse_settings(of_sections, kinds),
@@ -102,6 +129,9 @@ def audit(
             learner=names_of(learner),
             learner_settings=of_models or None,
             cache=False if no_cache else None,
+            engine=engine,
+            memory=memory,
+            address=address,
             tell=(lambda title: training_bar(title, silent=output.silent)) if learner else None,
         ),
     )

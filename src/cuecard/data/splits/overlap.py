@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.fingerprint import text_hashes
 from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
+from cuecard.data.survey import row_table
 from cuecard.stats.arrays import Bools
 
 
@@ -42,15 +44,17 @@ class TrainOverlap:
 def text_keys(texts: pl.Series) -> tuple[npt.NDArray[np.uint64], Bools]:
     """Return a number for every text that equal ones share, up to case and punctuation, and whether it is not empty."""
     plain = normalised(texts)
-    return plain.hash().to_numpy(), (plain != "").to_numpy()
+    return text_hashes(plain), (plain != "").to_numpy()
 
 
 def train_overlap(data: Instances) -> TrainOverlap:
     """Return what of every test example also occurs in the training set."""
-    split = data.table["split"].cast(pl.String)
+    rows = row_table(data)
+    split = rows["split"].cast(pl.String)
     train, test = ((split == name).to_numpy() for name in ("train", "test"))
-    (premise, has_premise), (hypothesis, has_hypothesis) = (
-        text_keys(data.table[column]) for column in ("premise", "hypothesis")
+    premise, hypothesis, has_premise, has_hypothesis = (
+        rows[name].to_numpy()
+        for name in ("premise_key", "hypothesis_key", "premise_filled", "hypothesis_filled")
     )
     seen_premises, seen_hypotheses = (np.unique(keys[train]) for keys in (premise, hypothesis))
     sentences = np.union1d(seen_premises, seen_hypotheses)
@@ -67,7 +71,7 @@ def train_overlap(data: Instances) -> TrainOverlap:
     known_sentence = (has_premise & np.isin(premise, sentences)) | (
         has_hypothesis & np.isin(hypothesis, sentences)
     )
-    whole = _whole_keys(data.example_codes, premise, hypothesis)
+    whole = whole_keys(data.example_codes, premise, hypothesis)
     first = np.flatnonzero(np.diff(data.example_codes, prepend=-1))
     keys_of_train, keys_of_test = (whole[rows[first]] for rows in (train, test))
     filled = any_row((has_premise | has_hypothesis)[test])
@@ -79,7 +83,7 @@ def train_overlap(data: Instances) -> TrainOverlap:
     )
 
 
-def _whole_keys(
+def whole_keys(
     examples: npt.NDArray[np.int64], premise: npt.NDArray[np.uint64], hypothesis: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
     """Return a number for every example that those of the same premise and hypotheses, in any order, share."""

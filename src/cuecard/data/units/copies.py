@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,17 @@ class FoldedTexts:
         self._whole.append(whole)
         self._words.append(words)
         self._sizes.append(np.diff(starts))
+
+    def add_hashes(
+        self,
+        whole: npt.NDArray[np.uint64],
+        words: npt.NDArray[np.uint64],
+        sizes: npt.NDArray[np.integer[Any]],
+    ) -> None:
+        """Add texts after those that are there, of which `sizes` are the numbers of words."""
+        self._whole.append(whole)
+        self._words.append(words)
+        self._sizes.append(sizes.astype(np.int64))
 
     def extend(self, others: FoldedTexts) -> None:
         """Add the texts of others after those that are there."""

@@ -1,0 +1,74 @@
+"""`cuecard cache`: what is kept on disk to be used again, how much it is, and deleting it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cuecard.cli.help import Verb
+from cuecard.cli.options.groups import grouped, option
+from cuecard.cli.options.shared import Output
+
+app = typer.Typer(
+    help="Show or delete what is kept on disk to be used again.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache show`")
+@grouped
+def show(output: Output) -> None:
+    """Show the folder of the cache, and what is in it."""
+    from cuecard.cache import cache_folder, kept_kinds
+    from cuecard.wording import plural
+
+    kinds = kept_kinds()
+    if output.json:
+        from json import dumps
+
+        rows = [{"kind": kind.name, "entries": kind.entries, "bytes": kind.size} for kind in kinds]
+        typer.echo(dumps({"folder": str(cache_folder()), "kinds": rows}, indent=2))
+        return
+    if output.quiet:
+        return
+    typer.echo(str(cache_folder()))
+    for kind in kinds:
+        typer.echo(
+            f"  {kind.name:<16} {plural(kind.entries, 'entry', 'entries'):>14} {kind.size / 1e6:>10,.1f} MB"
+        )
+    if not kinds:
+        typer.echo("  It is empty.")
+
+
+@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache prune --days 30`")
+@grouped
+def prune(
+    output: Output,
+    days: Annotated[
+        float, option("--days", "N", "Delete what was not written in the last N days.", min=0, default="30")
+    ] = 30.0,
+) -> None:
+    """Delete what is old."""
+    _delete(output, days)
+
+
+@app.command(cls=Verb, epilog="Examples:\n\n`cuecard cache clear`")
+@grouped
+def clear(output: Output) -> None:
+    """Delete everything in the cache."""
+    _delete(output, None)
+
+
+def _delete(output: Output, days: float | None) -> None:
+    from cuecard.cache import delete_kept
+    from cuecard.wording import plural
+
+    entries, size = delete_kept(days)
+    if output.json:
+        from json import dumps
+
+        typer.echo(dumps({"deleted": entries, "bytes": size}))
+    elif not output.quiet:
+        typer.echo(f"Deleted {plural(entries, 'entry', 'entries')}, {size / 1e6:,.1f} MB.")

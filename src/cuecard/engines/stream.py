@@ -1,0 +1,247 @@
+"""A dataset that is gone through in pieces: surveyed once, then asked by every audit as often as it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
+from cuecard.data.fingerprint import mixed
+from cuecard.data.loading import stack_tables
+from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, survey
+from cuecard.data.units import FoldedTexts, UnitScope, closest_folded, question_units
+from cuecard.engines.store import Store, Summary
+from cuecard.errors import InputError
+from cuecard.stats.arrays import Ints
+from cuecard.text.encoded import LANGUAGE_ROWS
+
+#: Examples of a split that are taken for what needs texts in memory.
+SAMPLED = 50_000
+SURVEY = "survey"
+
+#: A function that is called with the numbers of the pieces that are left to do, and does them.
+Map = Callable[["Stream", str, "Summarise", list[int]], None]
+#: Returns what is to be known of some instances; the second argument is the number of their first row.
+Summarise = Callable[[Instances, int], Summary]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A dataset in pieces, and what is kept of them.
+
+    Attributes:
+        scan: the pieces.
+        store: where the summary of every piece is kept.
+        mapping: does the pieces of a stage, on this machine or on others.
+        seed: of the sample.
+        progress: called with the title of a stage; returns a context manager that it runs in.
+    """
+
+    scan: Scan
+    store: Store
+    mapping: Map
+    seed: int = 0
+    progress: Callable[[str], AbstractContextManager[object]] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what other machines need: neither the display of progress nor texts that were read."""
+        left_out = ("progress", "mapping", "_read", "_in_memory", "sample")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def each(self, stage: str, summarise: Summarise, *, title: str) -> None:
+        """Have every piece summarised that is not done yet; `store` then has their tables."""
+        numbers = range(len(self.scan.pieces))
+        left = [i for i in numbers if not self.store.has(stage, i)]
+        if len(left) < len(numbers) and left:
+            title += f" (resumes after {len(numbers) - len(left)} of {len(numbers)} parts)"
+        with self.progress(title) if self.progress else nullcontext():
+            if summarise != surveyed:
+                self.first_rows  # noqa: B018  read here, where the store is
+            self.mapping(self, stage, summarise, left)
+
+    def summary(self, piece: int, summarise: Summarise) -> dict[str, pl.DataFrame]:
+        """Return the summary of one piece: tables of its parts one after another."""
+        start = 0 if summarise == surveyed else int(self.first_rows[piece])  # not known before the survey
+        tables: dict[str, list[pl.DataFrame]] = {}
+        for part in self.scan.read(self.scan.pieces[piece]):
+            for name, table in summarise(part, start).items():
+                tables.setdefault(name, []).append(table)
+            start += len(part)
+        return {name: _stacked(parts) for name, parts in tables.items()}
+
+    @cached_property
+    def data(self) -> NumberedInstances:
+        """The whole dataset, its texts on disk."""
+        self.each(SURVEY, surveyed, title="Survey of all rows")
+        if self.scan.wishes.on_error == "skip":
+            self._check_skipped()
+        numbers = pl.concat(self.store.tables(SURVEY, "rows"))
+        if numbers.is_empty():
+            raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
+        examples = np.cumsum(numbers["begins"].to_numpy()) - 1
+        units, closest, folded = self._units(examples)
+        numbers = numbers.drop("begins").with_columns(**folded)
+        return NumberedInstances(
+            bare_table(numbers, examples),
+            self.scan.task,
+            self.scan.labels,
+            self.scan.name,
+            self.report,
+            numbers=numbers,
+            of_texts=units,
+            closest=closest,
+            read_texts=self.texts,
+        )
+
+    def _units(
+        self, examples: Ints
+    ) -> tuple[dict[UnitScope, Ints], dict[UnitScope, Ints], dict[str, pl.Series]]:
+        """Return the units of every row, the closest of texts, and the hashes of texts, from those of their words."""
+        units: dict[UnitScope, Ints] = {}
+        closest: dict[UnitScope, Ints] = {}
+        folded = {}
+        scopes: tuple[UnitScope, ...] = ("premise", "hypothesis")
+        for side in scopes:
+            texts = FoldedTexts()
+            for table in self.store.tables(SURVEY, "words", [f"{side}_whole", f"{side}_words"]):
+                lists = table[f"{side}_words"]
+                words = lists.explode(empty_as_null=False).to_numpy()
+                texts.add_hashes(table[f"{side}_whole"].to_numpy(), words, lists.list.len().to_numpy())
+            units[side] = texts.copies()
+            closest[side] = closest_folded(texts, units[side])
+            folded[f"{side}_folded"] = pl.Series(texts.arrays()[0])
+            if side == "hypothesis" and self.scan.task in GROUPED_TASKS:
+                units["choices"] = question_units(examples, units["hypothesis"], texts)
+        return units, closest, folded
+
+    @cached_property
+    def report(self) -> LoadReport:
+        """What reading decided and left out, over all pieces."""
+        about = pl.concat(self.store.tables(SURVEY, "left_out"))
+        dropped: Counter[str] = Counter()
+        for reason, n in about.filter(pl.col("kind") == "dropped").select("text", "n").iter_rows():
+            dropped[reason] += n
+        notes = about.filter(pl.col("kind") == "note")["text"].unique(maintain_order=True)
+        numbered = (about["kind"] == "numbered").any()
+        recognised = {k: v for k, v in self.scan.report.recognised.items() if k != "id" or not numbered}
+        return LoadReport(self.scan.report.files, recognised, dict(dropped), tuple(notes))
+
+    def _check_skipped(self) -> None:
+        about = list(self.store.tables(SURVEY, "left_out"))
+        for split in self.scan.paths:
+            dropped: Counter[str] = Counter()
+            n_read = 0
+            for piece, table in zip(self.scan.pieces, about, strict=True):
+                if piece.split == split:
+                    for reason, n in (
+                        table.filter(pl.col("kind") == "dropped").select("text", "n").iter_rows()
+                    ):
+                        dropped[reason] += n
+                    n_read += int(table.filter(pl.col("kind") == "read")["n"].sum())
+            self.scan.check_skipped(split, dropped, n_read)
+
+    @cached_property
+    def first_rows(self) -> Ints:
+        """The number of the first instance of every piece, and the number of all at the end."""
+        sizes = [
+            pl.scan_parquet(file).select(pl.len()).collect().item()
+            for file in self.store.files(SURVEY, "rows")
+        ]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @cached_property
+    def sample(self) -> Instances:
+        """At most `SAMPLED` examples of every split, drawn by a hash of their content, in the order of the dataset."""
+        rows = self._sampled_rows
+        return Instances(self.texts(rows), self.scan.task, self.scan.labels, self.scan.name, self.report)
+
+    @cached_property
+    def _sampled_rows(self) -> Ints:
+        data = self.data
+        first = data.first_rows
+        hashes = mixed(example_hashes(data.row_hashes, first[:-1]) + np.uint64(self.seed))
+        split = data.numbers["split"].to_physical().to_numpy()[first[:-1]]
+        chosen = []
+        for code in np.unique(split):
+            examples = np.flatnonzero(split == code)
+            chosen.append(examples[np.argsort(hashes[examples], kind="stable")[:SAMPLED]])
+        wanted = np.zeros(len(first) - 1, dtype=np.bool_)
+        wanted[np.concatenate(chosen)] = True
+        return np.flatnonzero(wanted[data.example_codes]).astype(np.int64)
+
+    @cached_property
+    def _in_memory(self) -> tuple[Ints, pl.DataFrame]:
+        """The rows whose texts are read at once: the sample, and those that the language is guessed from."""
+        rows = np.union1d(self._sampled_rows, np.argsort(self.data.row_hashes, kind="stable")[:LANGUAGE_ROWS])
+        return rows, self._read_rows(rows)
+
+    def texts(self, rows: Ints) -> pl.DataFrame:
+        """Return some rows of the dataset with their texts, in that order."""
+        kept, table = self._in_memory
+        place = np.minimum(np.searchsorted(kept, rows), len(kept) - 1)
+        return table[place] if np.array_equal(kept[place], rows) else self._read_rows(rows)
+
+    def _read_rows(self, rows: Ints) -> pl.DataFrame:
+        piece = np.searchsorted(self.first_rows, rows, side="right") - 1
+        parts, places = [], []
+        for number in np.unique(piece):
+            here = np.flatnonzero(piece == number)
+            parts.append(self._piece_table(int(number))[rows[here] - self.first_rows[number]])
+            places.append(here)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return stack_tables(parts)[order]
+
+    def _piece_table(self, number: int) -> pl.DataFrame:
+        kept: dict[int, pl.DataFrame] = self.__dict__.setdefault("_read", {})
+        if number not in kept:
+            kept.clear()
+            kept[number] = stack_tables([p.table for p in self.scan.read(self.scan.pieces[number]) if len(p)])
+        return kept[number]
+
+
+def surveyed(part: Instances, start: int) -> Summary:
+    """Return what is kept of a part: numbers of every row, hashes of words, and what was left out."""
+    begins = np.zeros(len(part), dtype=np.bool_)
+    begins[part.first_rows[:-1]] = len(part) > 0
+    return {
+        "rows": survey(part).with_columns(begins=pl.Series(begins)),
+        "words": _words(part),
+        "left_out": _left_out(part.report),
+    }
+
+
+def _words(part: Instances) -> pl.DataFrame:
+    """Return the hashes of every text and of its words."""
+    columns: dict[str, pl.Series] = {}
+    for side in SIDES:
+        texts = FoldedTexts()
+        texts.add(part.table[side])
+        whole, words, offsets = texts.arrays()
+        lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(words))
+        columns |= {f"{side}_whole": pl.Series(whole), f"{side}_words": pl.Series(lists)}
+    return pl.DataFrame(columns)
+
+
+def _left_out(report: LoadReport) -> pl.DataFrame:
+    rows = [("read", "", report.n_read)]
+    rows += [("dropped", reason, n) for reason, n in report.dropped.items()]
+    rows += [("note", note, 0) for note in report.notes]
+    rows += [] if "id" in report.recognised else [("numbered", "", 0)]
+    return pl.DataFrame(rows, schema={"kind": pl.String, "text": pl.String, "n": pl.Int64}, orient="row")
+
+
+def _stacked(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(parts, how="diagonal_relaxed") if len(parts) > 1 else parts[0]
+
+
+def locally(stream: Stream, stage: str, summarise: Summarise, pieces: list[int]) -> None:
+    """Do the pieces of a stage on this machine, one after another: each uses all cores."""
+    for piece in pieces:
+        stream.store.put(stage, piece, stream.summary(piece, summarise))

@@ -1,0 +1,194 @@
+"""An audit of a dataset that is gone through in pieces, because it does not fit in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from cuecard.analysis import Analysis, Result
+from cuecard.cache import cache_folder, code_key, content_key
+from cuecard.card.card import Card
+from cuecard.data import Scan, scan
+from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
+from cuecard.data.loading import Unread
+from cuecard.engines import Map, Store, Stream, locally
+from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, text_bytes
+from cuecard.errors import InputError, UsageError
+from cuecard.registry import unknown_name
+from cuecard.run.finishing.describing import check_labels
+from cuecard.run.runner import Progress, answer, card_of, in_steps
+from cuecard.wording import listed, plural
+from cuecard.writing import locked
+
+Engine = Literal["local", "ray"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+#: Rows of a file that are read at a time, at most and at least.
+MOST_ROWS, FEWEST_ROWS = 200_000, 2_000
+#: The part of the memory that the rows that are read at a time may take with everything that is made of them.
+AT_A_TIME = 0.25
+#: What only a dataset in memory can have, by the argument of `load`.
+_WHOLE = ("label_file", "holdout", "limit", "cluster")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The memory that an audit may take, whether the user set it, and where it runs."""
+
+    memory: int
+    chosen: bool
+    engine: Engine
+    address: str | None = None
+
+    @property
+    def mapping(self) -> Map:
+        """What does the pieces of a stage: this machine, or a cluster."""
+        if self.engine == "local":
+            return locally
+        from cuecard.engines.on_ray import OnRay, connect
+
+        return OnRay(connect(self.address))
+
+
+def budget_of(memory: str | int | None, engine: str, address: str | None = None) -> Budget:
+    """Return the memory that an audit may take: what the user allows, or half of what is free."""
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, list(ENGINES))
+    if address is not None and engine != "ray":
+        raise UsageError("--address is that of a Ray cluster: add --engine ray.")
+    if memory is None:
+        return Budget(free_memory() // 2, False, engine, address)
+    return Budget(bytes_of(memory), True, engine, address)
+
+
+def does_not_fit(unread: Unread, selected: Sequence[Analysis], budget: Budget) -> bool:
+    """Return whether a dataset must be gone through in pieces; raise if it must and cannot be."""
+    _, source = without_preset(unread.train)
+    must = budget.engine != "local"
+    if not isinstance(source, str | Path) or str(source) == STDIN or str(source).startswith("hf:"):
+        if must:
+            raise UsageError(
+                f"--engine {budget.engine} reads files and folders: write the dataset to files first."
+            )
+        return False
+    try:
+        sources = [
+            source,
+            *(without_preset(unread.options[s])[1] for s in ("test", "dev") if unread.options.get(s)),
+        ]
+        size = text_bytes(
+            path for each in sources for paths in paths_by_split(each).values() for path in paths
+        )
+    except (InputError, TypeError):  # told about where it is read
+        return False
+    if not must and size * PER_BYTE <= budget.memory:
+        return False
+    in_memory = [f"--{name.replace('_', '-')}" for name in _WHOLE if unread.options.get(name)]
+    in_memory += ["--weights"] if any(getattr(one, "weights", None) for one in selected) else []
+    if in_memory and (budget.chosen or must):
+        raise UsageError(
+            f"{listed(in_memory)} {'needs' if len(in_memory) == 1 else 'need'} the whole dataset in memory (about "
+            f"{size * PER_BYTE / 1e9:.1f} GB): allow more with --memory, or leave the option out."
+        )
+    return not in_memory
+
+
+def audit_in_pieces(
+    unread: Unread,
+    selected: Sequence[Analysis],
+    budget: Budget,
+    *,
+    seed: int = 0,
+    cache: bool = True,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Card:
+    """Return the card of a dataset that is gone through in pieces.
+
+    Audits that have `run_stream` see all examples, the others a random sample. A run that was interrupted continues
+    with the pieces that are not done.
+    """
+    mapping = budget.mapping
+    scanned = _scan(unread, budget)
+    with _store(scanned, selected, seed, cache=cache) as store:
+        stream = Stream(scanned, store, mapping, seed, progress)
+        data = stream.data
+        check_labels(data)
+        shown = in_steps(progress, len(selected))
+        sample = stream.sample
+        sampled = {split: sample.split(split).n_examples for split in sample.splits}
+        whole = sample.n_examples == data.n_examples
+        answers = []
+        for one in selected:
+            streams = hasattr(one, "run_stream")
+
+            def run(one: Any = one, streams: bool = streams) -> Result:
+                result: Result = one.run_stream(stream) if streams else one.run(sample)
+                return result
+
+            told = answer(one, data if streams else sample, run=run, progress=shown)
+            if not streams and not whole and told.result is not None:
+                told.section.sampled = sampled
+            answers.append(told)
+        notes = [] if whole else [_note(sampled, [a.section.title for a in answers if a.section.sampled])]
+        card = card_of(data, answers, rows=sample, command=command, notes=notes)
+        card.provenance.engine = f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
+        return card
+
+
+def _scan(unread: Unread, budget: Budget) -> Scan:
+    options = {name: value for name, value in unread.options.items() if name not in (*_WHOLE, "seed")}
+    first = scan(unread.train, rows=MOST_ROWS, **options)
+    per_row = max(1, text_bytes(first.paths["train"][:1]) // max(1, _rows_of(first)))
+    rows = int(budget.memory * AT_A_TIME / PER_BYTE / per_row)
+    return replace(first, rows=min(MOST_ROWS, max(FEWEST_ROWS, rows)))
+
+
+def _rows_of(scanned: Scan) -> int:
+    """Return how many rows the first file has, or its first part where that is not known."""
+    chunk = scanned.pieces[0].chunk
+    if chunk.rows is not None:
+        return sum(piece.chunk.rows or 0 for piece in scanned.pieces if piece.chunk.path == chunk.path)
+    return max(1, text_bytes([chunk.path]) // 300)
+
+
+def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
+    sizes = listed([f"{n:,} {split}" for split, n in sampled.items()])
+    return (
+        f"The dataset does not fit in the memory that is allowed. {listed(titles)} "
+        f"{'is' if len(titles) == 1 else 'are'} about a random sample of {sizes} examples, and so is the table of "
+        "examples; the other sections are about all examples."
+    )
+
+
+@contextmanager
+def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
+    """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
+    audits = [one for one in selected if hasattr(one, "run_stream")]
+    own = any(not isinstance(name, str) for one in audits for name in getattr(one, "features", None) or ())
+    if not cache or own:  # the code of a user's own family is not part of the key
+        with tempfile.TemporaryDirectory(prefix="cuecard-") as folder:
+            yield Store(Path(folder))
+        return
+    files = [path for paths in scanned.paths.values() for path in paths]
+    stats = [path.stat() for path in files]
+    key = content_key(
+        {
+            "files": [
+                (str(p.resolve()), s.st_size, s.st_mtime_ns) for p, s in zip(files, stats, strict=True)
+            ],
+            "reading": repr((scanned.rows, scanned.wishes, scanned.header, scanned.labels, scanned.report)),
+            "audits": [repr(one) for one in audits],
+            "seed": seed,
+            "code": code_key(),
+        }
+    )
+    place = cache_folder() / "stream" / key
+    place.mkdir(parents=True, exist_ok=True)
+    with locked(place):
+        store = Store(place)
+        yield store
+        store.remove()

@@ -1,0 +1,195 @@
+"""A dataset that is gone through in parts has the card that it has in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cuecard as cc
+from cuecard.data import load
+from cuecard.data.demo import demo_choice, demo_nli
+from cuecard.data.loading import Unread
+from cuecard.engines import stream as streaming
+from cuecard.errors import UsageError
+
+STREAMED = ("overview", "cues")
+
+
+def as_files(frame: pl.DataFrame, folder: Path, *, files: int, groups: int, kind: str = "parquet") -> Path:
+    """Write a table as several files, each with several row groups."""
+    folder.mkdir(parents=True)
+    size = -(-frame.height // files)
+    for i in range(files):
+        part = frame[i * size : (i + 1) * size]
+        if kind == "parquet":
+            part.write_parquet(folder / f"{i:02d}.parquet", row_group_size=-(-part.height // groups))
+        else:
+            part.write_ndjson(folder / f"{i:02d}.jsonl")
+    return folder
+
+
+def pairs(n: int = 700) -> pl.DataFrame:
+    """Return pairs with repeated premises, copies, near copies, conflicting labels and placeholders."""
+    table = demo_nli(n, seed=4).instances.train.table
+    frame = table.select("premise", "hypothesis", pl.col("label").cast(pl.String))
+    copies = frame[:40].with_columns(hypothesis=pl.col("hypothesis").str.to_uppercase())
+    other = frame[40:60].with_columns(label=pl.lit(frame["label"][0]))
+    empty = frame[60:70].with_columns(premise=pl.lit("n/a"))
+    return pl.concat([frame, copies, other, empty])
+
+
+def choices(n: int = 150) -> pl.DataFrame:
+    """Return questions with choices, some of them asked twice."""
+    table = demo_choice(n, seed=2).instances.train.table
+    frame = table.group_by("example_id", maintain_order=True).agg(
+        pl.col("premise").first().alias("question"),
+        pl.col("hypothesis").alias("choices"),
+        pl.col("position").filter(pl.col("label") == "right").first().alias("answer"),
+    )
+    return pl.concat([frame, frame[:20]]).drop("example_id")
+
+
+def content(card: cc.Card) -> str:
+    """Return everything of a card but its provenance and the names of its files."""
+    document = json.loads(card.model_dump_json(exclude={"provenance"}))
+    del document["dataset"]["files"], document["dataset"]["name"]
+    return json.dumps(document, sort_keys=True)
+
+
+def same_cards(one: cc.Card, other: cc.Card, sections=STREAMED) -> None:
+    assert content(one) == content(other)
+    for name in sections:
+        for table in one.sections[name].tables:
+            assert one.tables[table].equals(other.tables[table]), table
+    assert one.tables["examples"].equals(other.tables["examples"])
+
+
+@pytest.mark.parametrize(("make", "rows"), [(pairs, 150), (choices, 11)])
+def test_any_number_of_parts_gives_the_card_of_the_dataset_in_memory(make, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", rows)
+    frame = make()
+    train, test = frame[:-60], frame[-60:]
+    test.write_parquet(tmp_path / "test.parquet")
+    expected = None
+    for files, groups, kind, parts in ((1, 5, "parquet", 6), (3, 2, "parquet", 7), (2, 1, "jsonl", 3)):
+        folder = as_files(train, tmp_path / f"{files}-{groups}-{kind}", files=files, groups=groups, kind=kind)
+        card = cc.audit(folder, test=tmp_path / "test.parquet", only=STREAMED, memory="1KB")
+        if expected is None:
+            expected = cc.audit(load(folder, test=tmp_path / "test.parquet"), only=STREAMED)
+            assert expected.sections["cues"].table["significant"].any()
+        assert card.provenance.engine == f"local, in {parts} parts"
+        same_cards(card, expected)
+
+
+def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 300)
+    monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 4_000)  # rare bigrams are left out
+    frame = pairs().with_columns(label="topic " + (pl.int_range(pl.len()) % 40).cast(pl.String))
+    frame = frame.with_columns(hypothesis=pl.col("hypothesis") + " " + pl.col("label"))
+    folder = as_files(frame, tmp_path / "files", files=2, groups=2)
+    expected = cc.audit(load(folder), only=("cues",))
+    assert any(finding.id.endswith("rare-features") for finding in expected.findings)
+    same_cards(cc.audit(folder, only=("cues",), memory="1KB"), expected, ("cues",))
+
+
+def test_parts_that_are_done_in_any_order_give_the_same_card(tmp_path, monkeypatch):
+    folder = as_files(pairs(), tmp_path / "files", files=2, groups=3)
+    expected = cc.audit(load(folder), only=STREAMED)
+    forwards = streaming.locally
+
+    def backwards(stream, stage, summarise, pieces):
+        forwards(stream, stage, summarise, pieces[::-1])
+
+    monkeypatch.setattr("cuecard.run.streaming.locally", backwards)
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 100)
+    card = cc.audit(folder, only=STREAMED, memory="1KB")
+    assert card.provenance.engine == "local, in 6 parts"
+    same_cards(card, expected)
+
+
+def test_what_cannot_be_gone_through_in_parts_says_on_how_many_examples_it_rests(tmp_path, monkeypatch):
+    folder = as_files(pairs(), tmp_path / "files", files=1, groups=2)
+    assert cc.audit(folder, only=("overview", "slices"), memory="1KB").sections["slices"].sampled == {}
+    monkeypatch.setattr(streaming, "SAMPLED", 300)
+    card = cc.audit(folder, only=("overview", "clusters"), memory="1KB")
+    assert card.sections["clusters"].sampled == {"train": 300}
+    assert card.sections["overview"].sampled == {}
+    assert "Clusters of meaning is about a random sample of 300 train examples" in card.dataset.notes[-1]
+    assert card.tables["examples"].height == 300
+    other = cc.audit(folder, only=("clusters",), memory="1KB", seed=1)
+    assert not other.tables["examples"]["example_id"].equals(card.tables["examples"]["example_id"])
+
+
+def test_a_dataset_that_fits_is_read_at_once(tmp_path):
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
+    assert cc.audit(folder, only=("overview",), memory="4GB").provenance.engine == ""
+
+
+def test_what_needs_the_whole_dataset_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "pairs.parquet"
+    pairs(100).with_columns(weight=1.0).write_parquet(path)
+    with pytest.raises(UsageError, match="--weights needs the whole dataset in memory"):
+        cc.audit(path, memory="1KB", weights="weight")
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1GB", "0"])
+def test_a_size_that_is_none_is_answered_with_one(tmp_path, size):
+    with pytest.raises(UsageError, match="such as 4GB"):
+        cc.audit(tmp_path / "pairs.parquet", memory=size)
+
+
+KILLED = """
+import sys, cuecard as cc
+from cuecard.engines import stream
+from cuecard.engines.store import Store
+put = Store.put
+def put_slowly(self, stage, piece, summary):
+    put(self, stage, piece, summary)
+    if (stage, piece) == ("cues", 2):
+        print("reached", flush=True)
+        sys.stdin.read()
+Store.put = put_slowly
+cc.audit(sys.argv[1], only=("overview", "cues"), memory="1KB")
+"""
+
+
+def test_a_killed_audit_continues_with_the_part_it_had_reached(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder = as_files(pairs(9_000), tmp_path / "files", files=1, groups=5)
+    running = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "reached\n"
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    titles: list[str] = []
+
+    def progress(title: str):
+        titles.append(title)
+        return nullcontext()
+
+    card = cc.audit(folder, only=STREAMED, memory="1KB", progress=progress)
+    assert "Counts of features (resumes after 3 of 5 parts)" in titles
+    same_cards(card, cc.audit(load(folder), only=STREAMED))
+    assert not list((tmp_path / "cache" / "stream").iterdir())  # done: nothing is left to continue
+
+
+def test_a_bad_row_is_named_with_its_file_and_skipped_where_that_is_allowed(tmp_path):
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1, kind="jsonl")
+    lines = (folder / "01.jsonl").read_text().splitlines()
+    lines[4] = lines[4][:-10]
+    (folder / "01.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(cc.CueCardError, match=r"[Rr]ow 5 of .*01\.jsonl"):
+        cc.audit(folder, only=("overview",), memory="1KB")
+    card = cc.audit(Unread(folder, {"on_error": "skip"}), only=("overview",), memory="1KB")
+    assert sum(card.dataset.dropped.values()) == 1
+    same_cards(card, cc.audit(load(folder, on_error="skip"), only=("overview",)), ("overview",))
