@@ -306,6 +306,8 @@ def test_a_dataset_is_named_after_its_file_or_folder(tmp_path):
         ("anli/r1_dev.csv", "anli"),
         ("mnli/dev_matched.csv", "mnli"),
         ("a/train-00000-of-00001.parquet", "a"),
+        ("logiqa/Eval.txt", "logiqa"),
+        ("pandalm/testset.json", "pandalm"),
     ],
 )
 def test_the_split_in_a_file_name_is_no_part_of_the_name_of_the_dataset(file, name):

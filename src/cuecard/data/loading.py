@@ -322,6 +322,10 @@ def load_report(raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Sha
     return LoadReport(files=files, recognised=recognised, dropped=dropped, notes=tuple(notes))
 
 
+#: Names of files that do not say which dataset they hold; their folder may.
+SAYING_NOTHING = frozenset({"dataset", "eval", "evalset", "original", "testset", "trainset"})
+
+
 def dataset_name(train: Source, preset: Preset | None) -> str:
     """Return what a dataset is called: preset, file without its split, or the folder where nothing else is left."""
     if preset is not None:
@@ -335,4 +339,5 @@ def dataset_name(train: Source, preset: Preset | None) -> str:
     path = Path(shown(typed_path(train).resolve()))
     if split_in_name(path.name) and path.parent.name:
         return name_before_split(path.name) or path.parent.name
-    return stem(path.name).strip("*?[]-_") or path.parent.name or "data"
+    own = stem(path.name).strip("*?[]-_")
+    return (path.parent.name if own.lower() in SAYING_NOTHING else own) or path.parent.name or own or "data"

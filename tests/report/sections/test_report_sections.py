@@ -56,7 +56,7 @@ def test_majority_is_not_told_where_each_example_has_one_right_choice(make_card:
 def test_the_cues_say_how_many_and_which_is_strongest(card: Card) -> None:
     words = said(card, "cues")
     assert "4 of 7 features" in words
-    assert "The strongest is “nobody”: 95.0 % of the 90 training instances" in words
+    assert "Strongest: “nobody” (95.0 % of the 90 training instances" in words
 
 
 def test_one_cue_is_said_in_the_singular_and_a_number_only_once(make_card: CardMaker) -> None:

@@ -24,6 +24,7 @@ from cuecard.data.layout.roles import Role
 from cuecard.data.layout.scheme import Scheme
 from cuecard.data.texts import Problem, joined_texts, text, text_problems
 from cuecard.errors import InputError
+from cuecard.wording import listed
 
 #: Reasons for leaving a row out that are no fault of the row.
 NO_FAULT = ("missing label", "missing answer", "missing winner", "tie", SINGLE)
@@ -239,7 +240,9 @@ def _reading_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
         if role not in columns.explicit and names[0].startswith("column_")
     ]
     if unnamed:
-        notes.append(f"The columns of {raw.where} have no names; by their values, {', '.join(unnamed)}.")
+        notes.append(
+            f"{raw.where} has columns without names; by their values, CueCard reads {listed(unnamed)}."
+        )
     if columns.task == "preference" and "prompt" not in columns:
         chats = is_chat(raw.frame[columns.response_columns[0]].dtype)
         if chats or columns.prompt_ends_with:

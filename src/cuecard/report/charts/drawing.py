@@ -15,6 +15,8 @@ from cuecard.report.palette import LIGHT, Palette, vega_config
 PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
 
 MOST_IN_LEGEND = 24
+#: Pixels that a legend of a chart beside others has, that a letter takes at most, and a symbol with its margins.
+NARROW, LETTER, SYMBOL = 290, 8, 36
 
 #: Zooming asks for a modifier so that the wheel keeps scrolling the page.
 ZOOM_EVENTS = "wheel![event.ctrlKey || event.metaKey || event.shiftKey]"
@@ -56,6 +58,16 @@ def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
     return alt.Color(
         "label:N", scale=alt.Scale(domain=list(labels)), legend=alt.Legend(**legend) if legend else None
     )
+
+
+def legend_columns(labels: Sequence[str], width: int = NARROW) -> int:
+    """Return how many entries of a legend stand side by side in a narrow chart without being cut.
+
+    >>> legend_columns(["yes", "no"]), legend_columns(["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
+    (2, 2)
+    """
+    entry = LETTER * max(map(len, labels), default=1) + SYMBOL
+    return max(1, min(len(labels), width // entry))
 
 
 def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import either, inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import either, inline, label_colour, legend_columns, percent_axis
 from cuecard.report.length_bins import length_bins
 from cuecard.report.texts import display_text
 
@@ -95,7 +95,7 @@ def length_distribution(
     base = alt.Chart(inline(rows)).encode(
         x=alt.X("tokens:Q", title=f"words in the {name}", axis=alt.Axis(grid=False, tickMinStep=1)),
         y=alt.Y("share:Q", axis=percent_axis(None, tickCount=4)),
-        color=label_colour(names, symbolType="stroke", symbolStrokeWidth=3),
+        color=label_colour(names, symbolType="stroke", symbolStrokeWidth=3, columns=legend_columns(names)),
     )
     lines = base.mark_line(strokeWidth=2.2, interpolate="monotone", aria=False)
     points = (

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import PERCENT_LABELS, inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import PERCENT_LABELS, inline, label_colour, legend_columns, percent_axis
 from cuecard.report.texts import display_text
 
 MOST_LABELS = 4
@@ -113,7 +113,7 @@ def label_shares(tables: Mapping[str, pl.DataFrame], labels: Sequence[str]) -> A
         alt.Tooltip("text:N", title="share"),
         alt.Tooltip("n:Q", title="pairs", format=","),
     ]
-    colour = label_colour(names, title=None)
+    colour = label_colour(names, title=None, columns=legend_columns(names))
     band = base.mark_rule(opacity=0.5).encode(y=alt.Y("share_low:Q"), y2=alt.Y2("share_high:Q"), color=colour)
     line = base.mark_line(point=True).encode(
         y=alt.Y("share:Q", axis=percent_axis("share")), color=colour, tooltip=tooltip
@@ -135,7 +135,7 @@ def quantile_curves(quantiles: pl.DataFrame, labels: Sequence[str]) -> Any:
         .encode(
             x=alt.X("quantile:Q", title="quantile of the feature", axis=alt.Axis(values=[0, 0.5, 1])),
             y=alt.Y("share:Q", axis=percent_axis("share of the label's pairs")),
-            color=label_colour(names, title=None),
+            color=label_colour(names, title=None, columns=legend_columns(names)),
             tooltip=[
                 alt.Tooltip("label:N"),
                 alt.Tooltip("quantile:Q", format=".2f"),

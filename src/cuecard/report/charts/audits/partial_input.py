@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from cuecard.report import numbers
-from cuecard.report.charts.drawing import inline, label_colour, percent_axis
+from cuecard.report.charts.drawing import inline, label_colour, legend_columns, percent_axis
 from cuecard.report.texts import display_text
 
 MOST_SLICES = 40
@@ -106,7 +106,9 @@ def leak_histogram(tables: Mapping[str, pl.DataFrame], labels: Sequence[str], sp
             ),
             x2=alt.X2("high:Q"),
             y=alt.Y("count:Q", stack="zero", title="examples", axis=alt.Axis(format="~s")),
-            color=label_colour(names, symbolType="square") if len(names) > 1 else label_colour(names),
+            color=label_colour(names, symbolType="square", columns=legend_columns(names))
+            if len(names) > 1
+            else label_colour(names),
             tooltip=[
                 alt.Tooltip("label:N", title="label"),
                 alt.Tooltip("low:Q", title="low", format=".0%"),

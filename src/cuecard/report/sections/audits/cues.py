@@ -92,9 +92,9 @@ def _strongest(card: Card, section: Section) -> list[str]:
     n = row["share_n"] if differing else row["train_count"]
     where = " in examples whose choices differ in it" if differing else ""
     return [
-        f"The strongest is {display_text(spoken_cue(row['family'], row['feature']), 60)}: "
-        f"{numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
-        f"{row['label']}; chance is {numbers.percent(chance)}."
+        f"Strongest: {display_text(spoken_cue(row['family'], row['feature']), 60)} "
+        f"({numbers.percent(row['share'])} of the {numbers.count(n)} training instances with it{where} are "
+        f"{row['label']}; chance is {numbers.percent(chance)})."
     ]
 
 
