@@ -62,5 +62,5 @@ def test_a_card_is_judged_without_a_test_split():
 
 
 def test_an_empty_goal_is_answered_with_what_to_write():
-    with pytest.raises(UsageError, match="The goal '' is no limit: write such as"):
+    with pytest.raises(UsageError, match="The goal '' is not a limit: write one such as"):
         cc.plan(frame(60), "")

@@ -118,7 +118,7 @@ def test_a_goal_that_is_met_changes_nothing(data):
 @pytest.mark.parametrize(
     ("goal", "options", "error", "message"),
     [
-        ("cues.cues", {}, UsageError, "is no limit"),
+        ("cues.cues", {}, UsageError, "is not a limit"),
         ("cues.none == 0", {}, InputError, "has no measure cues.none"),
         ("cues.cues == 0", {"budget": 0}, UsageError, "at least 1 example"),
         ("cues.cues == 0", {"change": "permute"}, UsageError, "only applies to multiple choice"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,6 +25,18 @@ PANELS = (
 )
 #: Columns of the widest help, and of the longest names beside which an explanation stands.
 WIDEST, NAMES = 100, 30
+
+
+class Verbs(TyperGroup):
+    """Verbs below a name; options that take no value are shown without the type of one."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of the name itself."""
+        params: list[Any] = super().get_params(ctx)
+        for one in params:
+            if getattr(one, "is_flag", False):
+                one.display_type_rich = lambda ctx: None
+        return params
 
 
 class Verb(TyperCommand):
@@ -59,7 +71,7 @@ class Verb(TyperCommand):
             default = ARGUMENTS if parameter.param_type_name == "argument" else EVERYDAY
             names, text = record
             text = _plain(text if default == EVERYDAY else text.replace("  [required]", ""))
-            shown = (names.removesuffix(" <str>").removesuffix(" <path>"), text)
+            shown = (re.sub(r" <[^>]*>$", "", names), text)
             panels[getattr(parameter, "rich_help_panel", None) or default].append(shown)
         return {title: rows for title, rows in panels.items() if rows}
 

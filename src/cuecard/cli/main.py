@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from cuecard._version import __version__
-from cuecard.cli.help import Verb
+from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.streams import standard_streams
 from cuecard.cli.terminals import prepare
 from cuecard.cli.verbs import (
@@ -59,6 +59,7 @@ _OF_THE_SYSTEM = {
 
 app = typer.Typer(
     name="cuecard",
+    cls=Verbs,
     help="Find what gives the answer away in a labelled text dataset.",
     epilog="Start with `cuecard demo`, then `cuecard audit YOUR_FILE --out report`.",
     no_args_is_help=True,

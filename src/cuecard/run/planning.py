@@ -129,7 +129,7 @@ def _rules(goal: str | Sequence[str] | Policy | Path) -> Policy:
         limit = Limit.parsed(words[0]) if words else None
         if limit is None:
             raise UsageError(
-                f"The goal {text!r} is no limit: write such as 'partial_input.hypothesis_only.excess <= 0.05'."
+                f"The goal {text!r} is not a limit: write one such as 'partial_input.hypothesis_only.excess <= 0.05'."
             )
         rules.append(Rule(name, (limit,), line=len(rules) + 1))
     return Policy(tuple(rules), source="--goal")

@@ -163,6 +163,13 @@ def test_help_is_readable_on_80_columns(cuecard, verb, monkeypatch):
     assert ran.out.index("─ Options ─") < ran.out.index("─ Output ─") if "─ Output ─" in ran.out else True
 
 
+@pytest.mark.parametrize("verb", ["", "reproduce", "compare", "board"])
+def test_help_names_no_types_of_python(cuecard, verb):
+    shown = cuecard(*verb.split(), "--help").out
+    assert "--help" in shown
+    assert not re.search(r"<(bool|str|path|list)\b", shown)
+
+
 def test_everyday_options_come_first(cuecard):
     shown = cuecard("audit", "--help").out
     panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if line.startswith("╭─")]

@@ -46,7 +46,7 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     if unknown := [key for key in document if key not in _KEYS]:
         raise reader.error(
             reader.line_of(unknown[0]),
-            f"{unknown[0]!r} is no part of a policy: write {listed(list(_KEYS), 'or')}"
+            f"{unknown[0]!r} is not part of a policy: write {listed(list(_KEYS), 'or')}"
             " (rules stand below a line [rules])",
         )
     rules = document.get("rules")
@@ -115,7 +115,7 @@ class _Reader:
         parts = value if isinstance(value, dict) else {"limit": value}
         if unknown := [key for key in parts if key not in _RULE_KEYS]:
             raise self.error(
-                line, f"{unknown[0]!r} is no part of a rule: write {listed(list(_RULE_KEYS), 'or')}"
+                line, f"{unknown[0]!r} is not part of a rule: write {listed(list(_RULE_KEYS), 'or')}"
             )
         written = parts["limit"] if isinstance(parts["limit"], list) else [parts["limit"]]
         limits = tuple(limit for text in written if (limit := Limit.parsed(text)) is not None)
@@ -133,7 +133,7 @@ class _Reader:
     def allowance(self, entry: Mapping[str, Any], line: int) -> Allowance:
         if unknown := [key for key in entry if key not in _ALLOW_KEYS]:
             raise self.error(
-                line, f"{unknown[0]!r} is no part of an allowance: write {listed(list(_ALLOW_KEYS), 'and')}"
+                line, f"{unknown[0]!r} is not part of an allowance: write {listed(list(_ALLOW_KEYS), 'and')}"
             )
         for key in ("finding", "reason"):
             if not isinstance(entry.get(key), str) or not entry[key].strip():

@@ -107,7 +107,7 @@ class Rows:
         option(
             "--cluster",
             "COLUMN",
-            "Column whose rows of one value count as one observation; copies of a text do by default.",
+            "Column whose equal values mark rows that count as one observation. Default: copies of a text.",
             panel=DATA,
         ),
     ] = None

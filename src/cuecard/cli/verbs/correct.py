@@ -81,12 +81,16 @@ def correct(
     ] = None,
     cues: Annotated[
         str | None,
-        option("--cues", "A,B", "Cues to correct for. Default: the words of highest z.", default=False),
+        option("--cues", "A,B", "Cues to correct for. Default: the words with the highest z.", default=False),
     ] = None,
     per_label: Annotated[
         int | None,
         option(
-            "--per-label", "N", "Number of words of highest z per label to correct for.", default="50", min=1
+            "--per-label",
+            "N",
+            "Number of words with the highest z per label to correct for.",
+            default="50",
+            min=1,
         ),
     ] = None,
     expert: Annotated[
@@ -106,7 +110,7 @@ def correct(
     ] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Correct a model's predictions for cues, and say what that costs."""
+    """Correct a model's predictions for cues, and report what that costs."""
     from cuecard.audits import Cues
     from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError

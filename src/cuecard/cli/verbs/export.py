@@ -44,7 +44,7 @@ def export(
     ] = None,
     finding: Annotated[
         str | None,
-        option("--finding", "ID", "The finding of an issue.", default="the most serious one"),
+        option("--finding", "ID", "The finding to write as an issue.", default="the most serious one"),
     ] = None,
     url: Annotated[str | None, option("--url", "URL", "Page of the dataset, for Croissant.")] = None,
     license: Annotated[

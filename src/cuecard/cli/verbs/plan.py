@@ -69,7 +69,7 @@ def plan(
         option(
             "--apply",
             "FILE",
-            "Apply a worksheet that people have filled: write the new version and audit it.",
+            "Apply a worksheet that annotators filled in: write the new version and audit it.",
             parser=path,
         ),
     ] = None,

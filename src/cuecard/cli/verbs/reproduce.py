@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cuecard.cli.help import Verb
+from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from cuecard.data import Instances
 
 app = typer.Typer(
-    help="Repeat a paper's experiment on your own data.", no_args_is_help=True, rich_markup_mode="markdown"
+    cls=Verbs,
+    help="Repeat a paper's experiment on your own data.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
 )
 
 STUBBORN_EXAMPLES = """
@@ -159,7 +162,9 @@ def stubborn(
     ] = None,
     per_label: Annotated[
         int | None,
-        option("--per-label", "N", "Number of words of highest z per label to test.", default="50", min=1),
+        option(
+            "--per-label", "N", "Number of words with the highest z per label to test.", default="50", min=1
+        ),
     ] = None,
     debias: Annotated[
         str | None,

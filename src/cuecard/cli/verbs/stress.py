@@ -42,7 +42,7 @@ def stress(
         option(
             "--kind",
             "NAME",
-            "hard: the examples that no partial input gives away; identical-pairs: every training sentence paired "
+            "hard: the examples that no partial input solves; identical-pairs: every training sentence paired "
             "with itself, to be scored by a model.",
         ),
     ] = "hard",
@@ -56,7 +56,7 @@ def stress(
     match: MatchOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Write the examples that no partial input gives away, and the rest, as two sets; or write identical pairs.
+    """Write hard examples, which no partial input solves, and easy ones as two sets; or write identical pairs.
 
     The rows of every split are written as they came, with all columns, to a file of hard and one of easy examples.
     """

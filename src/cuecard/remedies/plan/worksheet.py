@@ -93,7 +93,7 @@ def read_worksheet(path: Path, data: Instances) -> list[Change]:
         lines[change.example] = line
         changes.append(change)
     if not changes:
-        raise InputError(f"{path} has no rows: nothing would change.")
+        raise InputError(f"{path} has no rows: give the worksheet that `cuecard plan DATA --out FILE` wrote.")
     return changes
 
 
@@ -235,4 +235,4 @@ def _label(where: str, written: str, examples: Examples, example: int) -> int | 
 
 def _kind(path: Path) -> None:
     if path.suffix not in (".csv", ".jsonl"):
-        raise UsageError(f"{path} is no worksheet: use a .csv or .jsonl file.")
+        raise UsageError(f"{path} is not a worksheet: use a .csv or .jsonl file.")
