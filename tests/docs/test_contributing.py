@@ -11,9 +11,9 @@ import cuecard
 
 SOURCE = Path(cuecard.__file__).parent
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-#: Files that a folder may hold before it is divided by idea; a folder of one file per verb or page may hold more.
+#: Files that a folder may hold before it is divided by idea; a folder of one file per verb may hold more.
 MOST_FILES = 16
-ONE_FILE_EACH = {"cli/verbs", "web"}
+ONE_FILE_EACH = {"cli/verbs"}
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", PAGE))))

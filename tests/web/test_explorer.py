@@ -10,8 +10,8 @@ import pytest
 
 from cuecard.errors import UsageError
 from cuecard.web import AppSettings
+from cuecard.web.explore.tables import Query, table_page
 from cuecard.web.service import Service
-from cuecard.web.tables import Query, table_page
 from web.conftest import HOSTILE, Client
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from cuecard.errors import UsageError
@@ -79,7 +80,7 @@ def test_a_job_that_fails_says_why_and_the_next_one_runs(client: Client, root: P
 def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(client: Client) -> None:
     service = client.http.app.app.state.service  # type: ignore[attr-defined]
     first = client.send("POST", "/audits", json=AUDIT).json()
-    after = client.send("POST", "/audits", json=AUDIT).json()
+    after = client.send("POST", "/audits", json=AUDIT | {"seed": 1}).json()
     _wait(lambda: service.state.job(first["id"]).pid is not None)
     os.killpg(service.state.job(first["id"]).pid, signal.SIGKILL)
     ended = client.ended(first["id"])
@@ -109,6 +110,31 @@ def test_a_job_that_the_end_of_the_server_interrupted_runs_again(
     second = started(root)
     assert second.ended(job["id"])["status"] == "done"
     first.http.__enter__()
+
+
+def test_the_same_work_is_one_job_until_its_files_change(client: Client, root: Path) -> None:
+    first = client.send("POST", "/audits", json=AUDIT).json()
+    again = client.send("POST", "/audits", json=AUDIT).json()
+    assert again["id"] == first["id"]
+    assert client.ended(first["id"])["status"] == "done"
+    assert client.send("POST", "/audits", json=AUDIT).json()["status"] == "done"
+    assert client.send("POST", "/audits", json=AUDIT | {"seed": 1}).json()["id"] != first["id"]
+    pairs(300).write_csv(root / "data" / "houses_train.csv")
+    assert client.send("POST", "/audits", json=AUDIT).json()["id"] != first["id"]
+
+
+def test_a_plan_writes_a_worksheet_and_says_what_it_changes(client: Client) -> None:
+    body = {"goals": ["cues.cues == 0"], "budget": 20}
+    job = client.send("POST", f"/cards/{client.card}/plans", json=body).json()
+    ended = client.ended(job["id"])
+    assert ended["status"] == "done", ended
+    assert ended["command"].startswith("cuecard plan data/houses_train.csv ")
+    assert "cues" in ended["said"]
+    rows = pl.read_csv(client.http.get(f"/api/jobs/{job['id']}/file").content)
+    assert 1 <= rows.height <= 20
+    assert set(rows["action"]) == {"drop"}
+    assert [one["id"] for one in client.get(f"/cards/{client.card}/plans")["plans"]] == [job["id"]]
+    assert client.http.get("/api/jobs/nothing/file").status_code == 404
 
 
 def test_uploads_have_limits_and_leave_nothing_behind(root: Path, started: Callable[..., Client]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -72,6 +75,85 @@ def test_outside_this_machine_the_token_is_exchanged_once_for_a_cookie(root: Pat
         assert http.get("/").status_code == 200
         http.cookies.clear()
         assert http.get("/enter?token=secret").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "limits", "said"),
+    [
+        ("a.csv", b"PK\x03\x04 an archive", {}, "archive or a pickle"),
+        ("a.jsonl", b"\x80\x04\x95 a pickle", {}, "archive or a pickle"),
+        ("a.csv", b"text,label\n" + b"a,b\n" * 20, {"upload_rows": 10}, "more rows"),
+        ("a.csv", b"text,label\na,b\n", {"upload_seconds": -1.0}, "took longer"),
+        ("a.csv", b"x" * 200, {"upload_bytes": 100}, "larger"),
+        ("a.parquet", b"no parquet file", {}, "no parquet file"),
+        ("a.npz", b"text", {}, "are read, not"),
+    ],
+)
+def test_an_upload_beyond_a_limit_is_refused_and_removed(
+    root: Path, started: Callable[..., Client], name: str, content: bytes, limits: dict[str, Any], said: str
+) -> None:
+    client = started(root, **limits)
+    answer = client.send("POST", f"/uploads?name={name}", content=content)
+    assert answer.status_code == 422
+    assert said in answer.json()["problem"]
+    assert list((root / ".cuecard" / "uploads").rglob("*.*")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../escape.csv", "/etc/cron.d/x.csv", "..\\..\\x.csv", "a\x00b.csv", "%2e%2e%2fx.csv"]
+)
+def test_the_name_of_an_upload_never_becomes_a_path(client: Client, root: Path, name: str) -> None:
+    before = {path for path in root.parent.rglob("*") if ".cuecard" not in path.parts}
+    answer = client.http.request(
+        "POST", "/api/uploads", params={"name": name}, content=b"text,label\na,b\n",
+        headers={"x-cuecard-page": client.token},
+    )  # fmt: skip
+    assert answer.status_code == 200
+    assert {path for path in root.parent.rglob("*") if ".cuecard" not in path.parts} == before
+    [file] = (root / ".cuecard" / "uploads").rglob("*.csv")
+    assert file.name == "data.csv"
+
+
+def test_what_a_killed_server_left_half_written_is_removed_at_the_next_start(
+    root: Path, started: Callable[..., Client]
+) -> None:
+    half, staging = root / ".cuecard" / "uploads" / "half", root / ".cuecard" / "prepared" / ".preparing-x"
+    for folder in (half, staging):
+        folder.mkdir(parents=True)
+        (folder / "data.csv").write_text("half")
+    client = started(root)
+    client.send("POST", "/uploads?name=a.csv", content=b"text,label\na,b\n")
+    assert not half.exists()
+    assert not staging.exists()
+    assert len(list((root / ".cuecard" / "uploads").rglob("*.csv"))) == 1
+
+
+def test_the_key_of_an_endpoint_is_neither_taken_nor_stored_nor_shown(
+    client: Client, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    body = {"endpoint": "http://127.0.0.1:9/v1", "model": "m", "key_variable": "MY_KEY", "sample": 1}
+    refused = client.send("POST", f"/cards/{client.card}/questions", json=body | {"key": "sk-very-secret"})
+    assert refused.status_code == 422
+    assert "sk-very-secret" not in refused.text
+    job = client.send("POST", f"/cards/{client.card}/questions", json=body).json()
+    client.send("POST", f"/jobs/{job['id']}/cancel")
+    assert "MY_KEY" in job["command"]
+    assert "sk-very-secret" not in client.http.get("/api/jobs").text
+    for file in (root / ".cuecard").rglob("*"):
+        assert not file.is_file() or b"sk-very-secret" not in file.read_bytes()
+
+
+def test_no_page_has_an_inline_script_style_or_handler(client: Client) -> None:
+    card = client.prepared()
+    of_card = ("cues", "cue?family=word&feature=nobody", "examples", "models", "remedies", "table/cues")
+    paths = ["/", "/new", "/jobs", f"/compare?card={card}&card={card}", f"/cards/{card}"]
+    for path in [*paths, *(f"/cards/{card}/{page}" for page in of_card)]:
+        text = client.http.get(path).text
+        assert "<style" not in text
+        assert not re.findall(r"<script(?![^>]* src=)", text)
+        assert not re.findall(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', text))
+        assert "javascript:" not in text
 
 
 def test_errors_do_not_tell_where_the_folder_lies(client: Client, root: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
-from cuecard.web import tables
+from cuecard.report import numbers
+from cuecard.web.explore import tables
+from cuecard.web.explore.models import biased
 from cuecard.web.library import Entry
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
 from cuecard.web.service import Service
 from cuecard.web.uploads import receive
 
@@ -71,8 +74,21 @@ def list_cards(
 ) -> dict[str, Any]:
     """List the cards below the root."""
     entries = service.library.search(search, sort=sort, descending=descending, task=task)
-    measured = [{**e.json(), "measure": e.measures.get(sort)} for e in entries]
+    measured = [{**e.json(), **_sorted_by(e, sort)} for e in entries]
     return {"cards": measured, "deleted": service.state.deleted()}
+
+
+def _sorted_by(entry: Entry, sort: str) -> dict[str, Any]:
+    """Return the measure that cards are sorted by, as a number and written out."""
+    measure = entry.measures.get(sort)
+    if measure is None:
+        return {"measure": None, "measure_shown": numbers.MISSING}
+    chance = "" if measure.chance is None else f"chance {numbers.in_unit(measure.chance, measure.unit)}"
+    return {
+        "measure": measure.value,
+        "measure_shown": numbers.in_unit(measure.value, measure.unit),
+        "measure_chance": chance,
+    }
 
 
 @router.get("/cards/{card}")
@@ -213,6 +229,24 @@ def new_remedy(entry: Entries, body: DebiasBody, service: Services) -> dict[str,
     return service.jobs.seen(service.debias(entry, body))
 
 
+@router.post("/cards/{card}/plans")
+def new_plan(entry: Entries, body: PlanBody, service: Services) -> dict[str, Any]:
+    """Queue a plan of which examples to change."""
+    return service.jobs.seen(service.plan(entry, body))
+
+
+@router.get("/cards/{card}/plans")
+def plans(entry: Entries, service: Services) -> dict[str, Any]:
+    """List the plans that were made for a card."""
+    return {"plans": [service.jobs.seen(job) for job in service.plans(entry)]}
+
+
+@router.get("/cards/{card}/models")
+def biased_models(entry: Entries, service: Services) -> dict[str, Any]:
+    """Return which model is biased by which cue, of all models that were probed on the dataset of a card."""
+    return biased(entry, service.library.entries())
+
+
 @router.get("/cards/{card}/weights")
 def weights(entry: Entries, service: Services) -> FileResponse:
     """Download the weighted rows that a remedy wrote."""
@@ -235,6 +269,14 @@ def one_job(job: str, service: Services) -> dict[str, Any]:
         return service.jobs.seen(service.state.job(job))
     except KeyError:
         raise HTTPException(404, "There is no such job.") from None
+
+
+@router.get("/jobs/{job}/file")
+def job_file(job: str, service: Services) -> FileResponse:
+    """Download what a job wrote: the worksheet of a plan, or the answers of a language model."""
+    if one_job(job, service)["file"] is None or not (file := Path(service.state.job(job).out)).is_file():
+        raise HTTPException(404, "This job has no file to download.")
+    return FileResponse(file, filename=file.name, media_type="application/octet-stream")
 
 
 @router.get("/jobs/{job}/events")

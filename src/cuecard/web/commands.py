@@ -89,6 +89,19 @@ def shown_command(verb: str, arguments: Sequence[str], root: Path) -> str:
     return shlex.join(["cuecard", verb, *(argument.removeprefix(prefix) for argument in arguments)])
 
 
+def equivalent(page: str, command: str, folder: Path, root: Path, *, feature: str = "") -> str:
+    """Return what a user in the root folder would type for what a page of a card shows or does."""
+    reading = reading_of_card(command, folder)
+    if reading is None or page not in ("cue", "models", "remedies"):
+        return command
+    if page == "cue":
+        return shown_command("explain", [feature, *reading.arguments()], root)
+    if page == "models":
+        return shown_command("probe", [*reading.arguments(), "--predictions", "FILE"], root)
+    train_only = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
+    return shown_command("debias", [*train_only, "--out", "weighted.parquet"], root)
+
+
 @dataclass(frozen=True)
 class Request:
     """What a page asks to be run: a verb, the dataset, and further options."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -16,13 +17,17 @@ from typing import Any
 from cuecard.web.library import Library
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import ENDED, Job, State
+from cuecard.web.uploads import remove_unfinished
 
 #: Kinds of jobs that write a card.
 WITH_CARD = frozenset({"audit", "probe", "debias"})
+#: Kinds of jobs that write a file to download, and what they print is the answer.
+WITH_FILE = frozenset({"plan", "ask"})
 #: A job that the end of the server interrupted is started again at most this often.
 MOST_ATTEMPTS = 3
 #: Characters of a message that are kept.
 MOST_REASON = 600
+MOST_SAID = 8_000
 _POLL = 0.3
 _GRACE = 5.0
 
@@ -38,6 +43,9 @@ class Jobs:
     async def start(self) -> None:
         """Take up what an earlier server left, and begin to run the queue."""
         self.settings.jobs.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(self.settings, self.state)
+        for folder in self.settings.prepared.glob(".preparing-*"):
+            shutil.rmtree(folder, ignore_errors=True)
         for job in self.state.jobs("running"):
             _end_leftover(job)
             if job.attempts < MOST_ATTEMPTS:
@@ -85,6 +93,8 @@ class Jobs:
             "started": job.started,
             "ended": job.ended,
             "steps": [str(step.get("stage", ""))[:200] for step in steps],
+            "said": self._said(job) if job.kind in WITH_FILE and job.status in ENDED else "",
+            "file": Path(job.out).name if job.status == "done" and job.kind in WITH_FILE else None,
             "card": self.library.id_of(Path(job.out))
             if job.status == "done" and job.kind in WITH_CARD
             else None,
@@ -121,9 +131,11 @@ class Jobs:
         self._progress_file(job.id).unlink(missing_ok=True)
         commands = [[sys.executable, "-m", "cuecard", job.kind, *job.arguments]]
         if job.kind == "prepare":
-            commands = [[sys.executable, "-m", "cuecard.web.preparing", *job.arguments]]
+            commands = [[sys.executable, "-m", "cuecard.web.explore.preparing", *job.arguments]]
         elif job.kind in WITH_CARD:
-            commands.append([sys.executable, "-m", "cuecard.web.preparing", job.out, str(self.settings.root)])
+            commands.append(
+                [sys.executable, "-m", "cuecard.web.explore.preparing", job.out, str(self.settings.root)]
+            )
         try:
             for command in commands:
                 code, message = await asyncio.wait_for(
@@ -144,11 +156,11 @@ class Jobs:
         """Run one process to its end; cancelled, it and its children are ended too."""
         log = self.settings.jobs / f"{job.id}.log"
         environment = {**os.environ, "CUECARD_PROGRESS": str(self._progress_file(job.id)), "NO_COLOR": "1"}
-        with log.open("wb") as errors:
+        with log.open("wb") as errors, self._output_file(job.id).open("wb") as output:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
+                stdout=output,
                 stderr=errors,
                 cwd=self.settings.root,
                 env=environment,
@@ -160,7 +172,20 @@ class Jobs:
             except asyncio.CancelledError:
                 await _end(process)
                 raise
-        return code, log.read_text(encoding="utf-8", errors="replace")[-20_000:]
+        message = log.read_text(encoding="utf-8", errors="replace")[-20_000:]
+        log.unlink(missing_ok=True)
+        return code, message
+
+    def _said(self, job: Job) -> str:
+        """Return what a job printed, paths as the user knows them."""
+        try:
+            text = self._output_file(job.id).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return text.replace(f"{self.settings.root.resolve()}/", "")[-MOST_SAID:]
+
+    def _output_file(self, job_id: str) -> Path:
+        return self.settings.jobs / f"{job_id}.out"
 
     def _progress_file(self, job_id: str) -> Path:
         return self.settings.jobs / f"{job_id}.progress"

@@ -36,7 +36,8 @@ class Entry:
     headline: str
     severities: dict[str, int]
     main: Measure | None
-    measures: dict[str, float]
+    measures: dict[str, Measure]
+    first_tables: frozenset[str]  # what the sections show first
     fingerprint: str
     command: str
     key: str  # hash of the card's content, by which its pages are prepared
@@ -88,6 +89,10 @@ class Library:
             self._read, self._entries = seen, entries
             return entries
 
+    def entries(self) -> list[Entry]:
+        """Return the cards as they were seen last."""
+        return list((self._entries or self.refresh()).values())
+
     def get(self, card_id: str) -> Entry:
         """Return a card of the library; KeyError if there is none."""
         return self._entries.get(card_id) or self.refresh()[card_id]
@@ -117,9 +122,10 @@ class Library:
         ]
         return _sorted(chosen, sort, descending)
 
-    def measure_names(self) -> list[str]:
-        """Return the names of all measures that a card of the library has."""
-        return sorted({name for entry in self._entries.values() for name in entry.measures})
+    def measure_names(self) -> list[tuple[str, str]]:
+        """Return name and label of all measures that a card of the library has."""
+        labels = {name: m.label or name for entry in self.entries() for name, m in entry.measures.items()}
+        return sorted(labels.items())
 
     def delete(self, card_id: str) -> Entry:
         """Move a card's folder to the trash."""
@@ -165,7 +171,8 @@ class Library:
             headline=verdict(card).headline,
             severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
             main=next(iter(shortcuts(card)), None),
-            measures={m.name: m.value for m in card.all_measures() if m.value is not None},
+            measures={m.name: m for m in card.all_measures() if m.value is not None},
+            first_tables=frozenset(name for one in card.sections.values() for name in one.tables[:1]),
             fingerprint=card.dataset.fingerprint,
             command=card.provenance.command,
             key=hashlib.sha256(raw).hexdigest()[:24],
@@ -183,4 +190,6 @@ def _sorted(entries: Sequence[Entry], sort: str, descending: bool) -> list[Entry
         )
     with_value = [entry for entry in entries if sort in entry.measures]
     without = [entry for entry in entries if sort not in entry.measures]
-    return sorted(with_value, key=lambda entry: entry.measures[sort], reverse=descending) + without
+    return (
+        sorted(with_value, key=lambda entry: entry.measures[sort].value or 0.0, reverse=descending) + without
+    )

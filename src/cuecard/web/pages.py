@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 
@@ -18,7 +19,8 @@ from cuecard.report.html.chart_library import chart_library
 from cuecard.report.html.inlined import resource as report_resource
 from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import display_text
-from cuecard.web.api import Entries, Services
+from cuecard.web.api import Entries, Services, entry_of
+from cuecard.web.commands import equivalent
 from cuecard.web.safety import REPORT_POLICY
 from cuecard.web.service import Service
 
@@ -93,9 +95,12 @@ def jobs_page(request: Request, service: Services) -> HTMLResponse:
 
 
 @router.get("/compare")
-def compare_page(request: Request) -> HTMLResponse:
+def compare_page(
+    request: Request, service: Services, card: Annotated[list[str] | None, Query(max_length=6)] = None
+) -> HTMLResponse:
     """Show the measures of several cards side by side."""
-    return _render(request, "compare.html.j2")
+    places = [entry_of(one, service).place for one in card or []]
+    return _render(request, "compare.html.j2", command=shlex.join(["cuecard", "compare", *places]))
 
 
 @router.get("/cards/{card}")
@@ -140,7 +145,14 @@ def models_page(request: Request, entry: Entries, service: Services) -> HTMLResp
 @router.get("/cards/{card}/remedies")
 def remedies_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
     """Show what can be done about the findings."""
-    return _of_card(request, service, entry, "remedies.html.j2", remedies=service.forms()["remedies"])
+    return _of_card(
+        request,
+        service,
+        entry,
+        "remedies.html.j2",
+        remedies=service.forms()["remedies"],
+        goals=sorted(entry.measures),
+    )
 
 
 @router.get("/cards/{card}/table/{table}")
@@ -175,6 +187,13 @@ def _of_card(request: Request, service: Service, entry: Any, template: str, **va
         label_colours=labels,
         tables=service.explorer.tables(entry),
         has_report=(entry.folder / "report.html").is_file(),
+        command=equivalent(
+            template.partition(".")[0],
+            entry.command,
+            entry.folder,
+            service.settings.root,
+            feature=values.get("feature", ""),
+        ),
         **values,
     )
 

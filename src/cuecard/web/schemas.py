@@ -70,3 +70,14 @@ class DebiasBody(_Body):
     method: str = Field(default="lexical", max_length=100)
     settings: dict[str, str] = Field(default_factory=dict, max_length=200)
     name: str = Field(default="", max_length=100)
+
+
+class PlanBody(_Body):
+    """A plan of which examples to change, for the dataset of a card."""
+
+    goals: list[str] = Field(
+        min_length=1, max_length=20, description="Measures and their limits, such as `cues.cues == 0`."
+    )
+    change: Literal["drop", "rewrite", "re-pair", "permute"] = "drop"
+    method: Literal["", "weights", "z-filter", "aflite", "random"] = ""
+    budget: int | None = Field(default=None, ge=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import os
 import re
 import secrets
 import sys
@@ -20,11 +22,11 @@ from cuecard.registry import unknown_name
 from cuecard.remedies import REMEDIES
 from cuecard.report import numbers
 from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
-from cuecard.web.explorer import Explorer
+from cuecard.web.explore.explorer import Explorer
 from cuecard.web.forms import forms
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
-from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, ProbeBody
+from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import Job, State, Upload
 from cuecard.web.uploads import ENDINGS, stem_of
@@ -158,7 +160,7 @@ class Service:
         arguments += ["--seed", str(body.seed)] if body.seed else []
         folder = self._new_folder(name, reading)
         title = f"Audit of {name or Path(reading.train).name}"
-        return self._queue("audit", title, [*arguments, "--out", str(folder)], folder)
+        return self._queue("audit", title, [*arguments, "--out", str(folder)], folder, reading)
 
     def _dataset_name(self, source: str) -> str:
         """Return what a dataset is called whose file was uploaded: by the user's name of it, if that says anything."""
@@ -179,13 +181,16 @@ class Service:
             reading = Reading(reading.train, (("--test", self.path_of(body.test)), *options), reading.flags)
         arguments = reading.arguments()
         for source in body.predictions:
-            arguments += ["--predictions", self.path_of(source)]
+            named = f"{stem_of(self._upload(source).name)}=" if source.startswith(UPLOAD) else ""
+            arguments += ["--predictions", f"{named}{self.path_of(source)}"]
         for model in body.models:
             arguments += ["--model", model if model in MODELS.names() else self.path_of(model)]
         arguments += ["--cues", ",".join(body.cues)] if body.cues else []
         arguments += _settings(body.settings)
-        folder = self._new_folder(body.name, reading, "models")
-        return self._queue("probe", f"Models on {entry.name}", [*arguments, "--out", str(folder)], folder)
+        folder = self._new_folder(body.name or f"{entry.name}-models", reading)
+        return self._queue(
+            "probe", f"Models on {entry.name}", [*arguments, "--out", str(folder)], folder, reading
+        )
 
     def ask(self, entry: Entry, body: AskBody) -> Job:
         """Queue questions to a language model; its answers become a predictions file below the root."""
@@ -194,13 +199,13 @@ class Service:
         arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
         arguments += ["--key-variable", body.key_variable] if body.key_variable != "OPENAI_API_KEY" else []
         arguments += ["--sample", str(body.sample)] if body.sample else []
-        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out)
+        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out, reading)
 
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
         REMEDIES.get(body.method)
         reading = self._reading_of(entry)
-        folder = self._new_folder(body.name, reading, "weights")
+        folder = self._new_folder(body.name or f"{entry.name}-weights", reading)
         ending = "".join(Path(reading.train).suffixes[-2:]) if Path(reading.train).is_file() else ""
         kind = ending if ending in (".csv", ".tsv", ".jsonl") else ".parquet"
         arguments = reading.arguments(without=("--test", "--holdout", "--keep-unlabelled"))
@@ -208,7 +213,26 @@ class Service:
         rows = self.settings.weights / f"{folder.name}{kind}"
         rows.parent.mkdir(exist_ok=True)
         arguments += ["--out", str(rows), "--report", str(folder)]
-        return self._queue("debias", f"Weights for {entry.name}", arguments, folder)
+        return self._queue("debias", f"Weights for {entry.name}", arguments, folder, reading)
+
+    def plan(self, entry: Entry, body: PlanBody) -> Job:
+        """Queue a plan of which examples to change; its worksheet is written below the root."""
+        reading = self._reading_of(entry)
+        out = self._free(self.settings.worksheets, f"{entry.folder.name}-plan.csv")
+        arguments = reading.arguments(without=("--name",))
+        arguments += [part for goal in body.goals for part in ("--goal", goal)]
+        arguments += ["--change", body.change] if body.change != "drop" else []
+        arguments += ["--method", body.method] if body.method else []
+        arguments += ["--budget", str(body.budget)] if body.budget else []
+        out.parent.mkdir(exist_ok=True)
+        return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out, reading)
+
+    def plans(self, entry: Entry) -> list[Job]:
+        """Return the plans that were made for a card."""
+        prefix = f"{entry.folder.name}-plan"
+        return [
+            job for job in self.state.jobs() if job.kind == "plan" and Path(job.out).name.startswith(prefix)
+        ]
 
     def prepare(self, entry: Entry) -> Job:
         """Queue the preparation of a card's pages, once."""
@@ -218,11 +242,16 @@ class Service:
         arguments = [str(entry.folder), str(self.settings.root)]
         return self.state.add_job("prepare", f"Pages of {entry.name}", arguments, "", entry.folder)
 
-    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path) -> Job:
+    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path, reading: Reading) -> Job:
+        """Queue a command, or return the job of the same command on the same files that waits, runs or is done."""
+        fingerprint = _fingerprint(verb, arguments, reading)
+        same = self.state.same_job(fingerprint)
+        if same is not None and (same.status != "done" or Path(same.out).exists()):
+            return same
         if len(self.state.jobs("queued")) >= self.settings.limits.queued_jobs:
             raise UsageError("The queue is full: wait until a job has ended, or cancel one.")
         command = shown_command(verb, arguments, self.settings.root)
-        return self.state.add_job(verb, title, arguments, command, out)
+        return self.state.add_job(verb, title, arguments, command, out, fingerprint)
 
     def _reading_of(self, entry: Entry) -> Reading:
         reading = reading_of_card(entry.command, entry.folder)
@@ -240,12 +269,11 @@ class Service:
         )
         return Reading(str(whole[reading.train]), options, reading.flags)
 
-    def _new_folder(self, name: str, reading: Reading, ending: str = "") -> Path:
+    def _new_folder(self, name: str, reading: Reading) -> Path:
         file = Path(reading.train)
         stem = re.sub(r"(\.[a-z]+)+$", "", file.name)
         plain = stem if stem.lower() not in ("train", "dev", "test", "data") else file.parent.name
-        base = _word(name) if name else "-".join(part for part in (_word(plain), ending) if part)
-        return self._free(self.settings.runs, base)
+        return self._free(self.settings.runs, _word(name or plain))
 
     def _free(self, parent: Path, name: str) -> Path:
         """Return a path that no file and no job has."""
@@ -273,6 +301,14 @@ def _cell(measure: Measure) -> dict[str, Any]:
     )
     chance = "" if measure.chance is None else f"chance {write(measure.chance)}"
     return {"shown": write(measure.value), "value": measure.value, "interval": interval, "chance": chance}
+
+
+def _fingerprint(verb: str, arguments: Sequence[str], reading: Reading) -> str:
+    """Return what tells a piece of work from others: its command but for where it writes, and its files' state."""
+    places = {i + 1 for i, word in enumerate(arguments) if word in ("--out", "--report")}
+    words = [word for i, word in enumerate(arguments) if i not in places]
+    states = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in sorted(reading.files)]
+    return hashlib.sha256(json.dumps([verb, words, states]).encode()).hexdigest()
 
 
 def _settings(settings: Mapping[str, str]) -> list[str]:

@@ -18,6 +18,7 @@ class Limits:
 
     upload_bytes: int = 2 * GIB
     upload_seconds: float = 1800.0
+    upload_rows: int = 50_000_000
     body_bytes: int = 1 << 20
     job_seconds: float = 6 * 3600.0
     queued_jobs: int = 50
@@ -53,6 +54,11 @@ class AppSettings:
     def weights(self) -> Path:
         """Where the weighted rows of remedies are written, called as their cards."""
         return self.root / "weights"
+
+    @property
+    def worksheets(self) -> Path:
+        """Where the worksheets of plans are written."""
+        return self.root / "worksheets"
 
     @property
     def prepared(self) -> Path:

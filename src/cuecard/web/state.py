@@ -19,7 +19,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
   id TEXT PRIMARY KEY, kind TEXT NOT NULL, title TEXT NOT NULL, arguments TEXT NOT NULL, command TEXT NOT NULL,
   out TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', attempts INTEGER NOT NULL DEFAULT 0,
-  pid INTEGER, created REAL NOT NULL, started REAL, ended REAL
+  pid INTEGER, created REAL NOT NULL, started REAL, ended REAL, fingerprint TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS jobs_by_status ON jobs (status, created);
 CREATE TABLE IF NOT EXISTS uploads (
@@ -48,6 +48,7 @@ class Job:
     created: float
     started: float | None
     ended: float | None
+    fingerprint: str = ""  # of the command and the files it reads: the same work is not done twice
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class State:
         with self._open() as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.executescript(_SCHEMA)
+            if "fingerprint" not in {row["name"] for row in db.execute("PRAGMA table_info(jobs)")}:
+                db.execute("ALTER TABLE jobs ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''")
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -80,14 +83,25 @@ class State:
 
     # Jobs
 
-    def add_job(self, kind: str, title: str, arguments: Sequence[str], command: str, out: Path) -> Job:
+    def add_job(
+        self, kind: str, title: str, arguments: Sequence[str], command: str, out: Path, fingerprint: str = ""
+    ) -> Job:
         """Put a job at the end of the queue."""
         job_id = secrets.token_hex(8)
         with self._open() as db:
             db.execute(
-                "INSERT INTO jobs (id, kind, title, arguments, command, out, status, created) "
-                "VALUES (?, ?, ?, ?, ?, ?, 'queued', ?)",
-                (job_id, kind, title, json.dumps(list(arguments)), command, str(out), time.time()),
+                "INSERT INTO jobs (id, kind, title, arguments, command, out, status, created, fingerprint) "
+                "VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
+                (
+                    job_id,
+                    kind,
+                    title,
+                    json.dumps(list(arguments)),
+                    command,
+                    str(out),
+                    time.time(),
+                    fingerprint,
+                ),
             )
         return self.job(job_id)
 
@@ -107,6 +121,16 @@ class State:
                 f"SELECT * FROM jobs {where} ORDER BY created DESC LIMIT ?", (*statuses, limit)
             ).fetchall()
         return [_job(row) for row in rows]
+
+    def same_job(self, fingerprint: str) -> Job | None:
+        """Return the newest job of the same work that waits, runs or is done."""
+        with self._open() as db:
+            row = db.execute(
+                "SELECT * FROM jobs WHERE fingerprint = ? AND status IN ('queued', 'running', 'done') "
+                "ORDER BY created DESC LIMIT 1",
+                (fingerprint,),
+            ).fetchone()
+        return None if row is None else _job(row)
 
     def next_job(self) -> Job | None:
         """Take the oldest waiting job: it is running from now on."""
@@ -157,6 +181,11 @@ class State:
         if row is None:
             raise KeyError(upload_id)
         return Upload(**dict(row))
+
+    def upload_files(self) -> list[str]:
+        """Return where all uploads are."""
+        with self._open() as db:
+            return [str(row["file"]) for row in db.execute("SELECT file FROM uploads").fetchall()]
 
     # Deleted cards
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,22 @@ ENDINGS = (
     ".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz",
     ".csv.zst", ".tsv.zst", ".jsonl.zst", ".json.zst",
 )  # fmt: skip
+
+
+#: Beginnings of archives and pickles, whatever a file is called.
+REFUSED = (
+    b"PK\x03\x04",
+    b"7z\xbc\xaf",
+    b"Rar!",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"\x80\x02",
+    b"\x80\x03",
+    b"\x80\x04",
+    b"\x80\x05",
+)
+#: Endings of files whose rows are lines.
+_LINES = (".csv", ".tsv", ".jsonl", ".ndjson", ".txt")
 
 
 def ending_of(name: str) -> str:
@@ -53,25 +70,54 @@ async def receive(stream: AsyncIterator[bytes], name: str, settings: AppSettings
     ending, limits = ending_of(name), settings.limits
     folder = settings.uploads / secrets.token_hex(8)
     folder.mkdir(parents=True)
-    file = folder / f"{stem_of(name)}{ending}"
-    size, begun = 0, time.monotonic()
+    file = folder / f"data{ending}"  # the user's name is only shown
+    size, lines, begun = 0, 0, time.monotonic()
     try:
         with file.open("wb") as out:
             async for chunk in stream:
+                if size == 0 and chunk.startswith(REFUSED):
+                    raise InputError("The file is an archive or a pickle: upload the data file itself.")
                 size += len(chunk)
+                lines += chunk.count(b"\n") if ending in _LINES else 0
                 if size > limits.upload_bytes:
                     raise InputError(
                         f"The file is larger than the limit of {limits.upload_bytes / 2**30:g} GiB."
                     )
+                _check_rows(lines, limits.upload_rows)
                 if time.monotonic() - begun > limits.upload_seconds:
                     raise InputError(f"The upload took longer than {limits.upload_seconds:g} seconds.")
                 out.write(chunk)
         if size == 0:
             raise InputError("The file is empty.")
+        if ending == ".parquet":
+            _check_rows(_parquet_rows(file), limits.upload_rows)
     except BaseException:
         _remove(file)
         raise
     return state.add_upload(shown_name(name), str(file.relative_to(settings.root)), size)
+
+
+def remove_unfinished(settings: AppSettings, state: State) -> None:
+    """Remove uploads that a killed server left half written."""
+    kept = {Path(file).parent.name for file in state.upload_files()}
+    for folder in settings.uploads.glob("*"):
+        if folder.name not in kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_rows(rows: int, most: int) -> None:
+    if rows > most:
+        raise InputError(f"The file has more rows than the limit of {most:,}.")
+
+
+def _parquet_rows(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.ParquetFile(file).metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        raise InputError("The file is no parquet file, or it is damaged.") from None
 
 
 def _remove(file: Path) -> None:

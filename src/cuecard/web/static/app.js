@@ -124,7 +124,7 @@
         const query = new URLSearchParams({ search: form.elements.search.value, sort, descending: sort !== "name" });
         const { cards, deleted } = await api(`/cards?${query}`);
         const by_measure = sort.includes(".");
-        $("[data-measure]").textContent = by_measure ? sort : "Largest leak";
+        $("[data-measure]").textContent = by_measure ? form.elements.sort.selectedOptions[0].textContent.replace(/ \(.*\)$/, "") : "Largest leak";
         rows.replaceChildren(...cards.map((one) => row(one, by_measure)));
         $("[data-empty]").hidden = cards.length > 0 || form.elements.search.value !== "";
         trash(deleted);
@@ -133,8 +133,9 @@
         const pick = el("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, onchange: (event) => { event.target.checked ? chosen.add(one.id) : chosen.delete(one.id); button.disabled = chosen.size < 2; } });
         pick.checked = chosen.has(one.id);
         const tally = el("td", { class: "tally" }, ...["high", "medium", "low"].filter((s) => one.severities[s]).map((s) => el("span", { class: s }, `${one.severities[s]} ${s}`)));
-        const value = by_measure ? cell(one.measure_name ?? "", one.measure) : one.main ? `${percent(one.main.value)}` : "–";
-        const detail = !by_measure && one.main ? el("small", { class: "headline" }, `${one.main.label}, chance ${percent(one.main.chance)}`) : null;
+        const value = by_measure ? one.measure_shown : one.main ? `${percent(one.main.value)}` : "–";
+        const said = by_measure ? one.measure_chance : one.main ? `${one.main.label}, chance ${percent(one.main.chance)}` : "";
+        const detail = said ? el("small", { class: "headline" }, said) : null;
         return el("tr", {}, el("td", {}, pick),
           el("th", { scope: "row" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline", dir: "auto" }, one.headline), el("span", { class: "headline" }, one.place)),
           tally, el("td", { class: "number" }, value, detail), el("td", { class: "number" }, whole(one.examples)), el("td", {}, one.created.slice(0, 10)),
@@ -180,6 +181,9 @@
         stop.hidden = !["queued", "running"].includes(job.status);
         if (stop.hidden) source.close();
         problem($("[data-reason]"), job.reason && job.status !== "done" ? new Error(job.reason) : null);
+        const said = $("[data-said]"), file = $("[data-file]");
+        if (said) { said.textContent = job.said; said.hidden = !job.said; }
+        if (file) { file.hidden = !job.file; file.textContent = `Download ${job.file}`; }
         if (job.status !== "done") return;
         if (body.dataset.then === "reload") location.reload();
         else if (job.card) location.replace(`/cards/${job.card}`);
@@ -312,6 +316,18 @@
       }
       const listing = (rows, columns) => el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: rows.some((one) => typeof one[column] === "number") ? "number" : "" }, column.replaceAll("_", " "))))), el("tbody", {}, ...rows.map((one) => el("tr", {}, ...columns.map((column) => el("td", { class: typeof one[column] === "number" ? "number" : "" }, column === "feature" ? el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: one.family, feature: one.feature })}` }, bdi(one.feature)) : bdi(cell(column, one[column])))))))));
       if (answer.together.length) { $("[data-together-section]").hidden = false; $("[data-together]").append(listing(answer.together, ["feature", "family", "label", "jaccard", "z_given"])); }
+      if (answer.answers.length) {
+        $("[data-models-section]").hidden = false;
+        for (const model of [...new Set(answer.answers.map((one) => one.model))]) {
+          $("[data-models]").append(el("h3", {}, `What ${model} answers with it, labels in equal numbers`), ...answer.answers.filter((one) => one.model === model).map((one) => {
+            const line = el("i"), mark = el("b", { title: `${percent(one.flat)} where the cue has no influence` });
+            line.style.width = `${100 * one.predicted_share}%`;
+            line.style.setProperty("--chip", colour(one.answer));
+            mark.style.left = `${100 * one.flat}%`;
+            return el("div", { class: "share", title: `${percent(one.predicted_share)} (95 % CI ${percent(one.low)} to ${percent(one.high)}); training set ${percent(one.train_share)}` }, chip(one.answer), el("div", { class: "bar-line" }, line, mark), el("span", {}, `${percent(one.predicted_share)} · train ${percent(one.train_share)}`));
+          }));
+        }
+      }
       if (answer.models.length) {
         $("[data-models-section]").hidden = false;
         const apart = ["card", "family", "feature", "row", "test", "model", "label"];
@@ -332,6 +348,7 @@
         remember(values);
         const where = [];
         for (const name of ["label", "split", "cluster"]) if (values[name]) where.push(`${name}:=:${values[name]}`);
+        if (values.leak) where.push(`leak_score:>=:${values.leak}`);
         if (values.flag) where.push(values.flag);
         const [family, ...rest] = (values.cue || "").split(":");
         const cue = values.cue ? (rest.length ? { family, feature: rest.join(":") } : { family: "word", feature: family }) : {};
@@ -383,6 +400,7 @@
       const { cards } = await api("/cards"), mine = cards.find((one) => one.id === card);
       const related = cards.filter((one) => one.about === "models" && (one.name === mine?.name || one.fingerprint === mine?.fingerprint));
       $("[data-model-cards]").replaceChildren(...related.map((one) => el("article", { class: "panel" }, el("h2", {}, el("a", { href: `/cards/${one.id}` }, bdi(one.headline))), el("p", { class: "hint" }, `${one.place} · ${one.created.slice(0, 10)}`))));
+      biased().catch((error) => toast(error.message));
       const form = $("[data-probe]"), uploads = [];
       $("[data-upload]", form).addEventListener("change", async (event) => {
         for (const file of event.target.files) {
@@ -412,8 +430,38 @@
       $("[data-weight-cards]").replaceChildren(...related.map((one) => el("article", { class: "panel" }, el("h2", {}, el("a", { href: `/cards/${one.id}` }, bdi(one.headline))), el("p", {}, el("a", { class: "button small", href: `/api/cards/${one.id}/weights` }, "Download the weighted rows")))));
       const form = $("[data-debias]");
       form.addEventListener("submit", (event) => { event.preventDefault(); run(form, `/cards/${card}/remedies`, { method: new FormData(form).get("method") }); });
+      const plan = $("[data-plan]");
+      plan.addEventListener("submit", (event) => {
+        event.preventDefault();
+        const data = { goals: [plan.elements.goal.value], change: plan.elements.change.value };
+        if (plan.elements.budget.value) data.budget = Number(plan.elements.budget.value);
+        run(plan, `/cards/${card}/plans`, data);
+      });
+      const { plans } = await api(`/cards/${card}/plans`);
+      $("[data-plans]").replaceChildren(...plans.map((one) => el("li", {}, el("a", { href: `/jobs/${one.id}` }, one.file ?? one.title), ` ${one.status}`)));
     },
   };
+
+  const points = (x) => (x === null || x === undefined ? "–" : `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(100 * x).toFixed(1)}`);
+  // A dot with its interval on a line from -100 to +100 points, 0 in the middle.
+  function gap(value, low, high) {
+    const at = (x) => `${50 + 50 * Math.max(-1, Math.min(1, x))}%`, line = el("div", { class: "gap", role: "img", "aria-label": `${points(value)} points, 95 % CI ${points(low)} to ${points(high)}`, title: `${points(value)} points (95 % CI ${points(low)} to ${points(high)})` });
+    const part = (name, left, right) => { const made = el("span", { class: name }); made.style.left = left; if (right) made.style.width = `calc(${right} - ${left})`; line.append(made); };
+    part("zero", at(0));
+    if (value === null || value === undefined) return el("span", {}, "–");
+    if (low !== null && low !== undefined) part("range", at(low), at(high));
+    part("value", at(value));
+    return line;
+  }
+  async function biased() {
+    const { models, rows } = await api(`/cards/${card}/models`);
+    $("[data-biased]").hidden = !models.length;
+    const said = (one) => { const relies = one.verdicts.relies ?? 0, signs = one.verdicts.signs ?? 0; return relies ? `relies on ${relies} of ${one.cues} cues` : signs ? `shows signs of ${signs} of ${one.cues} cues` : `no sign of ${one.cues} cues`; };
+    $("[data-model-list]").replaceChildren(...models.map((one) => el("a", { class: `model ${one.verdicts.relies ? "high" : one.verdicts.signs ? "medium" : ""}`, href: `/cards/${one.card}` }, el("b", {}, bdi(one.model)), el("span", {}, said(one)))));
+    const heads = [["Model"], ["Cue"], ["Points to"], ["Verdict"], ["Gap", "number"], ["95 % CI"], ["Test examples", "number"]];
+    $("[data-biased-rows]").replaceChildren(el("thead", {}, el("tr", {}, ...heads.map(([title, kind]) => el("th", { scope: "col", class: kind }, title)))),
+      el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("th", { scope: "row" }, bdi(row.model)), el("td", {}, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)), el("small", { class: "family" }, row.family)), el("td", {}, chip(row.label)), el("td", {}, el("span", { class: `verdict ${row.verdict}` }, row.said)), el("td", { class: "number" }, points(row.difference)), el("td", {}, gap(row.difference, row.difference_low, row.difference_high)), el("td", { class: "number" }, whole(row.test_count))))));
+  }
 
   async function run(form, path, data) {
     try { location.href = `/jobs/${(await api(path, { method: "POST", data })).id}`; } catch (error) { problem($("[data-problem]", form), error); }

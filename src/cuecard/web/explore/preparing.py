@@ -1,4 +1,4 @@
-"""Prepare a card for its pages, in a process of its own: `python -m cuecard.web.preparing CARD ROOT`.
+"""Prepare a card for its pages, in a process of its own: `python -m cuecard.web.explore.preparing CARD ROOT`.
 
 The server never loads a table or draws a chart: this writes, once per card, what its pages show, its charts, and an
 index of the texts from which single examples are read without reading the others.
@@ -30,12 +30,13 @@ from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import Piece, display_text, highlight
 from cuecard.report.view import KeyFigure, SectionView, TableView
-from cuecard.web.indexing import TextIndexError, write_index
+from cuecard.web.explore.indexing import EXAMPLES, TextIndexError, table_folder, write_index
+from cuecard.web.explore.stored import LARGE, write_table
 from cuecard.web.settings import OWN_FOLDER
 
 PAGE, CHARTS = "page.json", "charts"
 #: Changes when pages need other files than before.
-LAYOUT = 2
+LAYOUT = 3
 
 
 def prepared_folder(root: Path, key: str) -> Path:
@@ -58,11 +59,17 @@ def prepare(folder: Path, root: Path) -> Path:
         (staging / CHARTS).mkdir()
         for name, specification in charts.items():
             (staging / CHARTS / f"{name}.json").write_text(json.dumps(specification), encoding="utf-8")
+        tell("Indexing the tables")
+        for name, table in card.tables.items():
+            if table.height > LARGE and name != EXAMPLES:
+                write_table(table, table_folder(staging, name))
         tell("Indexing the texts")
         try:
             page["index"] = write_index(card, folder.resolve(), staging, root)
         except (TextIndexError, CueCardError) as reason:
             page["index"] = {"texts": False, "reason": str(reason)}
+            if EXAMPLES in card.tables:
+                write_table(card.tables[EXAMPLES], table_folder(staging, EXAMPLES))
         (staging / PAGE).write_text(json.dumps(page), encoding="utf-8")
         if target.exists():  # another process was quicker, or left half of it behind
             shutil.rmtree(target, ignore_errors=True)

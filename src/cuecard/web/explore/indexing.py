@@ -15,13 +15,18 @@ from cuecard.card.card import Card
 from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
 from cuecard.web.commands import Reading, inside, reading_of_card
+from cuecard.web.explore.stored import write_table
+from cuecard.web.explore.texts import write_texts
 
-TEXTS, ROWS, CUE_ROWS = "texts.arrow", "rows.parquet", "cue_rows.parquet"
-#: Rows of a batch of texts: one is the least that is read.
-BATCH = 8_192
+CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples"
 #: Cues whose examples are indexed, the strongest first, and how many examples of each.
 MOST_CUES = 3_000
 MOST_EXAMPLES = 5_000
+
+
+def table_folder(folder: Path, name: str) -> Path:
+    """Return where a table of a card is prepared, below the folder of its pages."""
+    return folder / "tables" / name
 
 
 class TextIndexError(Exception):
@@ -35,17 +40,12 @@ def write_index(card: Card, card_folder: Path, folder: Path, root: Path) -> dict
     texts = example_texts(data)
     if texts.height != examples.height:
         raise TextIndexError("the card is about another part of this dataset")
-    texts.write_ipc(
-        folder / TEXTS,
-        compression="uncompressed",
-        record_batch_size=BATCH,
-        compat_level=pl.CompatLevel.oldest(),
-    )
+    write_texts(texts, folder)
     light = examples if "label" in examples.columns else examples.with_columns(texts["label"])
-    light.write_parquet(folder / ROWS, row_group_size=262_144)
+    write_table(light, table_folder(folder, EXAMPLES))
     cues = cue_rows(card, data)
     if cues is not None:
-        cues.write_parquet(folder / CUE_ROWS, row_group_size=256)
+        write_cue_rows(cues, folder)
     return {"texts": True, "reason": "", "columns": light.columns, "cues": cues is not None}
 
 
@@ -142,6 +142,11 @@ def cue_rows(card: Card, data: Instances) -> pl.DataFrame | None:
             rows.append((family.name, name, len(where), _spread(where).tolist()))
     schema = {"family": pl.String, "feature": pl.String, "total": pl.Int64, "rows": pl.List(pl.UInt32)}
     return pl.DataFrame(rows, schema=schema, orient="row")  # type: ignore[arg-type]
+
+
+def write_cue_rows(cues: pl.DataFrame, folder: Path) -> None:
+    """Write which examples have each cue, sorted, so that a reader skips the parts without the one it needs."""
+    cues.sort("family", "feature").write_parquet(folder / CUE_ROWS, row_group_size=64, statistics=True)
 
 
 def _spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

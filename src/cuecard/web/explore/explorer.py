@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.texts import highlight
-from cuecard.web.indexing import CUE_ROWS, ROWS, TEXTS
+from cuecard.web.explore.indexing import CUE_ROWS, EXAMPLES, table_folder
+from cuecard.web.explore.models import of_cue
+from cuecard.web.explore.preparing import CHARTS, PAGE, prepared_folder
+from cuecard.web.explore.tables import Page, Query, table_page
+from cuecard.web.explore.texts import TEXTS, texts_of
 from cuecard.web.library import Entry, Library
-from cuecard.web.preparing import CHARTS, PAGE, prepared_folder
-from cuecard.web.tables import Page, Query, table_page, texts_of
 
 #: Families whose features are words of the text, which examples mark.
 WORDY = frozenset({"word", "bigram", "trigram", "4-gram"})
@@ -37,8 +40,7 @@ class Explorer:
     def page(self, entry: Entry) -> dict[str, Any]:
         """Return what the page of a card says."""
         folder = self._folder(entry)
-        document: dict[str, Any] = json.loads((folder / PAGE).read_text(encoding="utf-8"))
-        return document
+        return _document(folder / PAGE)
 
     def chart(self, entry: Entry, name: str) -> str:
         """Return the specification of a chart as JSON; KeyError if there is none of that name."""
@@ -56,7 +58,9 @@ class Explorer:
         """Return a page of one of the card's tables."""
         if name not in self.tables(entry):
             raise unknown_name("table", name, self.tables(entry))
-        return table_page(entry.folder / TABLES_FOLDER / f"{name}.parquet", query)
+        folder = self.prepared(entry)
+        file = entry.folder / TABLES_FOLDER / f"{name}.parquet"
+        return table_page(file, query, table_folder(folder, name) if folder else None)
 
     def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
         """Return everything the card says about one cue."""
@@ -84,7 +88,7 @@ class Explorer:
             "cue": row,
             "labels": labels,
             "together": [one for one in group if (one["family"], one["feature"]) != (family, feature)],
-            "models": self._models(entry, family, feature),
+            **of_cue(entry, self.library.entries(), family, feature),
         }
 
     def examples(
@@ -104,38 +108,21 @@ class Explorer:
         words: Sequence[str] = ()
         if cue is not None:
             numbers, total = self._cue_rows(folder, *cue)
-            query = replace(query, numbers=numbers)
+            query = replace(query, numbers=tuple(numbers))
             extra = {"with_cue": total, "listed": len(numbers)}
             words = [cue[1]] if cue[0] in WORDY else ()
         has_texts = (folder / TEXTS).is_file()
         if same is not None and has_texts:
             texts = texts_of(folder / TEXTS)
-            query = replace(query, numbers=texts.sharing(same))
+            query = replace(query, numbers=tuple(texts.sharing(same)))
             extra = {"shared": texts.at(same)["example_id"]}
-        file = folder / ROWS if has_texts else entry.folder / TABLES_FOLDER / "examples.parquet"
-        page = table_page(file, query)
+        file = entry.folder / TABLES_FOLDER / f"{EXAMPLES}.parquet"
+        page = table_page(file, query, table_folder(folder, EXAMPLES))
         if has_texts:
             texts = texts_of(folder / TEXTS)
             rows = [{**row, **_marked(texts.at(row["row"]), words)} for row in page.rows]
             page = replace(page, rows=rows)
         return replace(page, extra=extra)
-
-    def _models(self, entry: Entry, family: str, feature: str) -> list[dict[str, Any]]:
-        """Return what models of this dataset do with a cue: rows of the first tables of probes, by card."""
-        shown = []
-        for other in self.library.refresh().values():
-            if other.fingerprint != entry.fingerprint and other.name != entry.name:
-                continue
-            first = {name for one in self.library.card(other.id).sections.values() for name in one.tables[:1]}
-            for table in (name for name in self.tables(other) if name in first):
-                file = other.folder / TABLES_FOLDER / f"{table}.parquet"
-                schema = pl.scan_parquet(file).collect_schema()
-                if not {"model", "family", "feature"} <= set(schema.names()):
-                    continue
-                same = (("family", "=", family), ("feature", "=", feature))
-                rows = table_page(file, Query(where=same, limit=100)).rows
-                shown += [{"card": other.id, "test": table, **row} for row in rows]
-        return shown
 
     def _cue_rows(self, folder: Path, family: str, feature: str) -> tuple[list[int], int]:
         file = folder / CUE_ROWS
@@ -157,6 +144,12 @@ class Explorer:
         if folder is None:
             raise InputError("The pages of this card are being prepared.")
         return folder
+
+
+@lru_cache(maxsize=16)
+def _document(file: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return document
 
 
 def _marked(example: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:

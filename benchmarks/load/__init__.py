@@ -1,0 +1,1 @@
+"""The app under load: many users browse a large card while audits run."""
