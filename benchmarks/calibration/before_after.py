@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 import cuecard as cc
-from benchmarks.calibration.units import significant_under_blocks
+from benchmarks.calibration.units import significant_under_blocks, small_cue_shares
 from cuecard.audits import Cues, Overview, PartialInput
 from cuecard.audits.cues.nulls import independent
 from cuecard.data import Instances
 from cuecard.data.demo import demo_elimination, demo_long_answers, demo_rare_choices, demo_unbalanced
 from cuecard.features import count_cues
+from cuecard.report.headline.verdict import verdict
 from cuecard.stats import q_values
+from cuecard.stats.cues.given_group import strength_given_group
 
 #: What it is about, the figure before, and what computes the figure now from the folder of public datasets.
 Case = tuple[str, str, Callable[[Path], str]]
@@ -88,9 +91,61 @@ def half_of_a_rare_label(_: Path) -> str:
     return f"{'a' if cue['is_cue'] else 'no'} cue, {cue['share']:.0%} {cue['label']}, z = {cue['z']:.0f}"
 
 
-def ruled_out(data: Path) -> str:
-    """Words of MNLI's development set that rule a label out, beside those that point to one."""
-    cues = Cues(features=("word",)).run(_load(data, "mnli/dev_matched")).tables["cues"]
+def one_sentence_58_times(_: Path) -> str:
+    """A word of one sentence that occurs 58 times, always with one label, among 1,000 others."""
+    rng = np.random.default_rng(20_000)
+    texts = [" ".join(f"w{w}" for w in row) for row in rng.integers(0, 300, (1_000, 8))] + [
+        "one telling word"
+    ] * 58
+    labels = [*rng.choice(["a", "b"], 1_000), *["a"] * 58]
+    rows = pl.DataFrame({"text": texts, "label": labels})
+    cues = Cues(features=("word",)).run(cc.load(rows)).tables["cues"]
+    cue = cues.row(by_predicate=pl.col("feature") == "telling", named=True)
+    return f"effective sample size {cue['effective_n']}, q = {cue['q_value']:.2g}"
+
+
+def explained_by_two(_: Path) -> str:
+    """How often a third word is said to add to two that explain it."""
+    added = {"one": 0, "both": 0}
+    for i in range(200):
+        rng = np.random.default_rng([20_000, i])
+        strong = rng.random((1_000, 2)) < 0.3
+        third = strong.any(axis=1) & (rng.random(1_000) < 0.8) | (rng.random(1_000) < 0.05)
+        label = (rng.random(1_000) < 0.3 + 0.3 * strong.sum(axis=1)).astype(np.int64)
+        columns = sparse.csc_matrix(np.column_stack([strong, third]).astype(np.int64))
+        for name, stronger in (("one", [0]), ("both", [0, 1])):
+            added[name] += strength_given_group(columns, label, [2], [stronger], [1]).log_p[0] <= np.log(0.05)
+    return f"{added['both'] / 200:.1%} given both ({added['one'] / 200:.0%} given one of them), of 200 sets"
+
+
+def small_cues(_: Path) -> str:
+    """The reported, corrected and fresh share of significant cues with fewer than 20 instances."""
+    shares = small_cue_shares(60, seed=20_000)
+    return (
+        f"{shares['corrected']:.0%} corrected ({shares['reported']:.0%} uncorrected); fresh data "
+        f"{shares['fresh']:.0%}, {shares['cues']:.0f} cues"
+    )
+
+
+def many_weak_words(_: Path) -> str:
+    """The headline about pairs with forty words, each a little likelier with one label."""
+    rng = np.random.default_rng(20_000)
+    label = rng.integers(0, 2, 12_000)
+    has = rng.random((12_000, 40)) < np.where(np.arange(40) % 2 == label[:, None], 0.105, 0.095)
+    others = rng.integers(0, 900, (12_000, 6))
+    texts = [
+        " ".join([*(f"v{j}" for j in np.flatnonzero(mine)), *(f"w{w}" for w in row)])
+        for mine, row in zip(has, others, strict=True)
+    ]
+    premises = [f"p{i}" for i in range(12_000)]
+    rows = pl.DataFrame({"premise": premises, "hypothesis": texts, "label": np.array(["a", "b"])[label]})
+    card = cc.audit(cc.load(rows, name="pairs"), only=["partial_input", "cues"])
+    return f"“{verdict(card).headline}”"
+
+
+def ruled_out(data: Path, name: str = "mnli/dev_matched") -> str:
+    """Words (of MNLI's development set) that rule a label out, beside those that point to one."""
+    cues = Cues(features=("word",)).run(_load(data, name)).tables["cues"]
     significant = cues.filter(pl.col("significant") & pl.col("is_cue"))
     out = significant.filter(pl.col("direction") == "rules out").height
     return f"{out} beside {significant.height - out} that point to a label"
@@ -166,7 +221,12 @@ CASES: tuple[Case, ...] = (
     ("SICK: hypothesis only", "p = .37", sick_hypothesis),
     ("a rare label ranked with an AUC of .75", "p = 1", ranked_well),
     ("a word at 50 % of a label of 11 %, z = 17", "no cue", half_of_a_rare_label),
+    ("a word of one sentence that occurs 58 times with one label", "a cue, n = 58", one_sentence_58_times),
     ("MNLI: words that rule a label out", "lost", ruled_out),
+    ("VitaminC: words that rule a label out", "lost", lambda data: ruled_out(data, "vitaminc/bigbench_sample")),
+    ("a word that two stronger ones explain: said to add to them", "71 %", explained_by_two),
+    ("share of cues with n < 20", "89 %; fresh data 76 %", small_cues),
+    ("forty weak words: the headline", "“strong cues that give labels away”", many_weak_words),
     ("every premise with every label: the label it has least in train", "“below chance”", elimination),
     ("take the rarer choice", "not looked for", rare_choice),
     ("the longer answer is preferred: words that are cues", "each one a cue", travelling_with_length),

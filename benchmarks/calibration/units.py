@@ -186,6 +186,29 @@ def share_coverage(runs: int, *, n: int = 2_000, fresh: int = 20_000, seed: int 
     return {name: float(np.mean(values)) for name, values in held.items()} | {"cues": float(len(held["raw"]))}
 
 
+def small_cue_shares(runs: int, *, most: int = 20, n: int = 400, seed: int = 0) -> dict[str, float]:
+    """Return mean shares of significant cues with fewer than `most` instances: reported, corrected and in fresh data.
+
+    Words are Zipf-distributed, and one in ten goes with a label to a degree of its own.
+    """
+    kept: dict[str, list[float]] = {"reported": [], "corrected": [], "fresh": []}
+    for i in range(runs):
+        rng = np.random.default_rng([seed + i, 5])
+        lean = np.where(rng.random(300) < 0.1, rng.normal(0, 2.5, 300), 0.0)
+        cues = Cues(features=("word",)).run(leaning_words(n, lean, seed=[seed + i, n])).tables["cues"]
+        small = cues.filter(pl.col("significant") & (pl.col("train_count") < most))
+        again = leaning_words(20_000, lean, seed=[seed + i, 6]).table if small.height else None
+        for row in small.iter_rows(named=True):
+            assert again is not None
+            has = again.filter(pl.col("hypothesis").str.split(" ").list.contains(row["feature"]))
+            kept["reported"].append(row["share"])
+            kept["corrected"].append(row["adjusted_share"])
+            kept["fresh"].append(float((has["label"].cast(pl.String) == row["label"]).mean() or 0.0))
+    return {name: float(np.mean(values)) for name, values in kept.items()} | {
+        "cues": float(len(kept["fresh"]))
+    }
+
+
 def leaning_words(n: int, lean: npt.NDArray[np.float64], *, seed: list[int]) -> Instances:
     """Return n texts of ten words of two labels; word j is exp(lean[j]) times as likely where the label is positive."""
     rng = np.random.default_rng(seed)

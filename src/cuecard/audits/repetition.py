@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import Finding
-from cuecard.data import Instances
+from cuecard.data import Instances, Task
 from cuecard.data.survey import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.wording import listed, percent, plural
@@ -36,6 +36,16 @@ class RepeatedText:
     low: float
     high: float
     chance: float
+
+
+def with_distinct_texts(n: int, units: int, task: Task) -> str:
+    """Return " with 87 distinct texts" for n examples of which some are copies, and nothing where none are."""
+    if units >= n:
+        return ""
+    one, many = ("distinct text", "distinct texts")
+    if task in ("choice", "preference"):
+        one, many = ("distinct set of answers", "distinct sets of answers")
+    return f" with {plural(units, one, many)}"
 
 
 def repetition_findings(data: Instances) -> list[Finding]:

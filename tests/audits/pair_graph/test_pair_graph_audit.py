@@ -95,6 +95,7 @@ def test_a_planted_leak_is_found_and_said_with_its_numbers() -> None:
     assert finding.severity == "high"
     said = finding.text.replace("\N{NO-BREAK SPACE}", " ")
     assert f"without reading a word, the accuracy is {100 * accuracy['leakage']:.1f} %" in said
+    assert "on 500 examples with 500 distinct first and 277 distinct second sentences (95 % CI" in said
     assert finding.low is not None
     assert finding.low < accuracy["leakage"] < finding.high
     assert finding.evidence

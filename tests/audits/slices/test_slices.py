@@ -195,3 +195,15 @@ def test_a_rule_that_may_work_for_good_reasons_is_no_finding_where_it_works():
     result = Slices(learned=False).run(choice_instances(rows).with_columns(genre=pl.Series(genres)))
     assert row(result, "most_overlap", "quotes")["accuracy"] == 1.0
     assert not any("most words" in finding.title for finding in result.findings)
+
+
+def test_the_sentence_of_a_slice_says_how_many_of_its_texts_are_distinct() -> None:
+    rng = np.random.default_rng(5)
+    rows = []
+    for i in range(300):
+        source = "forum" if i % 2 else "wiki"
+        short, long = (" ".join(f"w{word}" for word in rng.integers(0, 900, k)) for k in (6, 12))
+        chosen, rejected = (long, short) if source == "forum" else (short, long)
+        rows += 2 * [{"prompt": f"p{i}", "chosen": chosen, "rejected": rejected, "source": source}]
+    [finding, *_] = Slices().run(load(pl.DataFrame(rows))).findings
+    assert "on 300 preferences with 150 distinct sets of answers (95 % CI" in finding.text

@@ -81,3 +81,9 @@ def test_few_examples_whose_properties_are_held_fixed_keep_the_level() -> None:
     p = np.array([10 ** choices_given(*picks(rng, 30)).log10_p[0] for _ in range(400)])
     assert (p <= 0.05).mean() <= 0.08
     assert (p <= 0.01).mean() <= 0.015
+
+
+def test_choices_without_any_property_are_tested_alone() -> None:
+    """One example of two choices: the odds are even, and z is 1."""
+    found = choices_given([1, 0], [0, 0], np.zeros((2, 0)), [[1], [0]])
+    assert 10 ** found.log10_p[0] == pytest.approx(2 * norm.sf(1.0))

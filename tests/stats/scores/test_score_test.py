@@ -121,3 +121,10 @@ def test_wrong_shapes_are_refused():
         score_test([[0.5, 0.5]], [2])
     with pytest.raises(ValueError, match="a value per choice"):
         choice_score_test([0.5, 0.5], [0], [3])
+
+
+def test_probabilities_that_are_no_numbers_and_weights_of_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="found nan"):
+        score_test([[np.nan, 0.1], [0.8, 0.2]], [0, 1])
+    with pytest.raises(ValueError, match="not all be 0"):
+        score_test([[0.9, 0.1], [0.8, 0.2]], [0, 1], weights=[0, 0])

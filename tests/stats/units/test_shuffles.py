@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cuecard.stats.units import block_orders
+from cuecard.stats.units import block_orders, group_orders
 
 
 def test_units_of_one_size_change_places_whole() -> None:
@@ -39,3 +39,8 @@ def test_strata_are_kept_and_sizes_are_alike() -> None:
         own, other = sizes[units], sizes[units[order]]
         assert (other[own == 1] == 1).all()
         assert set(other[own == 2].tolist()) <= {2, 9}
+
+
+def test_no_rows_have_empty_orders() -> None:
+    rng = np.random.default_rng(0)
+    assert [len(order) for order in group_orders([], 2, rng, units=[])] == [0, 0]

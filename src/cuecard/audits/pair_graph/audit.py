@@ -123,7 +123,14 @@ class PairGraphAudit:
             ),
         }
         findings = pair_graph_findings(
-            data, features, scores, leak_trial.chance, summary, by_frequency, weights=weights
+            data,
+            features,
+            scores,
+            leak_trial.chance,
+            summary,
+            by_frequency,
+            scored=leak_trial.scored,
+            weights=weights,
         )
         about = _examples(data, features)
         smallest = scores["leakage"].p_value

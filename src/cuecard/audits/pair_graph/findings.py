@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import polars as pl
 
 from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.audits.pair_graph.scores import Score
+from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Instances
 from cuecard.wording import percent, plural, points
 
@@ -31,9 +32,13 @@ def pair_graph_findings(
     summary: dict[str, Any],
     by_frequency: pl.DataFrame,
     *,
+    scored: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.float64] | None = None,
 ) -> list[Finding]:
-    """Return whether the graph predicts the label, how much of it remains from train alone, and where it shows."""
+    """Return whether the graph predicts the label, how much of it remains from train alone, and where it shows.
+
+    `scored` are the rows that the accuracy is of.
+    """
     leak = scores["leakage"]
     level = "chance" if data.grouped else "the majority baseline"
     graph = summary["graph"]
@@ -45,7 +50,8 @@ def pair_graph_findings(
             )
         ]
     interval = f"95 % CI {percent(leak.low)} to {percent(leak.high)}"
-    accuracy = f"{percent(leak.accuracy)} on {plural(leak.n, 'example')} ({interval})"
+    examples = f"{plural(leak.n, 'example')}{_copies(data, scored, leak.n)}"
+    accuracy = f"{percent(leak.accuracy)} on {examples} ({interval})"
     if leak.p_value > ALPHA or leak.direction == "below":
         text = (
             f"From sentence frequencies and pairings alone, the accuracy is {accuracy}. It is not significantly above "
@@ -94,6 +100,17 @@ def pair_graph_findings(
     if summary["parts"] is not None:
         findings.append(_origin(summary["parts"], leak, chance))
     return findings
+
+
+def _copies(data: Instances, scored: npt.NDArray[np.bool_], n: int) -> str:
+    """Say how many different sentences the scored examples have, where some repeat."""
+    if data.grouped:
+        return with_distinct_texts(n, len(np.unique(data.units("choices")[scored])), data.task)
+    scopes: tuple[Literal["premise", "hypothesis"], ...] = ("premise", "hypothesis")
+    first, second = (len(np.unique(data.closest_units(scope)[scored])) for scope in scopes)
+    if min(first, second) >= n:
+        return ""
+    return f" with {first:,} distinct first and {second:,} distinct second sentences"
 
 
 def _only_ranks(leak: Score, chance: float) -> bool:

@@ -11,9 +11,10 @@ import polars as pl
 from cuecard.analysis import SEVERITIES, Evidence, Finding, Severity
 from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN
+from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
 from cuecard.stats import format_p, format_probability
-from cuecard.wording import listed, plural
+from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
 LOWER_BOUND = "This is a lower bound: a stronger model may find more."
@@ -228,7 +229,8 @@ def _rule(baseline: Baseline, task: Task) -> str:
 
 
 def _score(baseline: Baseline, task: Task) -> str:
-    accuracy = f"{_percent(baseline.accuracy)} on {baseline.n:,} {_NOUN[task]}{_distinct(baseline, task)}"
+    copies = "" if baseline.units is None else with_distinct_texts(baseline.n, baseline.units, task)
+    accuracy = f"{_percent(baseline.accuracy)} on {baseline.n:,} {_NOUN[task]}{copies}"
     chance = "the majority baseline" if task in ("pair", "text") else "chance"
     text = (
         f"{accuracy} (95 % CI {_percent(baseline.low)} to {_percent(baseline.high)}); {chance} is "
@@ -237,18 +239,6 @@ def _score(baseline: Baseline, task: Task) -> str:
     if baseline.kind == "content-blind" and baseline.auc is None and baseline.luck < baseline.chance - 0.0005:
         text += f", and chance for these predictions is {_percent(baseline.luck)}"
     return text
-
-
-def _distinct(baseline: Baseline, task: Task) -> str:
-    """Say how many different texts the examples have, where some repeat."""
-    if baseline.units is None or baseline.units >= baseline.n:
-        return ""
-    one, many = (
-        ("distinct text", "distinct texts")
-        if task in ("pair", "text")
-        else ("distinct set of answers", "distinct sets of answers")
-    )
-    return f" with {plural(baseline.units, one, many)}"
 
 
 def _against_full(baseline: Baseline) -> str:

@@ -146,6 +146,7 @@ def _tested(guesses: Guesses, gold: Ints, inside: Ints, grouped: bool, inflation
         rest = excess_of(guesses.take(outer), gold[outer])
     return {
         "n": test.n,
+        "texts": test.units,
         "accuracy": test.accuracy,
         "low": test.low,
         "high": test.high,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cuecard.analysis import Finding, Severity
+from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
 from cuecard.stats import format_probability
 from cuecard.wording import percent, plural, points
@@ -69,10 +70,11 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
     text = (
-        f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])} "
-        f"(95 % CI {percent(row['low'])} to {percent(row['high'])}); chance is {percent(row['chance'])}. The "
-        f"difference from chance is {points(row['excess'])} points here and {points(row['rest_excess'])} on the rest "
-        f"of the data (q = {format_probability(row['q_value'])} over all shortcuts and slices)."
+        f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])}"
+        f"{with_distinct_texts(row['n'], row['texts'], task)} (95 % CI {percent(row['low'])} to "
+        f"{percent(row['high'])}); chance is {percent(row['chance'])}. The difference from chance is "
+        f"{points(row['excess'])} points here and {points(row['rest_excess'])} on the rest of the data "
+        f"(q = {format_probability(row['q_value'])} over all shortcuts and slices)."
     )
     if below:
         text += " An accuracy below chance is a leak, too."

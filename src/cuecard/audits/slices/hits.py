@@ -16,7 +16,8 @@ from cuecard.stats.arrays import Floats, Ints
 class SliceTest:
     """How a rule does on a slice: accuracy with its interval, luck, and the natural log of the two-sided p-value.
 
-    `luck` is the mean chance of a hit by luck, so accuracy − luck is the excess, with its sign. `n` are the examples.
+    `luck` is the mean chance of a hit by luck, so accuracy − luck is the excess, with its sign. `n` are the examples,
+    of which `units` are distinct.
     """
 
     accuracy: float
@@ -25,6 +26,7 @@ class SliceTest:
     luck: float
     log_p: float
     n: int
+    units: int
 
     @property
     def excess(self) -> float:
@@ -49,7 +51,9 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
         hits = round(hits / max(total, 1) * int(counts.sum()))
     log_p = mixed_chance_log_p(hits, counts, np.minimum(shares, 1.0), "two-sided")
     luck = guesses.mean(chance / guesses.named)
-    return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, len(guesses))
+    n = len(guesses)
+    units = n if guesses.unit is None else len(np.unique(guesses.unit))
+    return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, n, units)
 
 
 def excess_of(guesses: Guesses, gold: Ints) -> float:

@@ -112,8 +112,9 @@ def choices_given(
         slope = x.T @ (chosen - p) - _PENALTY * beta
         curvature = (inner * p[:, None]).T @ inner + _PENALTY * np.eye(x.shape[1])
         step = np.linalg.solve(curvature, slope)
-        beta = beta + step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-8:
+        largest = float(np.abs(step).max(initial=0.0))
+        beta = beta + step / max(1.0, largest)
+        if largest < 1e-8:
             break
     p = probabilities(beta)
     inner, tested = centred(x, p), centred(z, p)

@@ -90,7 +90,7 @@ def score_test(
     >>> round(test.z, 2), test.method
     (5.45, 'moments')
     """
-    table = np.log(np.maximum(np.asarray(probabilities, np.float64), SMALLEST_PROBABILITY))
+    table = _logs(probabilities)
     codes = np.asarray(labels, np.int64)
     n = len(codes)
     if table.ndim != 2 or len(table) != n:
@@ -98,6 +98,8 @@ def score_test(
     if n and not 0 <= codes.min() <= codes.max() < table.shape[1]:
         raise ValueError("labels must be columns of probabilities")
     weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if n and not weight.sum() > 0:
+        raise ValueError("weights must not all be 0")
     stratum = _codes(strata, n)
     # Relative to what an example would score with any label, so that a weight counts what is known of its own label.
     shares = np.bincount(codes, weight, minlength=table.shape[1])
@@ -140,7 +142,7 @@ def choice_score_test(
     >>> round(test.z, 2), test.method
     (7.05, 'moments')
     """
-    logs = np.log(np.maximum(np.asarray(probabilities, np.float64), SMALLEST_PROBABILITY))
+    logs = _logs(probabilities)
     count, right = np.asarray(sizes, np.int64), np.asarray(gold, np.int64)
     n = len(count)
     if logs.shape != (count.sum(),) or right.shape != (n,) or (right < 0).any() or (right >= count).any():
@@ -166,6 +168,14 @@ def choice_score_test(
         return _shares(drawn, float(own.sum()))
 
     return _Null(expected, own, spread, variance, third).test(score, units, drawn_tails)
+
+
+def _logs(probabilities: npt.ArrayLike) -> Floats:
+    """Return the logs of probabilities, none of them of nil."""
+    values = np.asarray(probabilities, np.float64)
+    if np.isnan(values).any():
+        raise ValueError("probabilities must be numbers, found nan")
+    return np.asarray(np.log(np.maximum(values, SMALLEST_PROBABILITY)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,6 +69,8 @@ def pair_shuffle_test(
     scales = np.sqrt(divided(rows_squared, counts))
     scales = np.ascontiguousarray(np.where(counts > 0, scales, 0.0))
     n_labels = table.shape[1]
+    if len(mass) and not mass.sum() > 0:
+        raise ValueError("weights must not all be 0")
     drawing = np.ones(len(mass)) if frequency is None else np.asarray(frequency, dtype=np.float64)
     drawing = drawing / drawing.sum()
     prior = np.bincount(codes, mass * drawing, minlength=n_labels) / (mass * drawing).sum()

@@ -70,7 +70,7 @@ def group_orders(
     ordered, order = codes[standing], np.empty(len(codes), dtype=np.int64)
     for _ in range(permutations):
         # Sorting by group plus a random fraction keeps groups together and mixes within them.
-        drawn = rng.random(len(codes)) if own is None else rng.random(own.max() + 1)[own[standing]]
+        drawn = rng.random(len(codes)) if own is None else rng.random(own.max(initial=-1) + 1)[own[standing]]
         order[standing] = standing[
             np.argsort(ordered + drawn, kind="stable" if own is not None else "quicksort")
         ]
