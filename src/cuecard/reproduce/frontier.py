@@ -30,6 +30,7 @@ from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights
 from cuecard.run.correcting import dev_as_test
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
+from cuecard.stats.correction import CueGroups
 from cuecard.wording import listed, percent, plural
 
 ACCURACY = MeasureKind("accuracy.{model}.{method}", "accuracy of {model}, {method}", "share", "lower")
@@ -92,7 +93,7 @@ class FrontierExperiment:
             raise UsageError("Strengths are tuned on a dev split, and there is none: give it with --dev.")
         others = [with_labels_of(other.train, data.labels) for other in self.also]
         tests = FrontierTests.of(data, per_label=self.per_label)
-        corrector = _Corrector(data, dev_as_test(data), tests.listed)
+        corrector = _Corrector(data, dev_as_test(data), tests.listed, tests.next)
         rows: list[dict[str, Any]] = []
         for recipe in seedless_recipes(self.models, self.settings):
             for scheme in (Scheme.of(name) for name in self.debias):
@@ -190,6 +191,7 @@ class _Corrector:
     data: Instances
     dev: Instances
     listed: ListedCues
+    next: ListedCues
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def corrected(self, dev: Floats, test: Floats, name: str | None) -> tuple[Tuned | None, Floats]:
@@ -201,25 +203,29 @@ class _Corrector:
         for probabilities, of in ((dev, self.dev), (test, self.data)):
             expert = None if method == "constraint" else self._expert(of, method, knows)
             gold = check_test(of).gold
-            parts.append(Part(probabilities, gold, self._groups(of, knows), expert))
-        judged_by = self._groups(self.dev, tuned_on)
-        tuned = tune(parts[0], "gap", margin=MARGIN, judged_by=judged_by)
+            parts.append(Part(probabilities, gold, self._bands(of, knows), expert))
+        other = self._bands(self.dev, tuned_on) if tuned_on != knows else None
+        tuned = tune(parts[0], "gap", margin=MARGIN, judged_by=other)
         return tuned, tuned.apply(parts[1])
 
-    def _words(self, which: str) -> ListedCues:
-        return self.listed if which == "all" else self.listed.only(slice(None, None, 2))
+    def _words(self, which: str) -> list[ListedCues]:
+        if which == "half":
+            return [self.listed.only(slice(None, None, 2))]
+        return [self.listed, self.next] if which == "all and next" else [self.listed]
 
-    def _groups(self, of: Instances, which: str) -> Any:
-        return self._once(
-            ("groups", of is self.dev, which), lambda: cue_groups(self._words(which).cue_set(of))
-        )
+    def _bands(self, of: Instances, which: str) -> tuple[CueGroups, ...]:
+        def make() -> tuple[CueGroups, ...]:
+            return tuple(cue_groups(words.cue_set(of)) for words in self._words(which))
+
+        bands: tuple[CueGroups, ...] = self._once(("groups", of is self.dev, which), make)
+        return bands
 
     def _expert(self, of: Instances, method: str, knows: str) -> Floats:
         def make() -> Floats:
             test = check_test(of).instances
             if method == "hypothesis":
                 return BiasExpert(partial_condition(of)).log_probabilities(of.train, test)
-            train_rows, test_rows = self._words(knows).rows(of)
+            train_rows, test_rows = self._words(knows)[0].rows(of)
             return expert_log_probabilities(fit_expert(train_rows, of.train), test_rows, test)
 
         values: Floats = self._once(("expert", of is self.dev, method, knows), make)

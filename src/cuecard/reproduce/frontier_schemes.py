@@ -14,6 +14,7 @@ BASES = (PLAIN, "words", "paper", ENSEMBLE, *METHODS)
 #: Correction → method, which of the listed words it knows, and which it is tuned on.
 CORRECTIONS = {
     "constraint": ("constraint", "all", "all"),
+    "constraint-bands": ("constraint", "all and next", "all and next"),
     "constraint-tuned-on-half": ("constraint", "all", "half"),
     "constraint-half": ("constraint", "half", "half"),
     "expert": ("expert", "all", "all"),

@@ -35,6 +35,7 @@ class FrontierTests:
     """The cue sets of the test split by prefix, and the examples that the hypothesis alone gets wrong."""
 
     listed: ListedCues
+    next: ListedCues
     cue_sets: dict[str, CueSet]
     hard: Bools | None
 
@@ -48,17 +49,16 @@ class FrontierTests:
             language=encoded.language,
         )
         listed = ListedCues.of(data, audit, per_label=per_label)
-        more = ListedCues.of(data, audit, per_label=2 * per_label).table
-        unlisted = more.filter(~pl.col("feature").is_in(listed.table["feature"].to_list()))
+        [following] = listed.following(data, per_label, 1)
         bigrams = WordTests.of(audit.encode(data), family=Bigrams()).highest(per_label)
         tables = {
             "": listed.table,
             "half_": listed.table[1::2],
-            "next_": unlisted,
+            "next_": following.table,
             "bigram_": bigrams.select(pl.lit("bigram").alias("family"), "feature", "label"),
         }
         sets = {name: ListedCues(table, audit).cue_set(data) for name, table in tables.items()}
-        return cls(listed, sets, _hard(data))
+        return cls(listed, following, sets, _hard(data))
 
     def row(self, probabilities: Floats) -> dict[str, Any]:
         """Return accuracy, the permutation tests of every cue set, and accuracy on the hard subset."""

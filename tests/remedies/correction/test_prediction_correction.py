@@ -128,6 +128,43 @@ def test_worst_group_accuracy_rises(biased):
     assert done.metrics["after"]["worst_group_accuracy"] > done.metrics["before"]["worst_group_accuracy"]
 
 
+def test_words_of_a_second_list_are_corrected_for_with_strengths_of_their_own():
+    """Two words per label, one much stronger than the other; one list knows the first, two know both."""
+    rng = np.random.default_rng(1)
+    n = 3000
+    gold = rng.integers(0, 2, n)
+    first, second = (np.where(rng.random(n) < share, gold, 1 - gold) for share in (0.8, 0.65))
+    # An example has one of both words, so that neither list corrects for the other.
+    strong = rng.random(n) < 0.5
+    words = (("nobody", "outdoors"), ("sleeps", "friend"))
+    rows = [
+        (
+            "train" if i < 1000 else "test",
+            f"scene {i}",
+            words[0][first[i]] if strong[i] else words[1][second[i]],
+            ("no", "yes")[gold[i]],
+        )
+        for i in range(n)
+    ]
+    data = pair_instances(rows)
+    cue = np.where(strong, first, second)
+    margin = 1.5 * (2 * gold - 1) + 1.5 * (2 * cue - 1) + rng.normal(size=n) * 2
+    p = 1 / (1 + np.exp(-margin[1000:]))
+    table = data.test.table.select("example_id").with_columns(p_no=1 - p, p_yes=p)
+    one, two = (cc.correct(data, table, per_label=1, bands=bands) for bands in (1, 2))
+    assert {len(s) for s in two.metrics["strengths"]} == {4}
+
+    def gap(done, members):
+        right = (done.predictions["prediction"] == done.predictions["gold"]).to_numpy()
+        usual = (cue == gold)[1000:]
+        return right[members & usual].mean() - right[members & ~usual].mean()
+
+    weak = ~strong[1000:]
+    assert gap(one, weak) > 0.3
+    assert gap(two, weak) < 0.1
+    assert gap(two, ~weak) < 0.15
+
+
 def test_named_cues_are_corrected_for(biased):
     data, predictions = biased
     done = cc.correct(data, of_split(predictions, "test"), cues=("nobody",))
@@ -168,6 +205,8 @@ def test_the_dev_split_takes_the_place_of_test(biased):
         ({"method": "expert", "expert": "lenght"}, "length"),
         ({"strength": -1.0}, "strength must be a number of at least 0"),
         ({"folds": 1}, "folds at least 2"),
+        ({"bands": 0}, "bands must be at least 1"),
+        ({"bands": 2, "method": "expert"}, "--bands only applies to words by z"),
         ({"margin": float("nan")}, "margin must be a number"),
     ],
 )

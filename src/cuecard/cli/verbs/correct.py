@@ -93,6 +93,16 @@ def correct(
             min=1,
         ),
     ] = None,
+    bands: Annotated[
+        int | None,
+        option(
+            "--bands",
+            "N",
+            "Number of such lists: the next ones have the words that follow, each with a strength of its own.",
+            default="1",
+            min=1,
+        ),
+    ] = None,
     expert: Annotated[
         str | None,
         option(
@@ -127,6 +137,7 @@ def correct(
         aim=aim,
         cues=tuple(comma_list(cues)) or None,
         per_label=per_label,
+        bands=bands,
         expert=expert,
         strength=strength,
     )

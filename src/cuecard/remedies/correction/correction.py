@@ -55,6 +55,7 @@ class Correction:
             least loss of accuracy; "worst-group" makes the worse of both groups as accurate as it gets.
         cues: cues to correct for, such as "sleeping" or "length:longest"; the words of highest z by default.
         per_label: how many words per label these are.
+        bands: how many such lists there are; the next ones have the words that follow, and multipliers of their own.
         expert: what the expert reads: "cues" (those listed), or anything that `BiasExpert` takes.
         strength: of the correction, instead of one that is tuned.
         margin: how many standard deviations below zero both permutation tests must be where the strength is tuned, so
@@ -67,6 +68,7 @@ class Correction:
     aim: Aim = "gap"
     cues: tuple[str, ...] = ()
     per_label: int = 50
+    bands: int = 1
     expert: str = LISTED
     strength: float | None = None
     margin: float = 1.0
@@ -86,8 +88,12 @@ class Correction:
             raise UsageError(f"strength must be a number of at least 0, not {self.strength}.")
         if not np.isfinite(self.margin):
             raise UsageError(f"margin must be a number, not {self.margin}.")
-        if self.per_label < 1 or self.folds < 2:
-            raise UsageError("per_label must be at least 1 and folds at least 2.")
+        if self.per_label < 1 or self.bands < 1 or self.folds < 2:
+            raise UsageError("per_label and bands must be at least 1 and folds at least 2.")
+        if self.bands > 1 and (self.cues or self.method == "expert"):
+            raise UsageError(
+                "--bands only applies to words by z and --method constraint: leave out --cues and --expert."
+            )
 
     def run(
         self,
@@ -107,26 +113,32 @@ class Correction:
         """
         listed = ListedCues.of(data, audit or Cues(), names=self.cues, per_label=self.per_label)
         cue_set = listed.cue_set(data)
-        part = self._part(data, predictions, listed, cue_set)
+        part = self._part(data, predictions, listed)
         if dev is None:
             probabilities, tuned = self._cross_fitted(data, part)
         else:
             dev_data, dev_predictions = dev
-            tuned = [self._tuned(self._part(dev_data, dev_predictions, listed, listed.cue_set(dev_data)))]
+            tuned = [self._tuned(self._part(dev_data, dev_predictions, listed))]
             probabilities = tuned[0].apply(part)
         return self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
 
     def _tuned(self, part: Part) -> Tuned:
-        fixed = None if self.strength is None else (self.strength,) * (1 if self.method == "expert" else 2)
+        fixed = (
+            None
+            if self.strength is None
+            else (self.strength,) * (1 if self.method == "expert" else 2 * self.bands)
+        )
         return tune(part, self.aim, fixed=fixed, margin=self.margin)
 
-    def _part(self, data: Instances, predictions: Predictions, listed: ListedCues, cue_set: CueSet) -> Part:
+    def _part(self, data: Instances, predictions: Predictions, listed: ListedCues) -> Part:
         if predictions.probabilities is None:
             raise InputError(
                 f"{predictions.model} has predictions without probabilities: give columns p_<answer>, one per answer."
             )
         expert = self._expert(data, listed) if self.method == "expert" else None
-        return Part(predictions.probabilities, cue_set.examples.gold, cue_groups(cue_set), expert)
+        lists = [listed, *listed.following(data, self.per_label, self.bands - 1)]
+        groups = tuple(cue_groups(cues.cue_set(data)) for cues in lists)
+        return Part(predictions.probabilities, check_test(data).gold, groups, expert)
 
     def _expert(self, data: Instances, listed: ListedCues) -> Floats:
         test = check_test(data).instances

@@ -40,6 +40,15 @@ class ListedCues:
         words = WordTests.of(audit.encode(data)).highest(per_label)
         return cls(words.select(pl.lit("word").alias("family"), "feature", "label"), audit)
 
+    def following(self, data: Instances, per_label: int, bands: int) -> list[ListedCues]:
+        """Return further lists of as many words per label, those that follow in z; no word is in two lists."""
+        lists, before = [], self.table["feature"].to_list()
+        for band in range(2, bands + 2):
+            words = ListedCues.of(data, self.audit, per_label=band * per_label).table
+            lists.append(replace(self, table=words.filter(~pl.col("feature").is_in(before))))
+            before += lists[-1].table["feature"].to_list()
+        return lists
+
     def only(self, kept: slice) -> ListedCues:
         """Return some of the cues."""
         return replace(self, table=self.table[kept])

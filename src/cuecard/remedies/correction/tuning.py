@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -22,48 +22,45 @@ from cuecard.stats.correction import (
 Aim = Literal["gap", "worst-group"]
 Method = Literal["constraint", "expert"]
 
-#: Multipliers of the two constraints that are tried, and strengths of an expert.
-MULTIPLIERS = np.round(np.arange(0, 1.51, 0.05), 2)
+#: Multipliers of the two constraints that are tried, and strengths of an expert. Where nearly all examples are usual,
+#: a right answer adds little to the statistic, and multipliers are large.
+MULTIPLIERS = np.append(np.round(np.arange(0, 1.51, 0.05), 2), [2, 3, 5, 8])
 STRENGTHS = np.round(np.arange(0, 4.01, 0.05), 2)
-
-#: Probabilities and strengths → corrected probabilities.
-Apply = Callable[[Sequence[float]], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Examples with a model's probabilities, their cues, and what the expert says of them, if there is one."""
+    """Examples with a model's probabilities, their cues, and what the expert says of them, if there is one.
+
+    `bands` are groups of several lists of cues, the strongest first; each has multipliers of its own.
+    """
 
     probabilities: Floats
     gold: Ints
-    groups: CueGroups
+    bands: tuple[CueGroups, ...]
     expert: Floats | None = None
 
     def take(self, rows: Ints) -> Part:
         """Return some of the examples."""
         expert = None if self.expert is None else self.expert[rows]
-        return Part(self.probabilities[rows], self.gold[rows], self.groups.take(rows), expert)
+        bands = tuple(groups.take(rows) for groups in self.bands)
+        return Part(self.probabilities[rows], self.gold[rows], bands, expert)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """How answers do: accuracy, accuracy in U and in N, and both permutation tests as z."""
+    """How answers do: accuracy, the lower accuracy of U and N, and the highest z of all permutation tests.
+
+    `highest_z` is at most 0 if no test finds U more accurate than shuffling makes it.
+    """
 
     accuracy: float
-    usual_accuracy: float
-    unusual_accuracy: float
-    z: float
-    z_within_label: float
+    worst: float
+    highest_z: float
 
-    @property
-    def worst(self) -> float:
-        """The lower accuracy of U and N."""
-        return min(self.usual_accuracy, self.unusual_accuracy)
 
-    @property
-    def highest_z(self) -> float:
-        """The higher of both tests: at most 0 if neither finds U more accurate than shuffling makes it."""
-        return max(self.z, self.z_within_label)
+#: Of every band the share r of U in the pool, over all examples and within each right answer.
+Shares = tuple[tuple[Floats, Floats], ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Tuned:
     """The chosen strengths, the shares that the constraints refer to, and how the answers they were chosen by do."""
 
     strengths: tuple[float, ...]
-    shares: tuple[Floats, Floats]
+    shares: Shares
     judged: Judged
 
     def apply(self, part: Part) -> Floats:
@@ -79,26 +76,25 @@ class Tuned:
         return corrected(part, self.strengths, self.shares)
 
 
-def corrected(part: Part, strengths: Sequence[float], shares: tuple[Floats, Floats]) -> Floats:
-    """Return corrected probabilities: by the expert where the part has one, by both constraints otherwise."""
+def corrected(part: Part, strengths: Sequence[float], shares: Shares) -> Floats:
+    """Return corrected probabilities: by the expert where the part has one, by two constraints per band otherwise."""
     if part.expert is not None:
         return without_expert(part.probabilities, part.expert, strengths[0])
-    gains = [advantages(part.groups, share) for share in shares]
+    gains = [
+        advantages(groups, share) for groups, both in zip(part.bands, shares, strict=True) for share in both
+    ]
     return constrained_probabilities(part.probabilities, gains, strengths)
 
 
-def judge(answers: Ints, gold: Ints, groups: CueGroups) -> Judged:
-    """Return how answers do on examples with cues."""
+def judge(answers: Ints, gold: Ints, bands: Sequence[CueGroups]) -> Judged:
+    """Return how answers do on examples with cues of one or several lists."""
     right = answers == gold
-    usual, unusual = groups.with_answers(gold)
-    pool = usual | unusual
-    return Judged(
-        float(right.mean()),
-        float(right[usual].mean()) if usual.any() else np.nan,
-        float(right[unusual].mean()) if unusual.any() else np.nan,
-        permutation_z(right, usual, pool),
-        permutation_z(right, usual, pool, gold),
-    )
+    worst, highest = [], []
+    for groups in bands:
+        usual, unusual = groups.with_answers(gold)
+        worst += [float(right[members].mean()) for members in (usual, unusual) if members.any()]
+        highest += [permutation_z(right, usual, usual | unusual, strata) for strata in (None, gold)]
+    return Judged(float(right.mean()), min(worst), max(highest))
 
 
 def tune(
@@ -107,43 +103,45 @@ def tune(
     *,
     fixed: Sequence[float] | None = None,
     margin: float = 0.0,
-    judged_by: CueGroups | None = None,
+    judged_by: Sequence[CueGroups] | None = None,
 ) -> Tuned:
     """Return the strengths that serve the aim best on a part.
 
-    "gap": the highest accuracy for which both tests are at most −`margin`; where none is, the smallest z.
+    "gap": the highest accuracy for which all tests are at most −`margin`; where none is, the smallest z.
     "worst-group": the highest accuracy of the worse of U and N; of equals, the highest accuracy.
+    The multipliers of a second and further band are found with those before them held, and the first ones once more.
 
     Args:
         part: examples with labels.
         aim: what to reach.
         fixed: take these strengths instead.
-        margin: how far below zero both tests are to be, in standard deviations.
+        margin: how far below zero all tests are to be, in standard deviations.
         judged_by: groups of other cues to tune for; those of the part by default.
     """
-    shares = usual_shares(part.groups, part.gold)
-    groups = judged_by or part.groups
+    shares = tuple(usual_shares(groups, part.gold) for groups in part.bands)
 
-    def judged(strengths: Sequence[float]) -> Judged:
-        return judge(corrected(part, strengths, shares).argmax(axis=1), part.gold, groups)
+    def judged(strengths: Sequence[float], bands: Sequence[CueGroups]) -> Judged:
+        return judge(corrected(part, strengths, shares).argmax(axis=1), part.gold, bands)
 
-    if fixed is not None:
-        return Tuned(tuple(fixed), shares, judged(fixed))
-    tried: list[tuple[float, ...]] = (
-        [(float(s),) for s in STRENGTHS]
-        if part.expert is not None
-        else [(float(a), float(b)) for a, b in product(MULTIPLIERS, MULTIPLIERS)]
-    )
-    results = [(judged(strengths), strengths) for strengths in tried]
-
-    def gap_closed(result: tuple[Judged, tuple[float, ...]]) -> tuple[float, ...]:
-        outcome, strengths = result
+    def value(outcome: Judged, strengths: Sequence[float]) -> tuple[float, ...]:
+        if aim == "worst-group":
+            return outcome.worst, outcome.accuracy, -sum(strengths)
         closed = outcome.highest_z <= -margin
-        return (float(closed), outcome.accuracy if closed else -outcome.highest_z, -sum(strengths))
+        return float(closed), outcome.accuracy if closed else -outcome.highest_z, -sum(strengths)
 
-    def worst_group(result: tuple[Judged, tuple[float, ...]]) -> tuple[float, ...]:
-        outcome, strengths = result
-        return outcome.worst, outcome.accuracy, -sum(strengths)
+    def best(tried: Iterable[tuple[float, ...]], bands: Sequence[CueGroups]) -> tuple[float, ...]:
+        return max(tried, key=lambda strengths: value(judged(strengths, bands), strengths))
 
-    best, strengths = max(results, key=gap_closed if aim == "gap" else worst_group)
-    return Tuned(strengths, shares, best)
+    groups = part.bands if judged_by is None else judged_by
+    if fixed is not None:
+        chosen = tuple(fixed)
+    elif part.expert is not None:
+        chosen = best([(float(s),) for s in STRENGTHS], groups)
+    else:
+        n = len(part.bands)
+        grid = [(float(a), float(b)) for a, b in product(MULTIPLIERS[:: 1 if n == 1 else 2], repeat=2)]
+        chosen = (0.0,) * (2 * n)
+        for band, judged_bands in [*((i, i + 1) for i in range(n)), *([(0, n)] if n > 1 else [])]:
+            tried = [(*chosen[: 2 * band], *pair, *chosen[2 * band + 2 :]) for pair in grid]
+            chosen = best(tried, groups if judged_by is not None else groups[:judged_bands])
+    return Tuned(chosen, shares, judged(chosen, groups))

@@ -188,8 +188,8 @@ def frontier(card: Card, section: Section) -> SectionView:
     notes = [
         "Gap: accuracy on examples with a listed word and its usual label minus accuracy on those with another label. "
         "Other half: every second listed word, which methods that end in “-half” do not know, and “tuned-on-half” is "
-        "not tuned on. Next words: those that follow the listed ones in z, which no method knows. Hard: examples that "
-        "a linear model of partial input gets wrong.",
+        "not tuned on. Next words: those that follow the listed ones in z, which only “constraint-bands” knows. Hard: "
+        "examples that a linear model of partial input gets wrong.",
     ]
     charts = [
         ChartView(
