@@ -202,7 +202,7 @@ def frontier(card: Card, section: Section) -> SectionView:
                 parameters.get("alpha", 0.05),
             ),
             alt="Accuracy of every method by the gap that it leaves.",
-            caption="Means over the seeds, with 95 % CIs. The best methods are at the top left.",
+            caption="Means over the seeds, with 95 % CIs. The best methods are at the top, at a gap of zero or less.",
         ),
         ChartView(
             "Accuracy against the evidence of the permutation test",
