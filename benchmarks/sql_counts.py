@@ -1,0 +1,103 @@
+"""Counts of words by label: our tables against the same counts by DuckDB's SQL (`pip install duckdb`).
+
+Ours are complete: tests, intervals, copies and redundancy follow the counts. DuckDB only counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.cues import COMPARED, corpus
+
+_USED = """
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({"cpu": used.ru_utime + used.ru_stime - before, "memory": used.ru_maxrss / 1e6, "rows": rows}))
+"""
+_BEFORE = """
+used = resource.getrusage(resource.RUSAGE_SELF)
+before = used.ru_utime + used.ru_stime
+"""
+_OURS = f"""
+import json, resource, sys
+import cuecard as cc
+from cuecard.data.demo import demo_corpus
+cc.audit(cc.load(demo_corpus(2_000, seed=1)), only="cues", features="word")
+{_BEFORE}
+card = cc.audit(sys.argv[1], only="cues", features="word", scope="both", min_count=1, memory=sys.argv[2], cache=False)
+rows = card["cues"].table.height
+{_USED}
+"""
+_COUNTS = f"""
+import json, resource, sys
+import cuecard as cc
+from cuecard.data.demo import demo_corpus
+from cuecard.features import Words, count_cues
+from cuecard.text import encode
+def counts(data):
+    return count_cues(encode(data, tokens="default", language="en", scope="both"), [Words()], copies=False)
+counts(cc.load(demo_corpus(2_000, seed=1)))
+{_BEFORE}
+rows = counts(cc.load(sys.argv[1])).features.height
+{_USED}
+"""
+_DUCKDB = f"""
+import json, resource, sys
+import duckdb
+{_BEFORE}
+duckdb.sql("set threads to 1")
+rows = len(duckdb.sql(f'''
+    with words as (
+        select label, unnest(list_distinct(regexp_extract_all(lower(premise || ' ' || hypothesis), '\\\\w+'))) as word
+        from '{{sys.argv[1]}}/*.parquet'
+    )
+    select word, label, count(*) from words group by word, label
+''').fetchall())
+{_USED}
+"""
+
+
+def main(argv: list[str]) -> None:
+    """Print processor time and memory of both, and the ratio.
+
+    Args:
+        argv: the number of pairs.
+    """
+    n = int(argv[0]) if argv else COMPARED
+    with tempfile.TemporaryDirectory() as place:
+        folder = corpus(Path(place), n)
+        ours = {
+            "counts alone": _run(_COUNTS, folder, ""),
+            "audit in memory": _run(_OURS, folder, "1TB"),
+            "audit in parts": _run(_OURS, folder, "100MB"),
+        }
+        for kind, one in ours.items():
+            print(f"{kind:16} {n:,} pairs {one['cpu']:7.2f} s {one['memory']:5.2f} GB", flush=True)
+        if find_spec("duckdb") is None:
+            print("DuckDB is not installed: pip install duckdb")
+            return
+        theirs = _run(_DUCKDB, folder, "")
+        print(f"{'DuckDB':16} {n:,} pairs {theirs['cpu']:7.2f} s {theirs['memory']:5.2f} GB")
+        for kind, one in ours.items():
+            print(f"DuckDB / {kind}: {theirs['cpu'] / one['cpu']:.2f}")
+
+
+def _run(code: str, folder: Path, memory: str) -> dict[str, float]:
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(folder), memory],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    said: dict[str, float] = json.loads(ran.stdout.splitlines()[-1])
+    return said
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
