@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -86,7 +86,13 @@ def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]
 
 def import_report_early() -> None:
     """Begin to import what draws a report, beside the work that comes before it."""
-    Thread(target=lambda: [import_module(name) for name in _OF_REPORT], daemon=True).start()
+
+    def import_all() -> None:
+        with suppress(Exception):  # raised again where the report is drawn
+            for name in _OF_REPORT:
+                import_module(name)
+
+    Thread(target=import_all, daemon=True).start()
 
 
 def rendered(card: Card) -> str:
