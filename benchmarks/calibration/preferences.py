@@ -16,9 +16,11 @@ from cuecard.data import load
 from cuecard.data.demo import demo_battles, demo_judge
 from cuecard.data.demo.judges import Character
 from cuecard.probes import JudgeTest, read_verdicts
+from cuecard.probes.net_scores.suspects import suspect_labels
 from cuecard.stats import clopper_pearson
 from cuecard.stats.arrays import Ints
 from cuecard.stats.preferences.conditional_logit import conditional_logit
+from cuecard.stats.preferences.item_response import item_response
 
 #: Seeds that no constant was tuned on.
 SEED = 40_000
@@ -101,7 +103,29 @@ def judges(runs: int) -> Iterator[str]:
         yield share(f"judge {character}: named, and nothing else", exact, runs)
 
 
-PARTS = {"coverage": coverage_over_prompts, "planted": planted, "judges": judges}
+def items(runs: int) -> Iterator[str]:
+    """Yield how well abilities are recovered, and how many wrong keys and right ones are called suspect."""
+    for models, n in ((10, 300), (30, 300)):
+        correlations, recalled, wrong, called = [], 0, 0, 0
+        for run in range(runs):
+            rng = np.random.default_rng(SEED + run)
+            ability, a, d = rng.standard_normal(models), rng.uniform(0.7, 1.8, n), rng.normal(0.5, 1, n)
+            knows = rng.random((models, n)) < 1 / (1 + np.exp(-(ability[:, None] * a + d)))
+            truth = rng.integers(0, 4, n)
+            key = np.where(np.arange(n) < n // 20, (truth + 1) % 4, truth)
+            answers = np.where(knows, truth, (truth + rng.integers(1, 4, (models, n))) % 4)
+            correct = (answers == key).astype(np.float64)
+            correlations.append(float(np.corrcoef(item_response(correct).ability, ability)[0, 1]))
+            suspects = suspect_labels(answers.T, correct.T, key)[0]
+            recalled += int((suspects < n // 20).sum())
+            wrong, called = wrong + n // 20, called + len(suspects)
+        name = f"{models} models, {n} questions, 5 % wrong keys"
+        yield f"{name}: correlation with planted abilities {np.mean(correlations):.3f}"
+        yield share(f"{name}: wrong keys listed", recalled, wrong)
+        yield share(f"{name}: listed that are wrong keys", recalled, called)
+
+
+PARTS = {"coverage": coverage_over_prompts, "planted": planted, "judges": judges, "items": items}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,6 +13,7 @@ from cuecard.probes.identical_pairs.scores import identical_scores, matching_lab
 from cuecard.probes.judge import JudgeTest, Verdicts, read_verdicts
 from cuecard.probes.linear import LINEAR_MODELS, linear_predictions
 from cuecard.probes.many_predictions import read_many_predictions
+from cuecard.probes.net_scores import NetScores
 from cuecard.probes.predictions import Predictions, PredictionSource, distinctly_named, read_predictions
 from cuecard.probes.prompts.study import PromptStudy, find_prompt, prompted_answers, prompted_predictions
 from cuecard.probes.registry import PROBES
@@ -30,7 +31,7 @@ from cuecard.probes.trained import asked_recipes, is_saved_model, trained_predic
 #: The order in which probes run and appear on a card.
 _BUILT_IN: tuple[type[Analysis], ...] = (
     Reliance, AccuracyTest, DistributionTest, PermutationTest, AgreementOfModels, PairedComparison, OptionOrderTest,
-    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest, JudgeTest,
+    PromptStudy, HardSubset, DebiasedEvaluation, IdenticalPairTest, NetScores, JudgeTest,
 )  # fmt: skip
 for _probe in _BUILT_IN:
     PROBES.add(_probe.name, _probe)
@@ -48,6 +49,7 @@ __all__ = [
     "HardSubset",
     "IdenticalPairTest",
     "JudgeTest",
+    "NetScores",
     "OptionOrder",
     "OptionOrderTest",
     "PairedComparison",
