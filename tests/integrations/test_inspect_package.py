@@ -31,7 +31,7 @@ def test_the_entry_point_names_the_registry_of_the_package():
 def asked(tmp_path, monkeypatch):
     """Run a task of the package with a mock model that says B, and return its log."""
     inspect_ai = pytest.importorskip("inspect_ai", reason="Inspect is not installed")
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     monkeypatch.syspath_prepend(PACKAGE / "src")
     file = tmp_path / "questions.jsonl"
@@ -41,6 +41,8 @@ def asked(tmp_path, monkeypatch):
         import inspect_cuecard
 
         answers = [ModelOutput.from_content("mockllm/model", "ANSWER: B") for _ in ROWS]
+        for answer in answers:
+            answer.usage = ModelUsage()  # otherwise tokens are counted with a vocabulary from the network
         model = get_model("mockllm/model", custom_outputs=answers)
         task = getattr(inspect_cuecard, name)(str(file), **options)
         (log,) = inspect_ai.eval(
