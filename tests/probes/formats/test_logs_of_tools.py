@@ -114,6 +114,16 @@ def test_a_log_that_names_no_answer_of_the_data_at_all_is_an_error(six, tmp_path
         read_predictions(inspect_log(tmp_path / "log.json", samples, "match"), six)
 
 
+def test_a_log_that_was_cut_short_says_how_to_complete_it(six, tmp_path):
+    score = {"value": "C", "answer": LABELS[0], "explanation": LABELS[0]}
+    path = inspect_log(tmp_path / "log.json", [inspect_sample(1, LABELS[0], score, "match")], "match")
+    path.write_text(path.read_text().replace('"status": "success"', '"status": "error"', 1))
+    with pytest.raises(
+        InputError, match=r"no prediction for 5 of 6 .*'error'.*inspect eval-retry.*Give every"
+    ):
+        read_predictions(path, six)
+
+
 def test_log_likelihoods_written_as_text_pick_the_likeliest_choice(asked, tmp_path):
     picks = [0, 1, 2, 1, 1, 0]
     lines = [

@@ -80,7 +80,7 @@ def read_inspect_log(path: Path) -> Unmatched:
         samples = [sample for sample in samples if sample.epoch == epochs[0]]
         notes.append(f"The log has {len(epochs)} epochs; the answers of the first are used.")
     if log.status != "success":
-        notes.append(f"The log's status is {log.status!r}, not 'success'.")
+        notes.append(f"The log's status is {log.status!r}, not 'success' (inspect eval-retry completes it).")
     targets = [sample.label(sample.right()) for sample in samples]
     return Unmatched(
         model=(log.eval.model if log.eval else None) or path.stem,

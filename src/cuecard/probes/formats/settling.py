@@ -155,9 +155,10 @@ def _by_id(unmatched: Unmatched, ids: pl.Series, data: Instances, examples: Exam
             "others out with --surplus-ids."
         )
     if len(missing):
+        why = f". {' '.join(unmatched.notes)} Give" if unmatched.notes else "; give"
         raise InputError(
             f"{unmatched.source}: no prediction for {len(missing):,} of {plural(len(wanted), 'test example')} "
-            f"(such as {_some(missing)}); give every example one."
+            f"(such as {_some(missing)}){why} every example one."
         )
     at = dict(zip(ids.to_list(), range(len(ids)), strict=True))
     return np.fromiter((at[name] for name in wanted.to_list()), dtype=np.int64, count=len(wanted))
