@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cuecard as cc
-from cuecard.data.demo import demo_choice, demo_nli, write_demo
+from cuecard.data.demo import demo_choice, demo_nli, demo_predictions, write_demo
 from scripted_server import Script, serving
 
 TASKS = ("pair", "choice", "preference", "text", "chinese")
@@ -312,6 +312,21 @@ def test_plan(cuecard, files, tmp_path):
     planned = plan_file(data, tmp_path / "python.csv", [goal], budget=5, method="random")
     assert json.loads(ran.out) == json.loads(json.dumps(planned.as_dict()))
     assert (tmp_path / "typed.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
+
+
+def test_correct(cuecard, tmp_path):
+    demo = demo_nli(500, seed=1)
+    write_demo(demo, tmp_path)
+    demo_predictions(demo, follow=0.5).filter(pl.col("split") == "test").write_csv(tmp_path / "bert.csv")
+    train, test, out = tmp_path / "train.parquet", tmp_path / "test.parquet", tmp_path / "corrected.parquet"
+    ran = cuecard(
+        "correct", train, "--test", test, "--predictions", tmp_path / "bert.csv", "--aim", "worst-group",
+        "--out", out, "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    done = cc.correct(cc.load(train, test=test), tmp_path / "bert.csv", aim="worst-group")
+    assert json.loads(ran.out) == json.loads(json.dumps(dict(done.metrics)))
+    assert pl.read_parquet(out).equals(done.predictions)
 
 
 def test_export(cuecard, cards):

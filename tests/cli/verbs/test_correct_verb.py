@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import json
-
 import polars as pl
 import pytest
 
-import cuecard as cc
 from cuecard.data.demo import demo_nli, demo_predictions, write_demo
 
 
@@ -16,17 +13,6 @@ def files(tmp_path_factory):
     write_demo(demo, folder)
     demo_predictions(demo, follow=0.5).filter(pl.col("split") == "test").write_csv(folder / "bert.csv")
     return folder
-
-
-def test_the_command_says_and_writes_what_python_returns(cuecard, files, tmp_path):
-    out = tmp_path / "corrected.parquet"
-    arguments = ("correct", files / "train.parquet", "--test", files / "test.parquet", "--out", out)
-    ran = cuecard(*arguments, "--predictions", files / "bert.csv", "--aim", "worst-group", "--json")
-    assert ran.code == 0, ran.err
-    data = cc.load(files / "train.parquet", test=files / "test.parquet")
-    done = cc.correct(data, files / "bert.csv", aim="worst-group")
-    assert json.loads(ran.out) == json.loads(json.dumps(dict(done.metrics)))
-    assert pl.read_parquet(out).equals(done.predictions)
 
 
 def test_the_terminal_shows_both_sides_and_the_next_command(cuecard, files, tmp_path):
