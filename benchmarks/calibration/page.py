@@ -40,7 +40,7 @@ CARDS = """\
 
 Every audit, on datasets in which nothing gives the label away: generated ones of the shapes above with 50 to 1,500
 examples, and parts of public datasets whose labels were shuffled between distinct texts, copies keeping one label. An
-alarm is a card with a finding of high or medium severity; at most 5 % of cards should have one.
+alarm is a card with a finding of high or medium severity; at most 5 % of cards should have one. Seeds start at 70,000.
 """
 _TITLES = {"level": "Level", "power": "Power", "coverage": "Coverage"}
 _NOMINAL = {"level": "at most 5 %", "power": "higher is better", "coverage": "at least 95 %"}

@@ -10,6 +10,7 @@ from benchmarks.calibration import model_tests, robust
 from benchmarks.calibration.hard_subset import hard_share
 from benchmarks.calibration.probes import Tested, choice_verdicts, copied_test, levels, sharing_test
 from benchmarks.calibration.rows import Row
+from benchmarks.calibration.weighted_models import weighted_models
 from benchmarks.calibration.weights import level as weights_level
 from cuecard.data import Task
 
@@ -148,6 +149,7 @@ PROBE_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "longest, shortest, position": choice_probes,
     "distribution test": distribution_test,
     "debiased evaluation": debiased_evaluation,
+    "weighted models": weighted_models,
     "reliance": reliance,
     "remedies": remedies,
 }
