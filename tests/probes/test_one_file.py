@@ -99,11 +99,17 @@ def test_sentences_of_one_file_name_the_half_and_not_a_training_set():
         )
     data = pair_instances(rows)
     answers = ["yes" if "sun" in text else "no" for text in data.table["hypothesis"]]
-    card = cc.probe(data, {"m": pl.DataFrame({"prediction": answers})}, only=["distribution_test"])
+    sections = ["distribution_test", "reliance", "permutation_test"]
+    card = cc.probe(data, {"m": pl.DataFrame({"prediction": answers})}, only=sections)
     view = section_view(card, "distribution_test")
     texts = [finding.text for finding in card.findings if finding.section == "distribution_test"]
     assert texts
     assert all("In the half that the cues come from, " in text for text in texts)
     captions = [*view.lead, *(chart.caption for chart in view.charts), *(chart.alt for chart in view.charts)]
     assert not any("training set" in text for text in [*texts, *captions])
+    reliance = section_view(card, "reliance")
+    assert [column.title for column in reliance.tables[0].columns].count("Cue half") == 1
+    assert not any("debias" in text for text in [*reliance.lead, *card.tables["reliance"]["next"]])
+    words = section_view(card, "permutation_test")
+    assert "The usual label of a word is that in the half that the cues come from." in words.notes
     assert "half that the cues come from (with the cue)" in str(view.charts[0].draw().to_dict())

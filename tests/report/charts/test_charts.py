@@ -10,7 +10,7 @@ import vl_convert
 from cuecard.card.card import Card
 from cuecard.report.charts.audits.cues import cue_map, family_counts, top_cues
 from cuecard.report.charts.audits.overview import label_balance, length_distribution
-from cuecard.report.charts.drawing import specification, themed
+from cuecard.report.charts.drawing import legend_columns, specification, themed
 from cuecard.report.cue_rows import MOST_POINTS, critical_p, sample_for_map, strongest, with_test_share
 
 CardMaker = Callable[..., Card]
@@ -114,3 +114,9 @@ def test_curves_of_length_have_the_same_area(card: Card) -> None:
     )
     rows = points(spec)
     assert sum(row["share"] for row in rows if row["label"] == "neutral") == pytest.approx(1.0)
+
+
+def test_a_legend_of_a_narrow_chart_has_as_many_columns_as_fit():
+    assert legend_columns(["yes", "no"]) == 2
+    assert legend_columns(["CONTRADICTION", "ENTAILMENT", "NEUTRAL"]) == 2
+    assert legend_columns(["x" * 60, "y"]) == 1

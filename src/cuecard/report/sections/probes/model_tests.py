@@ -273,7 +273,8 @@ def permutation_test(card: Card, section: Section) -> SectionView:
             name="p_values",
         ),
     ]
-    return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])])
+    notes = [display_text(note, 400) for note in summary.get("notes", ())]
+    return SectionView(lead, (), charts, [_words(card.tables["permutation_words"])], notes)
 
 
 def _other_p(test: dict[str, Any]) -> str:
