@@ -26,7 +26,7 @@ from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
 from cuecard.remedies.correction.tuning import Part, Tuned, tune
 from cuecard.reproduce.frontier_schemes import CORRECTIONS, DEFAULT, ENSEMBLE, PLAIN, Scheme
 from cuecard.reproduce.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
-from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights
+from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights, majority_share
 from cuecard.run.correcting import dev_as_test
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
@@ -111,13 +111,15 @@ class FrontierExperiment:
                     )
         runs = pl.DataFrame(rows)
         groups = summed_up(runs, len(check_test(data)))
+        chance = majority_share(check_test(data).gold)
         summary = {
             "runs": runs.height,
             "test_examples": len(check_test(data)),
             "words": tests.listed.table.height,
+            "chance": chance,
             "groups": groups.to_dicts(),
         }
-        findings = _findings(groups, self.alpha)
+        findings = _findings(groups, self.alpha, chance)
         tables = {"frontier": groups, "frontier_runs": runs}
         return Result(summary, tables, findings, measures=frontier_measures(summary))
 
@@ -275,10 +277,18 @@ def closed(groups: pl.DataFrame, alpha: float, prefix: str = "") -> pl.DataFrame
     return groups.filter(*both).sort("accuracy", descending=True)
 
 
-def _findings(groups: pl.DataFrame, alpha: float) -> list[Finding]:
+def _findings(groups: pl.DataFrame, alpha: float, chance: float) -> list[Finding]:
     findings = []
     for (model,), rows in groups.group_by("model", maintain_order=True):
-        sentences = [_best(rows, alpha, prefix, about) for prefix, about in ABOUT.items()]
+        informative = pl.col("low") > chance
+        sentences = [_best(rows.filter(informative), alpha, prefix, about) for prefix, about in ABOUT.items()]
+        idle = rows.filter(~informative)["method"].to_list()
+        if idle:
+            # A model that has learned nothing uses no words either.
+            sentences.append(
+                f"The accuracy of {listed(idle)} is not above the majority baseline ({percent(chance)}), so a smaller "
+                "gap there is not informative."
+            )
         plain = rows.filter(method=PLAIN)
         if plain.height:
             row = plain.row(0, named=True)
@@ -303,7 +313,7 @@ ABOUT = {
 def _best(rows: pl.DataFrame, alpha: float, prefix: str, about: str) -> str:
     passed = closed(rows, alpha, prefix)
     if passed.is_empty():
-        return f"Over {about}, every method leaves a significant difference in at least one seed."
+        return f"Over {about}, every method above the baseline leaves a significant difference in at least one seed."
     row = passed.row(0, named=True)
     names = [f"{name} ({percent(accuracy)})" for name, accuracy in passed.select("method", "accuracy").rows()]
     end = f"; {row['method']} costs least" if len(names) > 1 else ""

@@ -123,7 +123,7 @@ class StubbornExperiment:
                     )
         table = pl.DataFrame(rows)
         grouped = summed_up(table)
-        chance = _chance(examples.gold)
+        chance = majority_share(examples.gold)
         summary = {
             "runs": table.height,
             "test_examples": len(examples),
@@ -240,7 +240,7 @@ def _balanced(remedy: LexicalWeights, train: Instances, *, cache: bool) -> tuple
     return int(features[0]), weights
 
 
-def _chance(gold: npt.NDArray[np.int64]) -> float:
+def majority_share(gold: npt.NDArray[np.int64]) -> float:
     """Return how often the commonest answer of the test set is right."""
     return float(np.bincount(gold).max() / len(gold))
 

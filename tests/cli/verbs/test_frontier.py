@@ -8,7 +8,7 @@ import cuecard as cc
 from cuecard.card import load_card
 from cuecard.errors import CueCardError
 from cuecard.reproduce import FrontierExperiment
-from cuecard.reproduce.frontier import closed
+from cuecard.reproduce.frontier import ABOUT, _findings, closed
 from cuecard.reproduce.frontier_schemes import CORRECTIONS, Scheme
 from cuecard.reproduce.frontier_tests import transfer_accuracy, with_labels_of
 from small_sets import pair_instances
@@ -104,6 +104,17 @@ def test_methods_are_closed_if_no_seed_of_either_test_is_significant():
     )
     assert closed(groups, 0.05)["method"].to_list() == ["c", "b"]
     assert closed(groups, 0.2)["method"].to_list() == ["c"]
+
+
+def test_a_method_at_chance_closes_nothing():
+    row = {
+        "model": "m", "method": "idle", "seeds": 1, "accuracy": 0.5, "low": 0.45, "gap": 0.0,
+        **{f"{p}{n}_lowest": 0.0 for p in ABOUT for n in ("log10_p", "log10_p_within_label")},
+    }  # fmt: skip
+    good = row | {"method": "good", "accuracy": 0.8, "low": 0.75}
+    [finding] = _findings(pl.DataFrame([row, good]), 0.05, 0.5)
+    assert "not significant in any seed with good (80.0\u00a0%)." in finding.text
+    assert "The accuracy of idle is not above the majority baseline (50.0\u00a0%)" in finding.text
 
 
 def test_names_are_a_training_a_correction_or_both():
