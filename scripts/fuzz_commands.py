@@ -1,10 +1,11 @@
 """Run odd and wrong command lines of every verb, on full disks and without an output, and print how they end.
 
-    python scripts/fuzz_commands.py [--cases N] [--seed N]
+    python scripts/fuzz_commands.py [--cases N] [--seed N] [--only KIND]
 
 A command may succeed (exit code 0), say that an analysis failed or a policy is violated (1), or refuse (2): then with a
-sentence, and every file is as it was. Anything else is a crash. Then a run that writes over an older one is killed at
-a random step: the folder must hold all of the old card or all of the new one. Each case is made from its seed.
+sentence, and every file is as it was. Anything else is a crash. Then every verb that writes is killed or interrupted at
+a random step of a run that writes over an older one: each target must be all old or all new, and the verb must run
+again. Each case is made from its seed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+from fuzzing import stopping  # noqa: E402
 from fuzzing.commands import Command, command, fill  # noqa: E402
 
 #: Seconds that a command on 80 rows may take.
 LIMIT = 300
-#: What a run does on disk: it can be killed before each of these.
-STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "ctypes.dlsym", "shutil.rmtree"}
+#: Seconds after which a server is interrupted.
+SERVED = 3
+#: Crashes, and folders that were a mixture of old and new, when a kind of case was first tried.
+BEFORE = {"killed": "16 of 37"}
+KINDS = {"commands": None, "killed": signal.SIGKILL, "interrupted": signal.SIGINT}
 
 
 def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int, str]:
@@ -49,11 +54,18 @@ def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int,
             os.dup2(writer, 1)
             os.close(reader)
         if line.stdout != "closed":
-            sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]
+            stream = os.fdopen(1, "w", encoding=line.encoding, closefd=False)
+            sys.stdout = sys.__stdout__ = stream  # type: ignore[misc]
+        os.environ["COLUMNS"] = line.columns
         if line.largest_file is not None:
             # The messages themselves must fit: standard error is a file here.
             resource.setrlimit(resource.RLIMIT_FSIZE, (line.largest_file + 10_000,) * 2)
-        signal.alarm(LIMIT)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if line.arguments[:1] == ["serve"]:
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+            signal.alarm(SERVED)
+        else:
+            signal.alarm(LIMIT)
         code: object = 0
         try:
             run()
@@ -102,49 +114,12 @@ def ended(folder: Path, line: Command) -> str:
             if sentence or "Usage: cuecard" in said or (not said and line.stdout)
             else f"says {said[:200]!r}"
         )
-    if code == 1 and ("failed" in said or "check" in line.arguments):
+    if code == 1 and ("failed" in said or {"check", "compare"} & {*line.arguments}):
         return "failed"
-    return "done" if code == 0 else f"exit code {code}: {said[:200]!r}"
-
-
-def killed(folder: Path, rng: random.Random) -> str:
-    """Return what is in a folder after a run that wrote it was killed at a random step: old, new, or what is wrong."""
-    if rng.random() < 0.5:
-        (folder / "card" / "notes.txt").write_text("mine")
-    line = Command(["audit", "train.csv", "--only", "overview", "--out", "card", "--quiet"])
-    left = rng.randrange(1, 120)
-
-    def run() -> None:
-        inside = str(folder)
-
-        def hook(event: str, arguments: tuple[object, ...]) -> None:
-            nonlocal left
-            if event in STEPS and (event == "ctypes.dlsym" or inside in os.path.abspath(str(arguments[0]))):
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(hook)
-        run_line(line)
-
-    code, said = forked(folder, run, line)
-    if code not in (0, -signal.SIGKILL):
-        return f"exit code {code}: {said[:200]!r}"
-
-    def read() -> None:
-        from cuecard.card import load_card, stale_report
-
-        card = load_card("card")
-        assert stale_report(Path("card"), card) is None, "the report is of another card"
-        assert (
-            not (folder / "card" / "notes.txt").exists()
-            or (folder / "card" / "notes.txt").read_text() == "mine"
-        )
-        sys.exit(11 if card.dataset.name == "demo" else 12)
-
-    code, said = forked(folder, read, Command([]))
-    return {11: "old", 12: "new"}.get(
-        code, said.strip().splitlines()[-1][:200] if said else f"exit code {code}"
+    return (
+        "done"
+        if code == 0 or (code == 130 and "serve" in line.arguments)
+        else f"exit code {code}: {said[:200]!r}"
     )
 
 
@@ -180,46 +155,74 @@ def _import_all() -> None:
     assert [*AUDITS, *PROBES, *REMEDIES]
 
 
+def prepared(place: Path, name: str) -> tuple[Path, list[str]]:
+    """Return a folder in which a writer has written once, and the steps that took."""
+    folder, log = place / name / "work", place / name / "steps.txt"
+    if not log.exists():
+        folder.mkdir(parents=True)
+        fill(folder, place / "home" / "card")
+        for line in stopping.WRITERS[name].lines:
+            code, said = stopping.counted(folder, log, lambda line=line: run_line(line), forked, line)
+            assert code in (0, 1), (name, said)
+    return folder, log.read_text().split()
+
+
+def end_of_case(kind: str, rng: random.Random, place: Path) -> tuple[str, str]:
+    """Run a case; return how it ended and what it was."""
+    folder = place / "case" / "work"
+    by = KINDS[kind]
+    try:
+        if by is None:
+            folder.mkdir(parents=True)
+            fill(folder, place / "home" / "card")
+            line = command(rng)
+            return ended(folder, line), str(line)
+        name = rng.choice(list(stopping.WRITERS))
+        before, steps = prepared(place, name)
+        shutil.copytree(before, folder, symlinks=True)
+        return stopping.stopped(folder, name, steps, by, run_line, forked, rng), ""
+    finally:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+
+
 def main() -> int:
     """Print how commands ended; the exit code is 1 if any crashed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
-        "--cases", type=int, default=1000, help="command lines; a tenth as many runs are killed"
+        "--cases",
+        type=int,
+        default=1000,
+        help="command lines; a tenth as many runs are killed and interrupted",
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=list(KINDS))
     options = parser.parse_args()
-    os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="1", COLUMNS="100")
+    os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+    os.environ.pop("CI", None)
     _import_all()
     crashes = 0
-    print(f"{'kind':<12}{'cases':>8}  {'ends':<58}{'crashes':>9}{'seconds':>9}", flush=True)
-    with tempfile.TemporaryDirectory() as place:
-        os.environ["CUECARD_CACHE"] = str(Path(place) / "cache")
-        home = Path(place) / "home"
-        home.mkdir()
-        saved_card(home)
-        for kind, cases in (("commands", options.cases), ("killed", max(1, options.cases // 10))):
+    print(f"{'kind':<12}{'cases':>8}  {'ends':<42}{'seconds':>9}{'before':>12}{'crashes':>9}", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        os.environ["CUECARD_CACHE"] = str(place / "cache")
+        (place / "home").mkdir()
+        saved_card(place / "home")
+        for kind in [options.only] if options.only else KINDS:
+            cases = options.cases if kind == "commands" else max(1, options.cases // 10)
             ends: Counter[str] = Counter()
             start = time.monotonic()
             for case in range(cases):
                 seed = f"{options.seed}/{kind}/{case}"
-                rng = random.Random(seed)
-                folder = Path(place) / "case" / "work"
-                folder.mkdir(parents=True)
-                fill(folder, home / "card")
-                line = command(rng)
-                end = ended(folder, line) if kind == "commands" else killed(folder, rng)
+                end, what = end_of_case(kind, random.Random(seed), place)
                 if end not in ("done", "failed", "refused", "old", "new"):
-                    what = f" {line}" if kind == "commands" else ""
-                    print(f"  seed {seed!r}: {end}{what}", flush=True)
+                    print(f"  seed {seed!r}: {end} {what}".rstrip(), flush=True)
                     end = "crashes"
                 ends[end] += 1
-                shutil.rmtree(folder.parent)
             crashes += ends["crashes"]
             counts = ", ".join(f"{name} {n:,}" for name, n in sorted(ends.items()) if name != "crashes")
-            print(
-                f"{kind:<12}{cases:>8,}  {counts:<58}{ends['crashes']:>9,}{time.monotonic() - start:>9.1f}",
-                flush=True,
-            )
+            seconds = time.monotonic() - start
+            crashed = f"{BEFORE.get(kind, ''):>12}{ends['crashes']:>9,}"
+            print(f"{kind:<12}{cases:>8,}  {counts:<42}{seconds:>9.1f}{crashed}", flush=True)
     return int(crashes > 0)
 
 

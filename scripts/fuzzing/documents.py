@@ -120,18 +120,10 @@ def predictions(folder: Path, rng: random.Random) -> Path:
 @cache
 def _card_folder() -> dict[str, bytes]:
     """Return the files of a small real card."""
-    import tempfile
+    from fuzzing.reader import small_card
 
-    import cuecard
-
-    rows = [
-        {"premise": f"p {i % 9}", "hypothesis": f"h {'not' if i % 2 else 'so'} {i % 7}", "label": "ab"[i % 2]}
-        for i in range(60)
-    ]
-    card = cuecard.audit(cuecard.load(rows), only=["overview", "cues"])
-    with tempfile.TemporaryDirectory() as folder:
-        cuecard.save_card(card, folder)
-        return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+    folder = small_card()
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def card(folder: Path, rng: random.Random) -> Path:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import io
+import shutil
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
-from cuecard.card import load_card
+from cuecard.card import load_card, save_card
+from cuecard.card.policy import parse_policy
 from cuecard.data import Instances, load, scan
 from cuecard.errors import CueCardError
 from cuecard.probes import read_predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.prompts.study import find_prompt
+from cuecard.remedies.plan import applied, read_worksheet
+from cuecard.run import audit
 
 LABELS = ("contradiction", "entailment", "neutral")
 #: A longer message is no sentence.
@@ -31,6 +37,22 @@ def dataset(task: str) -> Instances:
     return load(rows[:9], test=rows[9:])
 
 
+RULES = '[rules]\n"findings.low" = "== 0"\n"overview.label_share.a" = "<= 0.1"\n"cues.cues" = "== 0"\n'
+
+
+@cache
+def small_card() -> Path:
+    """Return the folder of a small card."""
+    rows = [
+        {"premise": f"p {i % 9}", "hypothesis": f"h {'not' if i % 2 else 'so'} {i % 7}", "label": "ab"[i % 2]}
+        for i in range(60)
+    ]
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    save_card(audit(load(rows), only=["overview", "cues"]), folder)
+    return folder
+
+
 def read(way: str, path: Path) -> None:
     """Read a case as its way says."""
     if way in ("pair", "choice"):
@@ -46,6 +68,30 @@ def read(way: str, path: Path) -> None:
         render_terminal(card, Console(file=io.StringIO()))
     elif way == "template":
         find_prompt(str(path)).render(check_test(dataset("choice")), 0)
+    elif way in ("policy", "ratchet"):
+        from cuecard.report.checks import WRITERS
+        from cuecard.run import check
+
+        card = load_card(small_card())
+        done = check(card, path) if way == "policy" else check(card, parse_policy(RULES), ratchet=path)
+        for write in WRITERS.values():
+            write(done)
+    elif way == "worksheet":
+        applied(dataset("pair"), read_worksheet(path, dataset("pair")))
+    elif way == "to_fill":
+        from cuecard.report import exports
+
+        card, text = load_card(small_card()), path.read_text(errors="replace")
+        made = (
+            exports.hf_card(card, text)
+            if path.suffix == ".md"
+            else exports.croissant_json(card, existing=text)
+        )
+        assert made
+    elif way == "weights":
+        card = audit(load(path), only=["overview", "cues"], weights="weight")
+        if failed := [one.reason for one in card.sections.values() if one.status == "failed"]:
+            raise RuntimeError(failed[0])
     elif way == "scan":
         for part in scan(path, rows=7):
             assert part.fingerprint

@@ -15,11 +15,11 @@ ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no
 
 
 def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
-    command = [sys.executable, SCRIPT, "--cases", "30", "--seed", "5"]
+    command = [sys.executable, SCRIPT, "--cases", "20", "--seed", "5"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     kinds = {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines()[1:]}
-    assert kinds == {"commands": "30", "killed": "3"}
+    assert kinds == {"commands": "20", "killed": "2", "interrupted": "2"}
 
 
 @pytest.mark.parametrize(

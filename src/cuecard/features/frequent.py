@@ -12,7 +12,7 @@ from cuecard.text import Encoded, Tokens, presence_counts
 #: With more classes than this, features are counted in total first, and by class only if they are frequent. Most
 #: n-grams are rare: of 40,000 texts with 990 labels, all bigrams by label would take gigabytes.
 MOST_CLASSES = 64
-#: Features × classes of a family that are counted; the tests take about 300 bytes for each, 4 GB in all. Of more
+#: Features × classes of a family that are counted; the tests take about 150 bytes for each, 2 GB in all. Of more
 #: features, the most frequent are kept: whatever is reported is exact.
 MOST_CELLS = 12_000_000
 

@@ -359,6 +359,21 @@ def test_choices_that_nearly_copy_each_other_are_confirmed_in_test() -> None:
     assert cannot["again_share"] == pytest.approx(0.8, abs=0.08)
 
 
+def test_of_many_labels_only_those_are_listed_that_a_feature_occurs_with_or_is_significant_for(monkeypatch):
+    rows = [("train", f"p{i}", f"{'no ' if i % 3 == 0 else ''}h{i % 11}", "abc"[i % 3]) for i in range(300)]
+    audit = Cues(features=("word",))
+    whole = audit.run(pair_instances(rows)).tables
+    monkeypatch.setattr("cuecard.audits.cues.statistics.ALL_LABELS", 2)
+    listed = audit.run(pair_instances(rows)).tables
+    assert listed["cues"].equals(whole["cues"])
+    kept = whole["associations"].filter((pl.col("k") > 0) | (pl.col("q_value") <= 0.05))
+    assert listed["associations"].equals(kept)
+    assert kept.height > 0
+    # "no" never occurs with b and c, which is significant.
+    assert kept.filter((pl.col("feature") == "no") & (pl.col("k") == 0)).height == 2
+    assert whole["associations"].height == 3 * whole["cues"].height
+
+
 def test_a_family_that_the_user_names_and_that_fails_is_an_error(monkeypatch):
     def fail(self, data):
         raise ZeroDivisionError("planted")

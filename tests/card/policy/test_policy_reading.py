@@ -87,3 +87,11 @@ def test_what_is_wrong_is_said_with_its_line(text, message):
 def test_a_missing_policy_is_answered_with_the_command_that_writes_one(tmp_path):
     with pytest.raises(InputError, match="--init"):
         read_policy(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["[rules]\n" + "a = " + "[" * 3000 + "]" * 3000, "[rules]\n" + "a." * 3000 + 'b = "== 0"']
+)
+def test_a_policy_that_is_nested_too_deeply_is_one_sentence(text):
+    with pytest.raises(InputError, match=r"line 1: the policy is nested too deeply\."):
+        parse_policy(text)

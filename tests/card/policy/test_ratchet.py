@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cuecard.card.policy import parse_policy
+from cuecard.card.policy import parse_policy, read_ratchet
 from cuecard.errors import InputError
 from cuecard.run import check
 from policy_cards import card_with, excess, finding
@@ -62,3 +62,28 @@ def test_what_is_undecided_or_not_measured_stays_accepted(tmp_path):
     assert check(bad, POLICY, ratchet=file).verdict == "pass"
     check(card_with(skipped=("partial_input", "cues")), POLICY, ratchet=file)
     assert names(file) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"measures": [{"name": "a", "value": [1]}]},
+        {"measures": [{"name": "a", "value": 1, "low": "x"}]},
+        {"findings": None},
+        {"findings": [3]},
+        {"cuecard_ratchet": 2},
+    ],
+)
+def test_a_damaged_ratchet_is_one_sentence(tmp_path, change):
+    file = tmp_path / "accepted.json"
+    file.write_text(json.dumps({"cuecard_ratchet": 1, "measures": [], "findings": []} | change))
+    with pytest.raises(InputError, match=r"not a ratchet file.*name another --ratchet, or delete it"):
+        read_ratchet(file)
+
+
+@pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, "9" * 5000, "", '{"a": "\\ud800"}'])
+def test_a_ratchet_that_is_no_json_is_one_sentence(tmp_path, text):
+    file = tmp_path / "accepted.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match="not a ratchet file"):
+        read_ratchet(file)

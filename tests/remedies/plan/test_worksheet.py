@@ -158,3 +158,18 @@ def test_no_cell_of_a_csv_is_a_formula_and_every_text_is_read_back(tmp_path):
     changes = read_worksheet(file, data)
     assert [change.new_text for change in changes] == new
     assert applied(data, changes).table["premise"].to_list() == FORMULAS
+
+
+@pytest.mark.parametrize("row", ["9" * 5000, "[" * 3000 + "]" * 3000, '{"id": "\\ud800"}', "{"])
+def test_a_line_that_is_no_json_is_one_sentence(pairs, tmp_path, row):
+    file = tmp_path / "sheet.jsonl"
+    file.write_text(row)
+    with pytest.raises(InputError, match=r"line 1: the row is not valid JSON .*: correct it\."):
+        read_worksheet(file, pairs)
+
+
+def test_long_texts_are_read_back(pairs, tmp_path):
+    file = tmp_path / "sheet.csv"
+    write_worksheet(sheet(pairs, {"example": 1, "action": "rewrite", "new_text": "x" * 200_000}), file)
+    [change] = read_worksheet(file, pairs)
+    assert change.new_text == "x" * 200_000

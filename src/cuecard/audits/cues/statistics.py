@@ -25,6 +25,10 @@ POINTS_TO, RULES_OUT = "points to", "rules out"
 #: Weighted counts are handed to statistics of proportions in millionths: they ask for whole numbers.
 MILLION = 1_000_000
 
+#: With more labels than this, the table of associations lists only the labels that a feature occurs with or is
+#: significantly associated with: nearly all pairs of 990 labels and 10,000 features never occur.
+ALL_LABELS = 64
+
 Sums: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
@@ -46,7 +50,7 @@ def cue_tables(
     correction: Correction = "bh",
     prior: Prior = "train",
 ) -> CueTables:
-    """Return one row per feature and one row per feature × label, tested against the right null.
+    """Return one row per feature and one row per feature × label, all tested against the right null.
 
     The null of a pair or a text is binomial with the label's prior. The instances of a `choice` or `preference`
     example are not independent, so there the right instance is exchangeable within its example instead, and shares are
@@ -122,7 +126,10 @@ def cue_tables(
         is_cue=frequent & (np.abs(z) > 1e-12),
     )
     cues = pl.concat([cues, by_label], how="horizontal")
-    associations = _associations(features, counts.labels, train, null.z, null.log_p, q, mass, label_mass)
+    listed = np.ones(q.shape, dtype=np.bool_) if n_labels <= ALL_LABELS else (train > 0) | (q <= alpha)
+    associations = _associations(
+        features, counts.labels, listed, train, null.z, null.log_p, q, mass, label_mass
+    )
     order = np.lexsort((-z, log_p))
     return CueTables(cues[order], associations.sort("log10_p", maintain_order=True), p0)
 
@@ -169,6 +176,7 @@ def _frequent(counts: Sums, min_count: int, per_label: bool) -> npt.NDArray[np.b
 def _associations(
     features: pl.DataFrame,
     labels: tuple[str, ...],
+    listed: npt.NDArray[np.bool_],
     train: Sums,
     z: npt.NDArray[np.float64],
     log_p: npt.NDArray[np.float64],
@@ -176,19 +184,23 @@ def _associations(
     mass: Sums,
     label_mass: Sums,
 ) -> pl.DataFrame:
-    """Return one row per feature × label."""
-    total, of_feature = label_mass.sum(), mass.sum(axis=1)
-    parts = [
-        features.select("family", "feature").with_columns(
-            label=pl.lit(label),
-            n=train.sum(axis=1),
-            k=train[:, i],
-            z=z[:, i],
-            log10_p=log_p[:, i] / LN10,
-            q_value=q[:, i],
-            pmi=pmi(mass[:, i], of_feature, label_mass[i], total),
-            lmi=lmi(mass[:, i], of_feature, label_mass[i], total),
+    """Return one row per feature × label that is listed."""
+    total, of_feature, in_train = label_mass.sum(), mass.sum(axis=1), train.sum(axis=1)
+    named = features.select("family", "feature")
+    parts = []
+    for i, label in enumerate(labels):
+        at = np.flatnonzero(listed[:, i])
+        together = mass[at, i], of_feature[at], label_mass[i], total
+        parts.append(
+            named[at].with_columns(
+                label=pl.lit(label),
+                n=in_train[at],
+                k=train[at, i],
+                z=z[at, i],
+                log10_p=log_p[at, i] / LN10,
+                q_value=q[at, i],
+                pmi=pmi(*together),
+                lmi=lmi(*together),
+            )
         )
-        for i, label in enumerate(labels)
-    ]
     return pl.concat(parts)

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cuecard.analysis import Measure
 from cuecard.card.changes import measured_change
 from cuecard.card.policy.finding_counts import ALL_SECTIONS
 from cuecard.card.policy.judging import Check
 from cuecard.card.policy.references import Reference, finding_measure
+from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError
 from cuecard.writing import write_json
 
 VERSION = 1
 _PARTS = ("measures", "findings")
+_REMEDY = "name another --ratchet, or delete it"
+
+
+@dataclass(frozen=True)
+class _File:
+    """What a ratchet file holds."""
+
+    cuecard_ratchet: Literal[1]
+    measures: list[Measure]
+    findings: list[Measure]
 
 
 def read_ratchet(path: Path) -> Reference | None:
     """Return the accepted violations of a file, or None where there is no file yet."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: this is not a ratchet file ({error}).") from None
-    try:
-        if document["cuecard_ratchet"] != VERSION:
-            raise KeyError("cuecard_ratchet")
-        parts = {part: {m["name"]: Measure(**m) for m in document[part]} for part in _PARTS}
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: this is not a ratchet file ({error}): name another --ratchet, or delete it."
-        ) from None
-    return Reference(parts["measures"], parts["findings"], name=str(path))
+    except OSError as error:
+        raise InputError(f"{path}: the ratchet file cannot be read ({error.strerror}): {_REMEDY}.") from None
+    document = parse_json(raw, f"{path}: this is not a ratchet file; it", _REMEDY)
+    ratchet: _File = checked(_File, document, f"{path}: this is not a ratchet file", _REMEDY)
+    return Reference(
+        {measure.name: measure for measure in ratchet.measures},
+        {measure.name: measure for measure in ratchet.findings},
+        name=str(path),
+    )
 
 
 def shrunk(check: Check, before: Reference | None) -> Reference:

@@ -41,21 +41,23 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     reader = _Reader(text, source)
     try:
         document = tomllib.loads(text)
+        named = _flat(document.get("rules"))
     except tomllib.TOMLDecodeError as error:
         raise reader.not_toml(str(error)) from None
+    except RecursionError:
+        raise reader.error(1, "the policy is nested too deeply") from None
     if unknown := [key for key in document if key not in _KEYS]:
         raise reader.error(
             reader.line_of(unknown[0]),
             f"{unknown[0]!r} is not part of a policy: write {listed(list(_KEYS), 'or')}"
             " (rules stand below a line [rules])",
         )
-    rules = document.get("rules")
-    if not isinstance(rules, dict) or not rules:
+    if not named:
         raise reader.error(1, 'there are no rules: below a line [rules] write "MEASURE" = "<= 0.05"')
     task = document.get("task")
     if task is not None and task not in TASKS:
         raise reader.error(reader.line_of("task"), f"task = {task!r}: write {listed(list(TASKS), 'or')}")
-    parsed = tuple(reader.rule(name, value) for name, value in _flat(rules))
+    parsed = tuple(reader.rule(name, value) for name, value in named)
     allow = document.get("allow", [])
     if not isinstance(allow, list) or not all(isinstance(entry, dict) for entry in allow):
         raise reader.error(
@@ -68,10 +70,10 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
     return Policy(parsed, allowances, cast(Task | None, task), source, reader.line_of("task"))
 
 
-def _flat(rules: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+def _flat(rules: Any, before: str = "") -> list[tuple[str, Any]]:
     """Return the rules by their whole names: a name without quotes is a table in a table for TOML."""
     pairs: list[tuple[str, Any]] = []
-    for key, value in rules.items():
+    for key, value in rules.items() if isinstance(rules, dict) else ():
         name = f"{before}.{key}" if before else key
         is_rule = not isinstance(value, dict) or "limit" in value
         pairs += [(name, value)] if is_rule else _flat(value, name)

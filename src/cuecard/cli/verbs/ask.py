@@ -11,7 +11,7 @@ from cuecard.cli.help import REQUESTS
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.features import Texts
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import Output, SeedOption, path, required_out
+from cuecard.cli.options.shared import Output, SeedOption, path, required_out, typed_command
 
 EXAMPLES = """
 Examples:
@@ -107,7 +107,10 @@ def ask(
     if output.json:
         typer.echo(dumps({"file": str(out), "answers": answers.height, "unread": unread}))
     elif not output.quiet:
-        test = f" --test {dataset.test}" if dataset.test else ""
-        cues = f" --cues {stress!r}" if stress else ""
-        typer.echo(f"{answers.height:,} answers, {unread:,} of them unreadable: {out}")
-        typer.echo(f"Next: cuecard probe {dataset.train}{test} --predictions {out}{cues}")
+        from cuecard.cli.show import display
+        from cuecard.run.finishing.repeating import on_same_data
+
+        cues = ["--cues", stress] if stress else []
+        following = on_same_data(typed_command(), "probe", "--predictions", out, *cues)
+        typer.echo(f"{answers.height:,} answers, {unread:,} of them unreadable: {display(str(out))}")
+        typer.echo(f"Next: {display(following)}")

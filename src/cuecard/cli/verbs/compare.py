@@ -31,7 +31,9 @@ def compare(
     cards: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CARD CARD…", help="Folders written by `cuecard audit` or `probe`, oldest first."
+            metavar="CARD CARD…",
+            help="Folders written by `cuecard audit` or `probe`, oldest first.",
+            parser=path,
         ),
     ],
     show: Annotated[int, option("--show", "N", "Rows to show per table.", min=1)] = 15,
@@ -51,9 +53,11 @@ def compare(
     """Compare cards: what changed in the data, the cues, the baselines and the models?"""
     from cuecard.card import compare as compare_cards
     from cuecard.card import load_card, stale_report
+    from cuecard.card.files import REPORT_FILE
     from cuecard.errors import UsageError
     from cuecard.report.html.chart_path import check_chart
 
+    reports = [folder / REPORT_FILE for folder in cards]
     if report is not None:
         from cuecard.writing import check_file
 
@@ -61,9 +65,11 @@ def compare(
             raise UsageError(f"{report}: the page is written as .html, such as changes.html.")
         if len(cards) < 2:
             raise UsageError("There is nothing to compare: name at least two cards.")
-        check_file(report, inputs=[], option="--page")
+        check_file(report, inputs=reports, option="--page")
     if chart is not None:
-        check_chart(chart)
+        check_chart(chart, inputs=reports)
+        if report is not None and chart.resolve() == report.resolve():
+            raise UsageError(f"--page and --chart are both {chart}: choose two files.")
     loaded = [load_card(card) for card in cards]
     for folder, one in zip(cards, loaded, strict=True):
         if page := stale_report(folder, one):

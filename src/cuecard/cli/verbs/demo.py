@@ -41,7 +41,7 @@ def demo(
         Literal["pair", "choice"], option("--task", "TASK", "Task of the generated dataset: pair or choice.")
     ] = "pair",
     clean: Annotated[bool, option("--clean", "Plant no cues, as a control.")] = False,
-    rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=200)] = 6000,
+    rows: Annotated[int, option("--rows", "N", "Number of examples to generate.", min=400)] = 6000,
     out: Annotated[
         Path, option("--out", "-o", "DIR", "Folder for data, card and report.", parser=path)
     ] = Path("cuecard-demo"),

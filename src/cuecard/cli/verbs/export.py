@@ -26,7 +26,10 @@ Examples:
 @grouped
 def export(
     card: Annotated[
-        Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit`.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="CARD", help="A folder written by `cuecard audit`.", show_default=False, parser=path
+        ),
     ],
     format: Annotated[
         Literal["croissant", "hf-card", "badge", "issue"],

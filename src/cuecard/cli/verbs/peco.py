@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import ChartOption, Output, SeedOption
+from cuecard.cli.options.shared import ChartOption, Output, SeedOption, path
 
 EXAMPLES = """
 Examples:
@@ -29,6 +29,7 @@ def peco(
             metavar="FILE",
             help="One row per sentence with label and cluster; x and y for a map; text for words. "
             "Format .csv, .parquet or .jsonl.",
+            parser=path,
         ),
     ],
     columns: Annotated[

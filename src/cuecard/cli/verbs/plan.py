@@ -117,9 +117,10 @@ def plan(
         from rich.console import Console
 
         from cuecard.report import render_plan
-        from cuecard.run.finishing.repeating import applying
+        from cuecard.run.finishing.repeating import on_same_data
 
         render_plan(result, Console())
         if result.goals:
             typer.echo(f"Worksheet: {display(str(out))}")
-            typer.echo(f"Fill it, then: {display(applying(typed_command(), out))}")
+            again = on_same_data(typed_command(), "plan", "--apply", out, "--out", "NEW")
+            typer.echo(f"Fill it, then: {display(again)}")

@@ -20,7 +20,9 @@ Examples:
 
 
 def report(
-    card: Annotated[Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.")],
+    card: Annotated[
+        Path, typer.Argument(metavar="CARD", help="A folder written by `cuecard audit --out`.", parser=path)
+    ],
     out: Annotated[
         Path | None,
         option("--out", "-o", "FILE", "Where to write the report. Default: CARD/report.html.", parser=path),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cuecard.cli.options.groups import option
+from cuecard.cli.options.shared import path
 
 EXAMPLES = """
 Examples:
@@ -21,7 +22,13 @@ Examples:
 
 def serve(
     root: Annotated[
-        Path, option("--root", "DIR", "Folder with cards and data; nothing outside it is read or written.")
+        Path,
+        option(
+            "--root",
+            "DIR",
+            "Folder with cards and data; nothing outside it is read or written.",
+            parser=path,
+        ),
     ] = Path("."),
     port: Annotated[int, option("--port", "N", "Port to listen on.", min=1, max=65535)] = 8477,
     host: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from cuecard.cli.options.data import Dataset
 from cuecard.cli.options.groups import grouped, option
-from cuecard.cli.options.shared import MatchOption, Output, SeedOption, required_out
+from cuecard.cli.options.shared import MatchOption, Output, SeedOption, required_out, typed_command
 
 if TYPE_CHECKING:
     from cuecard.data import Instances
@@ -62,11 +62,13 @@ def stress(
     """
     from json import dumps
 
+    from cuecard.cli.show import display
     from cuecard.data.weights import check_writable
     from cuecard.errors import UsageError
     from cuecard.remedies.stress_sets import STRESS_FILES
     from cuecard.report import stress_lines
     from cuecard.run import hard_examples, identical_pairs_file
+    from cuecard.run.finishing.repeating import on_same_data
     from cuecard.writing import check_folder
 
     if kind == "hard" and (sample is not None or match is not None):
@@ -90,12 +92,11 @@ def stress(
         if output.json:
             typer.echo(dumps({"pairs": pairs, "file": str(out)}))
         elif not output.quiet:
-            typer.echo(f"{pairs:,} sentences paired with themselves: {out}")
-            matching = f" --match {match}" if match else ""
-            typer.echo(
-                f"Score them with a model, then: cuecard probe {dataset.train} "
-                f"--identical-pairs NAME=SCORES.csv{matching}"
-            )
+            matching = ["--match", match] if match else []
+            scores = ["--identical-pairs", "NAME=SCORES.csv", *matching]
+            again = on_same_data(typed_command(), "probe", *scores)
+            typer.echo(f"{pairs:,} sentences paired with themselves: {display(str(out))}")
+            typer.echo(f"Score them with a model, then: {display(again)}")
         return
     written = hard_examples(load_rows, out, balanced=balanced, seed=seed, progress=output.progress)
     if output.json:

@@ -15,6 +15,7 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
+from cuecard.documents import parse_json
 from cuecard.errors import InputError, UsageError
 from cuecard.wording import listed
 from cuecard.writing import write_whole
@@ -124,6 +125,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise InputError(f"{path}: the worksheet cannot be read ({error}).") from None
     if path.suffix == ".csv":
         # Not by splitlines, which also ends lines at U+2028, U+0085 and form feeds: texts hold them.
+        csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a text may be long
         reader = csv.DictReader(io.StringIO(text, newline=""))
         _check_columns(f"{path}, line 1", reader.fieldnames or ())
         line = reader.line_num
@@ -138,10 +140,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for line, raw in enumerate(text.split("\n"), 1):
         if not raw.strip():
             continue
-        try:
-            row = json.loads(raw)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {line}: this is not JSON ({error}).") from None
+        row = parse_json(raw, f"{path}, line {line}: the row", "correct it")
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {line}: this is not a row of a worksheet.")
         _check_columns(f"{path}, line {line}", list(row))

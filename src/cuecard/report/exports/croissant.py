@@ -9,6 +9,7 @@ from typing import Any
 
 from cuecard.card.card import Card
 from cuecard.data.files.formats import format_of
+from cuecard.documents import parse_json
 from cuecard.errors import InputError, UsageError
 from cuecard.report.exports.statements import biases, limitations
 from cuecard.report.headline.verdict import verdict
@@ -79,18 +80,17 @@ def croissant_json(
 
 
 def _parsed(existing: str) -> dict[str, Any]:
-    try:
-        document = json.loads(existing)
-        context = document["@context"]
-        conforms = document.get("conformsTo") or document.get("dct:conformsTo")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError("The file to fill is not Croissant metadata: name another --out.") from None
+    document = parse_json(existing, "The file to fill is not Croissant metadata; it", "name another --out")
+    if not isinstance(document, dict) or "@context" not in document:
+        raise InputError("The file to fill is not Croissant metadata: name another --out.")
+    context = document["@context"]
+    conforms = document.get("conformsTo") or document.get("dct:conformsTo")
     if isinstance(context, dict):
         context.setdefault("rai", _CONTEXT["rai"])
     profiles = conforms if isinstance(conforms, list) else [conforms] if conforms else []
     if RAI not in profiles:
         document["conformsTo"] = [*profiles, RAI]
-    return dict(document)
+    return document
 
 
 def _described(card: Card, url: str | None, license: str | None) -> dict[str, Any]:

@@ -73,10 +73,14 @@ def repeating(command: str, finding: Finding) -> str:
     return shlex.join(["cuecard", "explain", finding.cue, *kept])
 
 
-def applying(command: str, worksheet: Path) -> str:
-    """Return what to type to apply the worksheet of a plan to the data of that plan."""
+def on_same_data(command: str, verb: str, *more: object) -> str:
+    """Return what to type to run another verb on the data of a command.
+
+    >>> on_same_data("cuecard ask 'my data.csv' --model m", "probe", "--predictions", "m.csv")
+    "cuecard probe 'my data.csv' --predictions m.csv"
+    """
     kept = _kept(shlex.split(command)[2:], OPTIONS_OF_DATA, FLAGS_OF_DATA)
-    return shlex.join(["cuecard", "plan", *kept, "--apply", str(worksheet), "--out", "NEW"])
+    return shlex.join(["cuecard", verb, *kept, *map(str, more)])
 
 
 def next_commands(card: Card, written: bool = True) -> list[tuple[str, str]]:
