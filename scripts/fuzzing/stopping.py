@@ -12,9 +12,11 @@ from pathlib import Path
 
 from fuzzing.commands import Command
 
-#: What a run does on disk: it can be stopped before each of these. Those of the second kind change what users see.
+#: What a run does on disk: it can be stopped before each of these. While it removes what it has staged, it is only
+#: killed: what an interrupt leaves then is removed by the next run.
 OPENING = {"open", "os.mkdir"}
-MOVING = {"os.rename", "os.remove", "os.rmdir", "ctypes.dlsym", "shutil.rmtree"}
+MOVING = {"os.rename", "ctypes.dlsym"}
+REMOVING = {"os.remove", "os.rmdir", "shutil.rmtree"}
 #: Runs a command in a process of its own and returns its exit code with what it wrote to standard error.
 Forked = Callable[[Path, Callable[[], object], Command], tuple[int, str]]
 
@@ -103,8 +105,9 @@ def stopped(
     """Return what a command leaves when it is stopped before a random step: old, new, or what is wrong."""
     writing = WRITERS[name]
     line = Command([*writing.arguments, *(["--quiet"] if writing.arguments[0] != "export" else [])])
-    moving = [i for i, step in enumerate(steps) if step in MOVING]
-    at = rng.choice(moving) if moving and rng.random() < 0.7 else rng.randrange(len(steps))
+    possible = [i for i, step in enumerate(steps) if by == signal.SIGKILL or step not in REMOVING]
+    moving = [i for i in possible if steps[i] not in OPENING]
+    at = rng.choice(moving if moving and rng.random() < 0.7 else possible)
     mine = [target for target in writing.targets if (folder / target).is_dir()] if rng.random() < 0.3 else []
     for target in mine:
         (folder / target / "mine.txt").write_text("mine")
@@ -160,8 +163,10 @@ def _on_step(folder: Path, act: Callable[[str], object]) -> None:
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         if event == "ctypes.dlsym":
             act(event)
-        elif event in MOVING or event in OPENING:
+        elif event in OPENING | MOVING | REMOVING:
             place = arguments[0]
+            if event == "open" and (not isinstance(arguments[1], str) or "r" in arguments[1]):
+                return  # nothing is written
             if isinstance(place, str | bytes | os.PathLike) and inside in os.path.abspath(os.fsdecode(place)):
                 act(event)
 

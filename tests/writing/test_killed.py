@@ -82,6 +82,50 @@ def test_a_run_killed_at_any_step_leaves_a_folder_that_is_all_old_or_all_new(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
+#: Writes a folder in a process that is interrupted before its nth step on disk, for n = 1, 2, … until it is not.
+INTERRUPTED = """
+import os, signal, sys
+from pathlib import Path
+from cuecard.writing import check_file, check_folder, write_together
+
+folder, steps = Path(sys.argv[1]), {"open", "os.mkdir", "os.rename", "ctypes.dlsym"}
+left, at, counting = 0, 0, False
+
+def hook(event, arguments):
+    global left
+    writes = event != "open" or isinstance(arguments[1], str) and "r" not in arguments[1]
+    if counting and event in steps and writes:  # not while what was staged is removed
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(hook)
+while True:
+    at, interrupted = at + 1, False
+    left, counting = at, True
+    try:
+        check_folder(folder)
+        check_file(folder.with_name("file"))
+        write_together(folder, {name: lambda file: file.write_text("new") for name in ("a", "b/c")})
+    except KeyboardInterrupt:
+        interrupted = True
+    counting = False
+    staged = [str(path) for path in folder.parent.rglob("*") if ".cuecard-" in path.name]
+    assert not staged, (at, staged)
+    if not interrupted:
+        break
+print(at)
+"""
+
+
+@pytest.mark.parametrize("mine", [False, True])
+def test_a_run_that_is_interrupted_leaves_nothing_staged(tmp_path: Path, mine: bool) -> None:
+    if mine:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert int(run(INTERRUPTED, tmp_path / "out")) > 5
+
+
 WRITER = f"""
 import sys
 from pathlib import Path

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,14 +41,14 @@ def unwritable(place: Path, reason: str) -> InputError:
 
 def try_writing(folder: Path, size: int) -> None:
     """Write a file of that many bytes to a folder and remove it; what the system refuses is an `OSError`."""
-    handle, probe = tempfile.mkstemp(prefix=".cuecard-", dir=folder)
+    probe = folder / f".cuecard-{secrets.token_hex(4)}"  # named first, so that no interrupt leaves it behind
     try:
-        left = memoryview(bytes(size))
-        while left:
-            left = left[os.write(handle, left) :]
+        with probe.open("xb", buffering=0) as file:
+            left = memoryview(bytes(size))
+            while left:
+                left = left[file.write(left) :]
     finally:
-        os.close(handle)
-        os.unlink(probe)
+        probe.unlink(missing_ok=True)
 
 
 def _reason(place: Path, error: BaseException) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -53,14 +53,16 @@ def staged_folder(
             _sweep(folder)
         old = [name for name in stale(folder) if name not in files]
         whole = _all_ours(folder, {*files, *old})
-        staging = _staged(folder, files, beside=whole)
+        staging = _staging(folder, beside=whole)
         try:
+            _stage(folder, staging, files)
             yield
             with writing_to(folder):
                 if not (whole and exchanged(staging / _NEW, folder)):
                     if whole:  # the system has no exchange for this folder, and files beside it may be on another disk
                         shutil.rmtree(staging, ignore_errors=True)
-                        staging = _staged(folder, files, beside=False)
+                        staging = _staging(folder, beside=False)
+                        _stage(folder, staging, files)
                     _move(folder, staging, list(files), old)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -80,22 +82,21 @@ def recover(folder: Path) -> None:
             ) from None
 
 
-def _staged(folder: Path, files: Mapping[str, Write], *, beside: bool) -> Path:
-    """Return a new folder with all the files in it, beside the folder or inside it."""
+def _staging(folder: Path, *, beside: bool) -> Path:
+    """Return the name of a new folder beside a folder or inside it; a name alone leaves nothing to be removed."""
+    parent, prefix = (folder.parent, f".{folder.name[:100]}{_STAGING}") if beside else (folder, _STAGING)
+    return parent / f"{prefix}{secrets.token_hex(4)}"
+
+
+def _stage(folder: Path, staging: Path, files: Mapping[str, Write]) -> None:
+    """Have all the files of a folder written into a new one."""
     with writing_to(folder):
-        parent, prefix = (folder.parent, f".{folder.name[:100]}{_STAGING}") if beside else (folder, _STAGING)
-        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    try:
-        with writing_to(folder):
-            (staging / _NEW).mkdir()
-            for name, write in files.items():
-                (staging / _NEW / name).parent.mkdir(parents=True, exist_ok=True)
-                write(staging / _NEW / name)
-            shutil.copymode(folder, staging / _NEW)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
-    return staging
+        staging.mkdir(mode=0o700)
+        (staging / _NEW).mkdir()
+        for name, write in files.items():
+            (staging / _NEW / name).parent.mkdir(parents=True, exist_ok=True)
+            write(staging / _NEW / name)
+        shutil.copymode(folder, staging / _NEW)
 
 
 def _all_ours(folder: Path, names: set[str]) -> bool:

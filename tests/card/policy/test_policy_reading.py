@@ -95,3 +95,8 @@ def test_a_missing_policy_is_answered_with_the_command_that_writes_one(tmp_path)
 def test_a_policy_that_is_nested_too_deeply_is_one_sentence(text):
     with pytest.raises(InputError, match=r"line 1: the policy is nested too deeply\."):
         parse_policy(text)
+
+
+def test_a_number_of_thousands_of_digits_is_one_sentence():
+    with pytest.raises(InputError, match=r"more than 4,300 digits\."):
+        parse_policy(f"[rules]\na = {'9' * 5000}")

@@ -44,6 +44,8 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
         named = _flat(document.get("rules"))
     except tomllib.TOMLDecodeError as error:
         raise reader.not_toml(str(error)) from None
+    except ValueError:
+        raise reader.error(1, "a number of the policy has more than 4,300 digits") from None
     except RecursionError:
         raise reader.error(1, "the policy is nested too deeply") from None
     if unknown := [key for key in document if key not in _KEYS]:
