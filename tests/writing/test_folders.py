@@ -69,3 +69,12 @@ def test_several_files_are_written_together_or_not_at_all(
     write_together(tmp_path, texts("new"), stale=lambda _: ["tables/stale"])
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {"a", "b", "card", "mine"}
     assert (tmp_path / "card").read_text() == "new"
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next_one(tmp_path):
+    folder = tmp_path / "out"
+    (folder / ".cuecard-writing-dead" / "new").mkdir(parents=True)
+    (folder / ".cuecard-writing-probe").write_bytes(b"0")
+    (tmp_path / ".out.cuecard-writing-dead").mkdir()
+    write_together(folder, {"a": lambda file: file.write_text("new")})
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "a"]

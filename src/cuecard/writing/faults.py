@@ -11,6 +11,8 @@ from cuecard.errors import CueCardError, InputError
 
 #: Packages that write files for us and raise errors of their own where the disk is full.
 _WRITERS = {"polars", "pyarrow", "safetensors", "pyo3_runtime"}
+#: How the names of what a run stages begin, inside the folder that it writes.
+STAGING = ".cuecard-writing-"
 #: Bytes written to learn what is wrong with a disk.
 _PROBE = 1 << 16
 
@@ -41,7 +43,8 @@ def unwritable(place: Path, reason: str) -> InputError:
 
 def try_writing(folder: Path, size: int) -> None:
     """Write a file of that many bytes to a folder and remove it; what the system refuses is an `OSError`."""
-    probe = folder / f".cuecard-{secrets.token_hex(4)}"  # named first, so that no interrupt leaves it behind
+    # Named first, so that no interrupt leaves it behind; what a kill leaves is removed by the next run that writes there.
+    probe = folder / f"{STAGING}{secrets.token_hex(4)}"
     try:
         with probe.open("xb", buffering=0) as file:
             left = memoryview(bytes(size))

@@ -18,12 +18,10 @@ from pathlib import Path, PurePosixPath
 
 from cuecard.errors import InputError
 from cuecard.writing.exchange import exchanged
-from cuecard.writing.faults import writing_to
+from cuecard.writing.faults import STAGING, writing_to
 from cuecard.writing.files import Write, made_folders
 from cuecard.writing.locks import locked
 
-#: How the names of staging folders begin, inside the folder; beside it, its own name goes before.
-_STAGING = ".cuecard-writing-"
 _PLAN, _NEW, _OLD = "plan.json", "new", "old"
 
 
@@ -83,8 +81,11 @@ def recover(folder: Path) -> None:
 
 
 def _staging(folder: Path, *, beside: bool) -> Path:
-    """Return the name of a new folder beside a folder or inside it; a name alone leaves nothing to be removed."""
-    parent, prefix = (folder.parent, f".{folder.name[:100]}{_STAGING}") if beside else (folder, _STAGING)
+    """Return the name of a new folder inside a folder or beside it, where the folder's own name goes before.
+
+    A name alone leaves nothing to be removed.
+    """
+    parent, prefix = (folder.parent, f".{folder.name[:100]}{STAGING}") if beside else (folder, STAGING)
     return parent / f"{prefix}{secrets.token_hex(4)}"
 
 
@@ -147,7 +148,7 @@ def _follow_plan(folder: Path, staging: Path, names: list[str], stale: list[str]
 def _plans(folder: Path) -> Iterator[Path]:
     """Return the plans that killed runs have left in a folder."""
     with suppress(OSError):
-        yield from folder.glob(f"{_STAGING}*/{_PLAN}")
+        yield from folder.glob(f"{STAGING}*/{_PLAN}")
 
 
 def _complete(folder: Path) -> None:
@@ -174,9 +175,13 @@ def _inside(name: str) -> bool:
 
 def _sweep(folder: Path) -> None:
     """Remove what killed runs have staged; the lock must be held, so that no living run has anything there."""
-    left = [*folder.glob(f"{_STAGING}*"), *folder.parent.glob(f".{_escaped(folder.name[:100])}{_STAGING}*")]
+    left = [*folder.glob(f"{STAGING}*"), *folder.parent.glob(f".{_escaped(folder.name[:100])}{STAGING}*")]
     for staging in left:
-        shutil.rmtree(staging, ignore_errors=True)
+        if staging.is_dir():
+            shutil.rmtree(staging, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                staging.unlink()
 
 
 def _escaped(name: str) -> str:
