@@ -43,7 +43,7 @@ def unwritable(place: Path, reason: str) -> InputError:
 
 def try_writing(folder: Path, size: int) -> None:
     """Write a file of that many bytes to a folder and remove it; what the system refuses is an `OSError`."""
-    # Named first, so that no interrupt leaves it behind; what a kill leaves is removed by the next run that writes there.
+    # Named first, so that no interrupt leaves it behind; what a kill leaves, the next run that writes there removes.
     probe = folder / f"{STAGING}{secrets.token_hex(4)}"
     try:
         with probe.open("xb", buffering=0) as file:
