@@ -110,7 +110,7 @@ def unit_levels(
         every = [codes]
         if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
             closest = instances.closest_units(scope)[: len(codes)]
-            every += [closest] if len(np.unique(closest)) > len(np.unique(codes)) else []
+            every += [closest] if _distinct(closest) > _distinct(codes) else []
         rows = float(totals.sum())
         labels, prior = instances.label_codes[: len(codes)], totals / rows
         levels[scope] = [
@@ -123,6 +123,10 @@ def unit_levels(
             for own in every
         ]
     return levels
+
+
+def _distinct(codes: Ints) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def correlated_counts(

@@ -46,8 +46,11 @@ def divided_templates(near: Ints, closest: Ints) -> tuple[Ints, Ints | None]:
     `near` and `closest` are codes of `copies` and `closest_copies` for the same rows. The second array has a code for
     the rows of each template and another one for all other rows; None without templates.
     """
-    pairs = np.unique(np.column_stack([near, closest]), axis=0)[:, 0]
-    templated = np.bincount(pairs, minlength=1)[near] >= TEMPLATE_GROUPS
+    # Only units of at least as many rows can have as many groups; most texts have few copies.
+    rows = np.flatnonzero(np.bincount(near, minlength=1)[near] >= TEMPLATE_GROUPS)
+    base = int(closest.max(initial=0)) + 1
+    pairs = np.unique(near[rows] * base + closest[rows]) // base
+    templated = np.bincount(pairs, minlength=int(near.max(initial=0)) + 1)[near] >= TEMPLATE_GROUPS
     if not templated.any():
         return near, None
     return np.where(templated, int(near.max()) + 1 + closest, near), np.where(templated, near, -1)
