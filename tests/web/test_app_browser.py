@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from web.conftest import pairs
+from web.conftest import HOSTILE, pairs
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 uvicorn = pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
@@ -71,6 +72,10 @@ def empty_address(tmp_path: Path) -> Iterator[str]:
 def address(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app on a folder with data and one card, its pages prepared."""
     root = Path(shutil.copytree(stored, tmp_path_factory.mktemp("app") / "root"))
+    points = [(i % 10, i // 10, "no" if i % 2 else "yes", f"{HOSTILE} {i}", i // 50) for i in range(100)]
+    schema = ["x", "y", "label", "text", "cluster"]
+    frame = pl.DataFrame(points, schema=schema, orient="row")
+    frame.write_parquet(root / "cards" / "houses" / "tables" / "cluster_map.parquet")
     prepare(root / "cards" / "houses", root)
     with served(root) as address:
         yield address
@@ -168,6 +173,10 @@ def test_pages_fit_a_phone_and_have_no_serious_accessibility_problem(
         f"{card}/examples",
         f"{card}/models",
         f"{card}/remedies",
+        f"{card}/map",
+        f"{card}/table/cues",
+        f"{card}/cue?family=word&feature=nobody",
+        f"/compare?card={Path(card).name}&card={Path(card).name}",
     ):
         page.goto(address + path)
         page.wait_for_load_state("networkidle")
@@ -202,3 +211,57 @@ def test_a_card_is_deleted_and_undone(page: Any, address: str) -> None:
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="Undo").wait_for(state="hidden")
     playwright.expect(page.locator("tbody tr")).to_have_count(before)
+
+
+def test_points_of_the_map_are_listed_by_a_lasso_and_by_keyboard(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    page.goto(f"{address}{card}/map")
+    page.locator("[data-map] circle").nth(99).wait_for(state="attached")
+    box = page.locator("[data-map]").bounding_box()
+    left, top, right, middle = (
+        box["x"] + 2,
+        box["y"] + 2,
+        box["x"] + box["width"] - 2,
+        box["y"] + box["height"] / 2,
+    )
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in ((right, top), (right, middle), (left, middle), (left, top)):
+        page.mouse.move(x, y, steps=4)
+    page.mouse.up()
+    playwright.expect(page.locator("[data-note]")).to_have_text("50 of 100 texts on the map")
+    assert "<img src=x onerror=" in page.locator("[data-points] li").first.inner_text()
+    page.locator("[data-cluster]").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    playwright.expect(page.locator("[data-points] li")).to_have_count(50)
+    assert page.title().endswith("CueCard")
+
+
+def test_examples_are_filtered_and_the_filter_is_in_the_address(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    page.goto(f"{address}{card}/examples")
+    page.locator("select[name=split]").select_option("test")
+    playwright.expect(page.locator("[data-pager] [role=status]")).to_have_text("1 to 25 of 200")
+    page.locator("input[name=cue]").fill("word:nobody")
+    page.locator(".example mark").first.wait_for()
+    page.wait_for_url("**/examples?*cue=word%3Anobody*")
+    page.reload()
+    page.locator(".example mark").first.wait_for()
+    assert page.locator("select[name=split]").input_value() == "test"
+
+
+def test_a_table_of_the_overview_is_filtered_and_a_whole_table_is_sorted(page: Any, address: str) -> None:
+    page.goto(address)
+    card = page.locator("tbody th a").first.get_attribute("href")
+    page.goto(f"{address}{card}#cues")
+    table = page.locator("#cues .table").first
+    table.get_by_role("searchbox").fill("nobody")
+    assert "nobody" in table.locator("tbody tr:not([hidden])").first.inner_text()
+    page.goto(f"{address}{card}/table/cues")
+    page.get_by_role("button", name="feature", exact=True).click()
+    page.locator("th[aria-sort=ascending]").wait_for()
+    first = page.locator("tbody th a").all_inner_texts()
+    assert first == sorted(first)

@@ -10,6 +10,7 @@ import pytest
 
 from cuecard.errors import UsageError
 from cuecard.web import AppSettings
+from cuecard.web.explore.stored import write_table
 from cuecard.web.explore.tables import Query, table_page
 from cuecard.web.service import Service
 from web.conftest import HOSTILE, Client
@@ -34,6 +35,35 @@ def test_a_page_is_sorted_filtered_and_counted(table: Path) -> None:
     below = table_page(table, Query(where=(("z", "<", "0"), ("cue", "=", "false")), limit=2, offset=499))
     assert (below.total, [row["name"] for row in below.rows]) == (500, ["word 999"])
     assert table_page(table, Query(search="WORD 99", limit=20)).total == 19  # 99, 199, …, 999 and 990 to 998
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(),
+        Query(offset=700, limit=200),
+        Query(sort="z", limit=7),
+        Query(sort="z", descending=False, offset=990),
+        Query(sort="z", by_size=True, offset=3, limit=9),
+        Query(sort="name", descending=False, search="99", limit=30),
+        Query(where=(("kind", "=", "b"), ("z", ">", "0")), sort="z", limit=20),
+        Query(where=(("kind", "=", "nothing"),)),
+        Query(where=(("cue", "=", "true"), ("kind", ">=", "b")), limit=9),
+        Query(where=(("name", "=", "word 77"),)),
+        Query(numbers=(5, 900, 17), sort="z", descending=False),
+    ],
+)
+def test_a_prepared_table_answers_as_the_parquet_file_does(table: Path, tmp_path: Path, query: Query) -> None:
+    kinds = [None if i % 7 == 0 else "abc"[i % 3] for i in range(1000)]
+    z = [None if i % 11 == 0 else (-1.0) ** i * i for i in range(1000)]
+    frame = pl.read_parquet(table).with_columns(kind=pl.Series(kinds), z=pl.Series(z))
+    halves = pl.concat([frame.head(333), frame.tail(-333)], rechunk=False)
+    halves.write_parquet(tmp_path / "wider.parquet")
+    write_table(halves, tmp_path / "prepared")
+    plain = table_page(tmp_path / "wider.parquet", query)
+    prepared = table_page(tmp_path / "wider.parquet", query, tmp_path / "prepared")
+    assert prepared == plain
+    assert plain.total or query.where == (("kind", "=", "nothing"),)
 
 
 @pytest.mark.parametrize(

@@ -141,3 +141,17 @@ def test_a_chart_fits_a_phone_and_is_saved(page: Any) -> None:
         file = Path(download.value.path()).read_bytes()
         assert file.startswith(b"\x89PNG" if kind == "PNG" else b"<svg")
         assert download.value.suggested_filename == f"cuecard-cues-0.{kind.lower()}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_has_no_serious_accessibility_problem(page: Any, scheme: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-core is not installed"
+    ).Axe()
+    page.emulate_media(color_scheme=scheme)
+    page.locator("#cues figure svg").first.wait_for()
+    violations = axe.run(page).response["violations"]
+    serious = [
+        (one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []

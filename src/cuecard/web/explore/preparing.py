@@ -36,7 +36,7 @@ from cuecard.web.settings import OWN_FOLDER
 
 PAGE, CHARTS = "page.json", "charts"
 #: Changes when pages need other files than before.
-LAYOUT = 3
+LAYOUT = 4
 
 
 def prepared_folder(root: Path, key: str) -> Path:

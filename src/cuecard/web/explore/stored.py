@@ -1,15 +1,16 @@
 """A table as pages read it: it stays on disk, and a page costs its rows, whatever the table's size.
 
-A large table is written once as an Arrow file, which is mapped and not loaded, with its order by every column.
+A large table is written once: its rows in small parts that are read by position, every column apart in the form that a
+filter needs, and the order of the rows by every column. What is read once for a page takes no memory after it.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 Rows = npt.NDArray[np.uint32]
+Mask = npt.NDArray[np.bool_]
 
-ROWS_FILE, META_FILE, SEARCHED = "rows.arrow", "orders.json", "__searched"
-#: Rows of a part of the file: the least that is looked at.
-BATCH = 65_536
+ROWS_FILE, META_FILE, SEARCHED = "rows.arrow", "columns.json", "searched"
+#: Rows of a part of the file: what is read to show one.
+BATCH = 256
+#: Rows of a part of a column of texts.
+COLUMN_BATCH = 65_536
 #: Tables with more rows are written this way; smaller ones are read as they are.
 LARGE = 20_000
 
@@ -35,30 +39,44 @@ def write_table(frame: pl.DataFrame, folder: Path) -> None:
     folder.mkdir(parents=True)
     frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     frame = frame.with_columns(column.shrink_dtype() for column in frame if column.dtype.is_integer())
-    searched = frame.with_columns(_searched(frame.schema).alias(SEARCHED))
-    searched.write_ipc(
-        folder / ROWS_FILE,
-        compression="uncompressed",
-        record_batch_size=BATCH,
-        compat_level=pl.CompatLevel.oldest(),
-    )
-    orders: dict[str, Any] = {}
-    for i, (name, kind) in enumerate(frame.schema.items()):
-        if kind.is_nested() or frame.height <= LARGE:
-            continue
-        column = frame[name].fill_nan(None) if kind.is_float() else frame[name]
-        signed = kind.is_numeric() and bool((column.min() or 0) < 0)  # type: ignore[operator]
-        for by_size in (False, True)[: 1 + signed]:
-            values = column.abs() if by_size else column
-            order = values.arg_sort(nulls_last=True).cast(pl.UInt32).to_numpy()
-            np.save(folder / f"{i}{'.abs' * by_size}.npy", order)
-        about: dict[str, Any] = {"file": i, "present": len(column) - column.null_count(), "signed": signed}
-        if kind == pl.String and (few := _few_values(column)) is not None:
-            codes = column.cast(pl.Enum(few)).to_physical().fill_null(len(few)).to_numpy()
-            np.save(folder / f"{i}.codes.npy", codes.astype(np.uint8))
-            about["values"] = few
-        orders[name] = about
-    (folder / META_FILE).write_text(json.dumps(orders), encoding="utf-8")
+    write_arrow(frame, folder / ROWS_FILE, BATCH)
+    searched = frame.select(_searched(frame.schema).alias("text"))
+    write_arrow(searched, folder / f"{SEARCHED}.arrow", COLUMN_BATCH)
+    columns = {name: _write_column(frame[name], folder, i) for i, name in enumerate(frame.columns)}
+    meta = {"height": frame.height, "columns": columns}
+    (folder / META_FILE).write_text(json.dumps(meta), encoding="utf-8")
+
+
+def write_arrow(frame: pl.DataFrame, file: Path, batch: int) -> None:
+    """Write a frame in parts of so many rows each."""
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with pa.ipc.new_file(str(file), table.schema) as writer:
+        writer.write_table(table, max_chunksize=batch)
+
+
+def _write_column(column: pl.Series, folder: Path, i: int) -> dict[str, Any]:
+    """Write what filters and orders need of a column, and return what is there."""
+    kind = column.dtype
+    about: dict[str, Any] = {"file": i, "signed": False, "kind": "none"}
+    if kind.is_nested():
+        return about
+    column = column.fill_nan(None) if kind.is_float() else column
+    about["present"] = len(column) - column.null_count()
+    about["signed"] = kind.is_numeric() and bool((column.min() or 0) < 0)  # type: ignore[operator]
+    for by_size in (False, True)[: 1 + about["signed"]]:
+        values = column.abs() if by_size else column
+        np.save(folder / f"{i}{'.abs' * by_size}.order.npy", values.arg_sort(nulls_last=True).to_numpy())
+    if (kind.is_numeric() or kind == pl.Boolean) and not column.null_count():
+        np.save(folder / f"{i}.values.npy", column.to_numpy())
+        about["kind"] = "values"
+    elif kind == pl.String and (few := _few_values(column)) is not None:
+        codes = column.cast(pl.Enum(few)).to_physical().fill_null(len(few)).to_numpy()
+        np.save(folder / f"{i}.codes.npy", codes.astype(np.uint8))
+        about |= {"kind": "codes", "values": few}
+    else:
+        write_arrow(column.to_frame("value"), folder / f"{i}.arrow", COLUMN_BATCH)
+        about["kind"] = "arrow"
+    return about
 
 
 def _few_values(column: pl.Series) -> list[str] | None:
@@ -75,103 +93,148 @@ def _searched(schema: pl.Schema) -> pl.Expr:
     return pl.concat_str([pl.col(name).fill_null("") for name in names], separator=" ").str.to_lowercase()
 
 
-class StoredTable:
-    """Columns, rows by number, and their order; `folder` is where `write_table` wrote it, None for a small one."""
+class SmallTable:
+    """A table that is small enough to be read whole."""
 
-    def __init__(self, table: pa.Table, folder: Path | None = None) -> None:
-        self.table, self.folder = table, folder
-        meta = (folder / META_FILE) if folder is not None else None
-        self._orders: dict[str, Any] = json.loads(meta.read_text()) if meta is not None else {}
-        self._batches: list[Any] = table.to_batches()
-        self._ends = list(np.cumsum([batch.num_rows for batch in self._batches]))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that users see."""
-        return [name for name in self.table.column_names if name != SEARCHED]
-
-    @property
-    def height(self) -> int:
-        """Number of rows."""
-        return int(self.table.num_rows)
+    def __init__(self, table: pa.Table) -> None:
+        frame = pl.DataFrame(pl.from_arrow(table)).with_columns(
+            pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+        )
+        self._frame = frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+        self.names, self.height = frame.columns, frame.height
 
     @cached_property
     def searched(self) -> Any:
         """The texts of every row in lower case."""
-        if SEARCHED in self.table.column_names:
-            return self.table[SEARCHED]
-        frame = pl.DataFrame(pl.from_arrow(self.table))
-        frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-        return frame.select(_searched(frame.schema).alias("text"))["text"].to_arrow()
+        return self._frame.select(_searched(self._frame.schema).alias("text"))["text"].to_arrow()
 
-    def equal(self, name: str, value: str) -> npt.NDArray[np.bool_] | None:
-        """Return which rows have a value, by its number; None where the column's values are not numbered."""
-        about = self._orders.get(name, {})
-        if "values" not in about or self.folder is None:
-            return None
-        codes = np.load(self.folder / f"{about['file']}.codes.npy", mmap_mode="r")
-        code = about["values"].index(value) if value in about["values"] else 255
-        same: npt.NDArray[np.bool_] = codes == code
-        return same
+    def column(self, name: str) -> Any:
+        """Return a column as Arrow has it."""
+        return self._frame[name].to_arrow(compat_level=pl.CompatLevel.oldest())
+
+    def equal(self, name: str, value: str) -> Mask | None:
+        """Return nothing: its values are not numbered."""
+        return None
 
     def order(self, name: str, *, descending: bool, by_size: bool) -> Rows:
         """Return the numbers of the rows by a column; rows without a value come last."""
-        if name in self._orders and self.folder is not None:
-            about = self._orders[name]
-            ending = ".abs" if by_size and about["signed"] else ""
-            order: Rows = np.load(self.folder / f"{about['file']}{ending}.npy", mmap_mode="r")
-            present = about["present"]
-        else:
-            column = pl.Series(self.table[name])
-            column = column.fill_nan(None) if column.dtype.is_float() else column
-            column = column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
-            values = column.abs() if by_size and column.dtype.is_numeric() else column
-            order = values.arg_sort(nulls_last=True).cast(pl.UInt32).to_numpy()
-            present = len(column) - column.null_count()
-        if not descending:
-            return order
-        if present == len(order):
-            return order[::-1]
-        return np.concatenate([order[:present][::-1], order[present:]])
+        column = self._frame[name]
+        values = column.abs() if by_size and column.dtype.is_numeric() else column
+        return _turned(
+            values.arg_sort(nulls_last=True).to_numpy(), self.height - column.null_count(), descending
+        )
+
+    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Return rows by number, in this order."""
+        chosen = self._frame[list(numbers)].to_dicts() if numbers else []
+        return [{"row": int(number), **row} for number, row in zip(numbers, chosen, strict=True)]
+
+
+class StoredTable:
+    """A table that `write_table` wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        meta = json.loads((folder / META_FILE).read_text(encoding="utf-8"))
+        self._columns: dict[str, Any] = meta["columns"]
+        self.names, self.height = list(self._columns), int(meta["height"])
+        self._rows = Parts(folder / ROWS_FILE, BATCH)
+
+    @property
+    def searched(self) -> Any:
+        """The texts of every row in lower case."""
+        return _mapped_column(self.folder / f"{SEARCHED}.arrow")
+
+    def column(self, name: str) -> Any:
+        """Return a column as Arrow has it."""
+        about = self._columns[name]
+        if about["kind"] == "values":
+            return pa.array(np.load(self.folder / f"{about['file']}.values.npy", mmap_mode="r"))
+        if about["kind"] == "codes":
+            codes = np.load(self.folder / f"{about['file']}.codes.npy", mmap_mode="r")
+            values = pa.array([*about["values"], None], pa.large_string())
+            return values.take(pa.array(codes))
+        return _mapped_column(self.folder / f"{about['file']}.arrow")
+
+    def equal(self, name: str, value: str) -> Mask | None:
+        """Return which rows have a value, by its number; None where the column's values are not numbered."""
+        about = self._columns[name]
+        if about["kind"] != "codes":
+            return None
+        codes = np.load(self.folder / f"{about['file']}.codes.npy", mmap_mode="r")
+        code = about["values"].index(value) if value in about["values"] else 255
+        return np.asarray(codes == code)
+
+    def order(self, name: str, *, descending: bool, by_size: bool) -> Rows:
+        """Return the numbers of the rows by a column; rows without a value come last."""
+        about = self._columns[name]
+        if about["kind"] == "none":
+            return np.arange(self.height, dtype=np.uint32)
+        ending = ".abs" if by_size and about["signed"] else ""
+        order = np.load(self.folder / f"{about['file']}{ending}.order.npy", mmap_mode="r")
+        return _turned(order, about["present"], descending)
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows by number, in this order; only the parts of the file that hold them are read."""
-        return [self._row(int(number)) for number in numbers]
-
-    def _row(self, number: int) -> dict[str, Any]:
-        i = bisect_right(self._ends, number)
-        start = self._ends[i - 1] if i else 0
-        row = self._batches[i].slice(number - start, 1).to_pylist()[0]
-        row.pop(SEARCHED, None)
-        plain = {n: None if isinstance(v, float) and v != v else v for n, v in row.items()}
-        return {"row": number, **plain}
+        return [{"row": int(number), **self._rows.at(int(number))} for number in numbers]
 
 
-def stored_table(file: Path, prepared: Path | None = None) -> StoredTable:
-    """Return a table of a card: mapped where it was prepared, otherwise read from its parquet file."""
+Table = SmallTable | StoredTable
+
+
+class Parts:
+    """Rows of an Arrow file by number; a part of it is read, and forgotten."""
+
+    def __init__(self, file: Path, batch: int) -> None:
+        self._reader = pa.ipc.open_file(pa.OSFile(str(file), "rb"))
+        self._batch, self._lock = batch, threading.Lock()
+
+    def at(self, number: int) -> dict[str, Any]:
+        """Return one row; numbers that JSON does not know are missing."""
+        part, place = divmod(number, self._batch)
+        with self._lock:
+            batch = self._reader.get_batch(part)
+        row: dict[str, Any] = batch.slice(place, 1).to_pylist()[0]
+        return {n: None if isinstance(v, float) and v != v else v for n, v in row.items()}
+
+
+def _turned(order: Rows, present: int, descending: bool) -> Rows:
+    """Return an order, up or down; the rows without a value stay last."""
+    if not descending:
+        return order
+    if present == len(order):
+        return order[::-1]
+    return np.concatenate([order[:present][::-1], order[present:]])
+
+
+def _mapped_column(file: Path) -> Any:
+    return pa.ipc.open_file(pa.memory_map(str(file), "r")).read_all().column(0)
+
+
+def stored_table(file: Path, prepared: Path | None = None) -> Table:
+    """Return a table of a card: as it was prepared, or where it was not, read from its parquet file."""
     if prepared is not None and (prepared / META_FILE).is_file():
-        return _mapped(prepared)
+        return _opened(prepared)
     return _read(file, file.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _mapped(folder: Path) -> StoredTable:
-    return StoredTable(pa.ipc.open_file(pa.memory_map(str(folder / ROWS_FILE), "r")).read_all(), folder)
+def _opened(folder: Path) -> StoredTable:
+    return StoredTable(folder)
 
 
 @lru_cache(maxsize=16)
-def _read(file: Path, _: int) -> StoredTable:
-    return StoredTable(pq.read_table(file))
+def _read(file: Path, _: int) -> SmallTable:
+    return SmallTable(pq.read_table(file))
 
 
 class Choices:
     """Remembers which rows filters chose, so that the next page of the same ones costs nothing; bounded in bytes."""
 
-    def __init__(self, most_bytes: int = 64 << 20, at_once: int = 2) -> None:
+    def __init__(self, most_bytes: int = 48 << 20, at_once: int = 2) -> None:
         self.most_bytes = most_bytes
-        self.working = threading.Semaphore(
-            at_once
-        )  # what a filter needs for a moment is not needed by all at once
+        # What a filter needs for a moment is not needed by all threads at once, nor kept by each of them.
+        self.working = ThreadPoolExecutor(at_once, thread_name_prefix="filters")
         self._lock = threading.Lock()
         self._kept: OrderedDict[Any, Rows] = OrderedDict()
         self._bytes = 0
@@ -194,9 +257,9 @@ class Choices:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
-def mask_of(condition: Any) -> npt.NDArray[np.bool_]:
+def mask_of(condition: Any) -> Mask:
     """Return the result of a comparison as an array; what is missing is false."""
     filled = pc.fill_null(condition, False)
     whole = filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
-    mask: npt.NDArray[np.bool_] = whole.to_numpy(zero_copy_only=False)
+    mask: Mask = whole.to_numpy(zero_copy_only=False)
     return mask

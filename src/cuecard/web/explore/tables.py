@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.web.explore.stored import Choices, Rows, StoredTable, mask_of, stored_table
+from cuecard.web.explore.stored import Choices, Rows, Table, mask_of, stored_table
 
 MOST_ROWS = 200
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -79,7 +79,7 @@ def table_page(file: Path, query: Query, prepared: Path | None = None) -> Page:
     return Page(table.names, rows, total, query.offset)
 
 
-def _chosen(table: StoredTable, query: Query, name: str) -> tuple[Sequence[int], int]:
+def _chosen(table: Table, query: Query, name: str) -> tuple[Sequence[int], int]:
     """Return the numbers of the rows on a page, and how many rows there are in all."""
     if query.sort and query.sort not in table.names:
         raise unknown_name("column", query.sort, table.names)
@@ -102,13 +102,12 @@ def _chosen(table: StoredTable, query: Query, name: str) -> tuple[Sequence[int],
     )
     chosen = _CHOICES.get(key)
     if chosen is None:
-        with _CHOICES.working:
-            chosen = _matching(table, query, words)
+        chosen = _CHOICES.working.submit(_matching, table, query, words).result()
         _CHOICES.put(key, chosen)
     return chosen[here].tolist(), len(chosen)
 
 
-def _matching(table: StoredTable, query: Query, words: Sequence[str]) -> Rows:
+def _matching(table: Table, query: Query, words: Sequence[str]) -> Rows:
     mask = np.ones(table.height, dtype=bool)
     if query.numbers is not None:
         mask[:] = False
@@ -123,13 +122,13 @@ def _matching(table: StoredTable, query: Query, words: Sequence[str]) -> Rows:
     return np.asarray(order[mask[order]])
 
 
-def condition(table: StoredTable, name: str, comparison: str, text: str) -> Any:
+def condition(table: Table, name: str, comparison: str, text: str) -> Any:
     """Return the rows that a filter keeps, as an array; the value is read by the column's type."""
     if name not in table.names:
         raise unknown_name("column", name, table.names)
     if comparison not in _COMPARE:
         raise unknown_name("comparison", comparison, list(_COMPARE))
-    column = table.table[name]
+    column = table.column(name)
     kind = column.type
     if pa.types.is_boolean(kind):
         return mask_of(pc.equal(column, text.lower() in ("true", "1", "yes")))

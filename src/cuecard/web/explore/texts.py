@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from cuecard.errors import UsageError
+from cuecard.web.explore.stored import BATCH, Parts, write_arrow
 
 TEXTS = "texts.arrow"
 _SENTENCES, _STARTS, _EXAMPLES = "sentences.npy", "starts.npy", "examples.npy"
-#: Rows of a batch of texts: one is the least that is read.
-BATCH = 8_192
+_TOTAL = "examples.txt"
 
 
 def write_texts(texts: pl.DataFrame, folder: Path) -> None:
     """Write one row per example (id, split, label, premise, texts), and which examples hold the same sentence."""
-    texts.write_ipc(
-        folder / TEXTS,
-        compression="uncompressed",
-        record_batch_size=BATCH,
-        compat_level=pl.CompatLevel.oldest(),
-    )
+    write_arrow(texts, folder / TEXTS, BATCH)
+    (folder / _TOTAL).write_text(str(texts.height))
     numbered = texts.select("premise", "texts").with_row_index("example")
     premises = numbered.select("example", text="premise")
     others = numbered.select("example", text="texts").explode("text")
@@ -45,16 +39,11 @@ class Texts:
     """The texts of a card by the number of the example, read from files that stay on disk."""
 
     def __init__(self, file: Path) -> None:
-        self._file = pa.memory_map(str(file), "r")
-        self._reader = pa.ipc.open_file(self._file)
-        ends, total = [], 0
-        for i in range(self._reader.num_record_batches):
-            total += self._reader.get_batch(i).num_rows
-            ends.append(total)
-        self._ends, self.total = ends, total
+        self._rows = Parts(file, BATCH)
         self._sentences, self._starts, self._examples = (
             np.load(file.parent / name, mmap_mode="r") for name in (_SENTENCES, _STARTS, _EXAMPLES)
         )
+        self.total = int((file.parent / _TOTAL).read_text())
 
     def sharing(self, number: int) -> list[int]:
         """Return the examples that hold one of the sentences of an example: its neighbours in the pair graph."""
@@ -69,10 +58,7 @@ class Texts:
         """Return one example: id, split, label, premise, texts."""
         if not 0 <= number < self.total:
             raise UsageError(f"There is no example in row {number}; the last is in row {self.total - 1}.")
-        batch = bisect_right(self._ends, number)
-        start = self._ends[batch - 1] if batch else 0
-        row: dict[str, Any] = self._reader.get_batch(batch).slice(number - start, 1).to_pylist()[0]
-        return row
+        return self._rows.at(number)
 
 
 @lru_cache(maxsize=32)

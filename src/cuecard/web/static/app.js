@@ -137,8 +137,8 @@
         const said = by_measure ? one.measure_chance : one.main ? `${one.main.label}, chance ${percent(one.main.chance)}` : "";
         const detail = said ? el("small", { class: "headline" }, said) : null;
         return el("tr", {}, el("td", {}, pick),
-          el("th", { scope: "row" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline", dir: "auto" }, one.headline), el("span", { class: "headline" }, one.place)),
-          tally, el("td", { class: "number" }, value, detail), el("td", { class: "number" }, whole(one.examples)), el("td", {}, one.created.slice(0, 10)),
+          el("th", { scope: "row" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline", dir: "auto" }, one.headline), el("span", { class: "headline" }, one.place === "." ? "" : one.place)),
+          tally, el("td", { class: "number" }, value, detail), el("td", { class: "number" }, whole(one.examples)), el("td", { class: "date" }, one.created.slice(0, 10)),
           el("td", {}, el("button", { type: "button", class: "button small", "aria-label": `Delete ${one.name}`, onclick: () => remove(one) }, "Delete")));
       }
       async function remove(one) {
@@ -164,7 +164,7 @@
     async compare() {
       const { cards, measures } = await api(`/compare${location.search}`);
       const table = $("[data-compared]");
-      const head = el("tr", {}, el("th", { scope: "col" }, "Measure"), ...cards.map((one) => el("th", { scope: "col", class: "number" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline" }, one.place))));
+      const head = el("tr", {}, el("th", { scope: "col" }, "Measure"), ...cards.map((one) => el("th", { scope: "col", class: "number" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline" }, one.place === "." ? "" : one.place))));
       const rows = measures.map((one) => el("tr", { "data-name": `${one.name} ${one.label}`.toLowerCase() }, el("th", { scope: "row", title: one.name }, one.label),
         ...one.cells.map((c) => el("td", { class: "number" }, c ? c.shown : "–", c && c.interval ? el("small", { class: "headline" }, c.interval) : null))));
       table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
@@ -324,7 +324,7 @@
             line.style.width = `${100 * one.predicted_share}%`;
             line.style.setProperty("--chip", colour(one.answer));
             mark.style.left = `${100 * one.flat}%`;
-            return el("div", { class: "share", title: `${percent(one.predicted_share)} (95 % CI ${percent(one.low)} to ${percent(one.high)}); training set ${percent(one.train_share)}` }, chip(one.answer), el("div", { class: "bar-line" }, line, mark), el("span", {}, `${percent(one.predicted_share)} · train ${percent(one.train_share)}`));
+            return el("div", { class: "share wide", title: `${percent(one.predicted_share)} (95 % CI ${percent(one.low)} to ${percent(one.high)}); training set ${percent(one.train_share)}` }, chip(one.answer), el("div", { class: "bar-line" }, line, mark), el("span", {}, `${percent(one.predicted_share)} · train ${percent(one.train_share)}`));
           }));
         }
       }
@@ -333,7 +333,8 @@
         const apart = ["card", "family", "feature", "row", "test", "model", "label"];
         for (const test of [...new Set(answer.models.map((one) => one.test))]) {
           const rows = answer.models.filter((one) => one.test === test);
-          const columns = Object.keys(rows[0]).filter((name) => !apart.includes(name) && rows.some((one) => one[name] !== null)).slice(0, 7);
+          const first = ["verdict", "difference", "difference_low", "difference_high", "usual_accuracy", "unusual_accuracy"].filter((name) => name in rows[0]);
+          const columns = [...first, ...Object.keys(rows[0]).filter((name) => !first.includes(name) && !apart.includes(name))].filter((name) => rows.some((one) => one[name] !== null)).slice(0, 7);
           $("[data-models]").append(el("h3", {}, test.replaceAll("_", " ")), listing(rows, ["model", ...columns]));
         }
       }
@@ -480,7 +481,7 @@
     place.replaceChildren(...page.rows.map((row) => {
       const texts = row.texts ?? [], gold = Number(row.label ?? row.answer);
       const body = texts.length > 1 ? el("ol", {}, ...texts.map((text, i) => el("li", { class: i + 1 === gold ? "gold" : "" }, pieces(text)))) : texts.length ? el("p", { class: "hypothesis", dir: "auto" }, pieces(texts[0])) : null;
-      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer"].includes(name) && value !== null).slice(0, 6);
+      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && value !== null).slice(0, 6);
       return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
         el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
     }));
