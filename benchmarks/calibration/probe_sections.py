@@ -40,9 +40,10 @@ def _percent(share: float) -> str:
 
 def probes(scale: float, seed: int) -> Iterator[Row]:
     """Level of every test of a model's answers; ten words in every dataset."""
-    sets = max(2, round(40 * scale))
+    sets, fewer = max(2, round(40 * scale)), max(2, round(12 * scale))
     for name, size, draw in SHAPES:
-        now, before = (asdict(levels(sets, draw, once=once, seed=seed)) for once in (True, False))
+        now = asdict(levels(sets, draw, seed=seed))
+        before = asdict(levels(fewer, draw, once=False, seed=seed))
         for test, label in NAMES.items():
             yield Row("level", label, name, size, sets, now[test], _percent(before[test]))
 
