@@ -355,9 +355,9 @@ def test_predictions_on_a_clean_set_follow_nothing(clean):
 
 
 def test_the_corpus_has_the_shape_of_snli():
-    started = time.perf_counter()
+    started = time.process_time()
     corpus = demo_corpus()
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
     assert corpus.columns == ["premise", "hypothesis", "label"]
     assert corpus.height == 550_000
     premises = corpus["premise"].unique()
@@ -382,6 +382,6 @@ def test_corpus_chunks_are_made_independently_and_repeat():
 
 
 def test_a_hundred_thousand_pairs_take_a_moment():
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(demo_nli(100_000).instances) == 100_000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

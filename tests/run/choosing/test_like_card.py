@@ -19,6 +19,7 @@ def data():
 
 
 def test_tokens_scope_and_features_are_those_of_the_audit(data, tmp_path: Path) -> None:
+    pytest.importorskip("nltk")
     card = cc.audit(data, only=["cues"], features=("word",), tokens="treebank", scope="premise", min_count=8)
     expected = {"features": ("significant",), "among": ("word",), "tokens": "treebank", "scope": "premise"}
     options = options_like(card, "lexical")

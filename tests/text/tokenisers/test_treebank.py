@@ -20,6 +20,7 @@ def nltk_words(texts: list[str]) -> list[list[str]]:
 
 
 def our_words(texts: list[str]) -> list[list[str]]:
+    pytest.importorskip("nltk")
     tokens = tokenise(pl.Series(texts, dtype=pl.String), "treebank")
     vocabulary = tokens.vocabulary.to_list()
     return [
