@@ -24,6 +24,8 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     ">=": pc.greater_equal,
 }
 _CHOICES = Choices()
+#: Rows that are looked at together.
+_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,14 @@ def _matching(table: Table, query: Query, words: Sequence[str]) -> Rows:
     for word in words:
         mask &= mask_of(pc.match_substring(table.searched, word))
     if not query.sort:
-        return np.flatnonzero(mask).astype(np.uint32)
-    order = table.order(query.sort, descending=query.descending, by_size=query.by_size)
-    return np.asarray(order[mask[order]])
+        return _kept(np.arange(table.height, dtype=np.uint32), mask)
+    return _kept(table.order(query.sort, descending=query.descending, by_size=query.by_size), mask)
+
+
+def _kept(order: Rows, mask: Any) -> Rows:
+    """Return the rows of an order that a mask keeps, block by block, so that no large array is made on the way."""
+    blocks = (order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK))
+    return np.concatenate([np.empty(0, np.uint32), *(block[mask[block]] for block in blocks)])
 
 
 def condition(table: Table, name: str, comparison: str, text: str) -> Any:
