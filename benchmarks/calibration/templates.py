@@ -70,7 +70,7 @@ def templates(scale: float, seed: int) -> Iterator[Row]:
         yield Row("level", "hypothesis only, p ≤ .05", f"pair, {data}", size, fewer, share)
     share = float(np.mean([hypothesis_only(seed + i, strength=0.7) for i in range(fewer)]))
     data = "pair, one template, its last word goes with the label in 70 %"
-    yield Row("power", "hypothesis only, p ≤ .05", data, "400", fewer, share, "0 %")
+    yield Row("power", "hypothesis only, p ≤ .05", data, "400", fewer, share)
     for data, near in (("every text 3 times", False), ("3 near copies each", True)):
         share = units.null_cues(partial(own_labels, near), runs, seed=seed).significant
         yield Row("level", what, f"text, {data}, a label for every copy", "300 distinct", runs, share)

@@ -162,3 +162,14 @@ def test_errors_do_not_tell_where_the_folder_lies(client: Client, root: Path) ->
     assert answer.status_code == 422
     assert str(root) not in answer.text
     assert client.http.base_url == ADDRESS
+
+
+def test_a_body_beyond_the_limit_is_refused_before_a_route_sees_it(
+    root: Path, started: Callable[..., Client]
+) -> None:
+    client = started(root, body_bytes=1_000)
+    assert client.send("POST", "/compare", json={"cards": ["x" * 2_000]}).status_code == 413
+    assert (
+        client.send("POST", "/uploads?name=a.csv", content=b"text,label\n" + b"a,b\n" * 500).status_code
+        == 200
+    )

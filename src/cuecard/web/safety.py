@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from asyncio import Event
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -22,6 +23,8 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "cuecard-session"
 PAGE_TOKEN_HEADER = "x-cuecard-page"
+#: Where files are sent, which have a limit of their own and go to disk as they come.
+UPLOADS = "/api/uploads"
 READING = frozenset({"GET", "HEAD"})
 #: What browsers say about a request that a page of ours, or the user, made.
 OWN_SITE = frozenset({"same-origin", "none"})
@@ -43,6 +46,7 @@ class Guard:
         self.app = app
         self.hosts = settings.allowed_hosts()
         self.page_token = secrets.token_urlsafe(24)
+        self._body_bytes = settings.limits.body_bytes
         self._entry = settings.token
         self._session = secrets.token_urlsafe(32) if settings.token else None
 
@@ -60,6 +64,12 @@ class Guard:
         if reason := self._refusal(scope["method"], headers):
             await _answer(send, 403, reason)
             return
+        if scope["method"] not in READING and not scope["path"].startswith(UPLOADS):
+            body = await _body(receive, self._body_bytes)
+            if body is None:
+                await _answer(send, 413, f"The request has more than {self._body_bytes:,} bytes.")
+                return
+            receive = _again(body)
         scope.setdefault("state", {})["page_token"] = self.page_token
         await self.app(scope, receive, _with_headers(send))
 
@@ -98,6 +108,33 @@ class Guard:
             await _answer(
                 send, 403, "The token is wrong or was used before: start the server again for a new one."
             )
+
+
+async def _body(receive: Receive, most: int) -> bytes | None:
+    """Return the body of a request, or None as soon as it is larger than the limit."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":  # the client has gone
+            break
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
+            return None
+    return body
+
+
+def _again(body: bytes) -> Receive:
+    """Return a `receive` that gives a body that was already read, and then waits as the connection would."""
+    left = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> MutableMapping[str, Any]:
+        if left:
+            return left.pop()
+        await Event().wait()
+        raise AssertionError("unreachable")
+
+    return receive
 
 
 def _same(left: str, right: str) -> bool:
