@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +19,7 @@ import cuecard as cc
 from cuecard.data import load
 from cuecard.data.demo import demo_choice, demo_nli
 from cuecard.data.loading import Unread
+from cuecard.engines import Store
 from cuecard.engines import stream as streaming
 from cuecard.errors import UsageError
 
@@ -193,3 +196,100 @@ def test_a_bad_row_is_named_with_its_file_and_skipped_where_that_is_allowed(tmp_
     card = cc.audit(Unread(folder, {"on_error": "skip"}), only=("overview",), memory="1KB")
     assert sum(card.dataset.dropped.values()) == 1
     same_cards(card, cc.audit(load(folder, on_error="skip"), only=("overview",)), ("overview",))
+
+
+def test_a_file_without_rows_and_one_without_labels_change_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 150)
+    frame = pairs(300)
+    unlabelled = frame[:30].with_columns(label=pl.lit(None, dtype=pl.String))
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for i, part in enumerate((frame[:0], frame[:200], frame[:0], unlabelled, frame[200:])):
+        part.write_parquet(folder / f"{i}.parquet")
+    expected = cc.audit(load(folder), only=STREAMED)
+    assert expected.dataset.dropped == {"missing label": 30}
+    same_cards(cc.audit(folder, only=STREAMED, memory="1KB"), expected)
+    card = cc.audit(Unread(folder, {"on_error": "skip"}), only=STREAMED, memory="1KB")
+    same_cards(card, expected)
+
+
+def test_what_a_killed_run_has_staged_is_not_counted(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
+    put = Store.put
+
+    def killed(self, stage, piece, summary):
+        put(self, stage, piece, summary)
+        if piece == 0:
+            shutil.copytree(self.folder / stage / "000000", self.folder / stage / ".staged")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "put", killed)
+    with pytest.raises(KeyboardInterrupt):
+        cc.audit(folder, only=("overview",), memory="1KB")
+    monkeypatch.setattr(Store, "put", put)
+    card = cc.audit(folder, only=("overview",), memory="1KB")
+    same_cards(card, cc.audit(load(folder), only=("overview",)), ("overview",))
+
+
+def test_an_interrupted_write_leaves_no_piece_behind(tmp_path):
+    class Stopping:
+        def write_parquet(self, file, **_):
+            file.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Store(tmp_path).put("survey", 0, {"rows": Stopping()})
+    assert not list((tmp_path / "survey").iterdir())
+
+
+def resumed(folder: Path, monkeypatch, *, memory: str, then: str, change=lambda: None) -> bool:
+    """Return whether an audit that is interrupted after the survey continues when it runs again."""
+    done: list[str] = []
+    put = Store.put
+
+    def noted(self, stage, piece, summary):
+        done.append(stage)
+        put(self, stage, piece, summary)
+
+    def interrupted(title: str):
+        if title == "Counts of features":
+            raise KeyboardInterrupt
+        return nullcontext()
+
+    with pytest.raises(KeyboardInterrupt):
+        cc.audit(folder, only=("cues",), memory=memory, progress=interrupted)
+    change()
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "put", noted)
+        cc.audit(folder, only=("cues",), memory=then)
+    return "survey" not in done
+
+
+def test_an_interrupted_run_continues_with_a_little_more_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("cuecard.run.streaming.FEWEST_ROWS", 1)
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
+    assert resumed(folder, monkeypatch, memory="500KB", then="520KB")
+    assert not resumed(folder, monkeypatch, memory="500KB", then="100KB")
+
+
+def test_an_interrupted_run_does_not_continue_where_a_file_of_a_folder_has_changed(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "classes"
+    for label, word in (("good", "fine"), ("bad", "poor")):
+        (folder / label).mkdir(parents=True)
+        for i in range(12):
+            (folder / label / f"{i}.txt").write_text(f"a {word} film number {i}")
+    file = folder / "good" / "3.txt"
+    assert resumed(folder, monkeypatch, memory="1KB", then="1KB")
+    change = partial(file.write_text, "another film")
+    assert not resumed(folder, monkeypatch, memory="1KB", then="1KB", change=change)
+
+
+def test_scored_responses_of_a_prompt_in_several_rows_are_refused(tmp_path):
+    rows = [(f"question {i // 3}", f"answer {i}", float(i % 3)) for i in range(60)]
+    frame = pl.DataFrame(rows, schema=["prompt", "response", "score"], orient="row")
+    folder = as_files(frame, tmp_path / "files", files=2, groups=1)
+    with pytest.raises(cc.CueCardError, match=r"one scored response per row.*--memory"):
+        cc.audit(folder, only=("overview",), memory="1KB")

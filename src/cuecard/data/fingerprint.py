@@ -29,6 +29,8 @@ def row_hashes(table: pl.DataFrame) -> Hashes:
     Neither ids nor extra columns are part of it, and neither is where the row stands: the hash of a row is the same in
     every partition of a dataset.
     """
+    if table.is_empty():  # polars maps no values to objects
+        return np.empty(0, dtype=np.uint64)
     hashes = mixed(table["position"].cast(pl.Int64).to_numpy().astype(np.uint64) + _START)
     for column in _NAMES:
         names = table[column].cast(pl.String)

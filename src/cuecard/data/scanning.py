@@ -87,18 +87,25 @@ class Scan:
     def read(self, piece: Piece) -> Iterator[Instances]:
         """Yield the instances of a piece, at most `rows` rows of its file at a time.
 
-        What was left out is in their reports; where only rows were left out, the instances are none.
+        What was left out is in their reports; where only rows were left out, or there are none, the instances are none.
         """
         scheme = self.schemes[piece.split]
+        none = Instances(_no_rows(self.labels), self.task, self.labels, self.name, LoadReport())
+        empty = True
         for raw in self._raw(piece.chunk):
+            empty = False
             if raw.frame.height == 0:
-                report = LoadReport(raw.files, dropped=dict(raw.dropped), n_read=raw.n_read)
-                yield Instances(_no_rows(self.labels), self.task, self.labels, self.name, report)
+                report = LoadReport(
+                    raw.files, scheme.columns.described(), dict(raw.dropped), n_read=raw.n_read
+                )
+                yield replace(none, report=report)
                 continue
             complete = _complete(self.wishes.cut(raw), scheme.columns)
             shaped = shape(complete, piece.split, scheme, start=piece.start)
             report = replace(load_report([raw], scheme.columns, [shaped]), n_read=raw.n_read)
             yield Instances(shaped.table, self.task, self.labels, self.name, report)
+        if empty:
+            yield replace(none, report=LoadReport(recognised=scheme.columns.described()))
 
     def __iter__(self) -> Iterator[Instances]:
         for split in self.paths:
@@ -146,7 +153,15 @@ def scan(
     wishes = Wishes(task, columns, labels, keep_unlabelled, on_error, preset)
     paths = _paths(source, {"dev": dev, "test": test})
     refuse_shared_files({split: [str(p) for p in listed] for split, listed in paths.items()})
-    heads = {split: wishes.cut(_head(listed, rows, on_error, header)) for split, listed in paths.items()}
+    first = {split: _head(listed, rows, on_error, header) for split, listed in paths.items()}
+    for raw in first.values():
+        if wishes.joins_rows(raw):
+            raise InputError(
+                f"{raw.where} has one scored response per row, and those of a prompt may stand in different parts of "
+                "the dataset: read it at once with a larger --memory, or write the responses of a prompt as lists in "
+                "one row."
+            )
+    heads = {split: wishes.cut(raw) for split, raw in first.items()}
     roles = columns_of(heads, wishes)
     values = None
     if roles["train"].task in ("pair", "text"):

@@ -52,12 +52,12 @@ def free_memory() -> int:
 
 def text_bytes(paths: Iterable[Path]) -> int:
     """Return about how many bytes the rows of files take, uncompressed."""
-    total = 0
-    for path in paths:
-        files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-        for file in files:
-            total += _uncompressed(file)
-    return total
+    return sum(_uncompressed(file) for path in paths for file in files_below(path))
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return the files of a folder, or the file itself, in the order of their names."""
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def _uncompressed(file: Path) -> int:

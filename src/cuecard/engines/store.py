@@ -15,6 +15,8 @@ from cuecard.writing import writing_to
 
 #: The summary of a piece: tables by name.
 Summary = Mapping[str, pl.DataFrame]
+#: How the names of folders begin that are being written.
+_STAGED = "."
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,25 @@ class Store:
         place = self._place(stage, piece)
         with writing_to(place):
             place.parent.mkdir(parents=True, exist_ok=True)
-            staged = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
-            for name, table in summary.items():
-                table.write_parquet(staged / f"{name}.parquet", compression="lz4")
-            os.replace(staged, place)
+            staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=place.parent))
+            try:
+                for name, table in summary.items():
+                    table.write_parquet(staged / f"{name}.parquet", compression="lz4")
+                os.replace(staged, place)
+            except BaseException:
+                shutil.rmtree(staged, ignore_errors=True)
+                raise
 
     def tables(self, stage: str, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """Yield one table of every piece that has it, in the order of the pieces."""
-        for place in sorted((self.folder / stage).iterdir()):
-            file = place / f"{name}.parquet"
-            if file.is_file():
-                yield pl.read_parquet(file, columns=columns, memory_map=False)
+        for file in self.files(stage, name):
+            yield pl.read_parquet(file, columns=columns, memory_map=False)
 
     def files(self, stage: str, name: str) -> list[Path]:
         """Return the files of one table, in the order of the pieces."""
-        places = sorted((self.folder / stage).iterdir())
-        return [place / f"{name}.parquet" for place in places if (place / f"{name}.parquet").is_file()]
+        # What a killed run has staged is no piece.
+        places = sorted(p for p in (self.folder / stage).iterdir() if not p.name.startswith(_STAGED))
+        return [file for place in places if (file := place / f"{name}.parquet").is_file()]
 
     def remove(self) -> None:
         """Delete everything."""

@@ -16,7 +16,7 @@ from cuecard.data import Scan, scan
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
 from cuecard.engines import Map, Store, Stream, locally
-from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, text_bytes
+from cuecard.engines.memory import PER_BYTE, bytes_of, files_below, free_memory, text_bytes
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels
@@ -143,8 +143,9 @@ def _scan(unread: Unread, budget: Budget) -> Scan:
     options = {name: value for name, value in unread.options.items() if name not in (*_WHOLE, "seed")}
     first = scan(unread.train, rows=MOST_ROWS, **options)
     per_row = max(1, text_bytes(first.paths["train"][:1]) // max(1, _rows_of(first)))
-    rows = int(budget.memory * AT_A_TIME / PER_BYTE / per_row)
-    return replace(first, rows=min(MOST_ROWS, max(FEWEST_ROWS, rows)))
+    rows = max(1, int(budget.memory * AT_A_TIME / PER_BYTE / per_row))
+    # A power of two: a little more or less free memory changes no part, and an interrupted run finds what it has done.
+    return replace(first, rows=min(MOST_ROWS, max(FEWEST_ROWS, 1 << rows.bit_length() - 1)))
 
 
 def _rows_of(scanned: Scan) -> int:
@@ -173,7 +174,8 @@ def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: boo
         with tempfile.TemporaryDirectory(prefix="cuecard-") as folder:
             yield Store(Path(folder))
         return
-    files = [path for paths in scanned.paths.values() for path in paths]
+    sources = [path for paths in scanned.paths.values() for path in paths]
+    files = [file for path in sources for file in files_below(path)]
     stats = [path.stat() for path in files]
     key = content_key(
         {

@@ -16,7 +16,7 @@ from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
 from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
-from cuecard.data.layout.preferences.ranked import ranked_responses
+from cuecard.data.layout.preferences.ranked import has_response_per_row, ranked_responses
 from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
 from cuecard.data.layout.thresholds import Threshold, parse_threshold
 from cuecard.data.presets import Preset
@@ -66,8 +66,16 @@ class Wishes:
         """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
         if self.threshold is not None:
             return self.threshold.applied(raw)
+        return ranked_responses(raw) if self._may_rank else raw
+
+    def joins_rows(self, raw: RawTable) -> bool:
+        """Return whether rows of a table belong together to one example, wherever they stand."""
+        return self.threshold is None and self._may_rank and has_response_per_row(raw)
+
+    @property
+    def _may_rank(self) -> bool:
         free = self.task in (None, "preference") and self.preset is None and self.labels is None
-        return ranked_responses(raw) if free and not set(self.columns or ()) - {"id"} else raw
+        return free and not set(self.columns or ()) - {"id"}
 
 
 @dataclass(frozen=True)
