@@ -204,3 +204,24 @@ def test_a_full_queue_takes_no_job_of_any_verb(root: Path) -> None:
         with pytest.raises(UsageError, match="The queue is full"):
             queue()
     assert service.state.jobs("queued") == []
+
+
+def test_new_predictions_under_an_old_name_are_probed_again(root: Path) -> None:
+    service = Service(AppSettings(root))
+    [entry] = service.library.refresh().values()
+    file = root / "predictions=1.csv"
+    file.write_text("id,prediction\n1,yes\n")
+    probe = ProbeBody(predictions=[file.name])
+    first = service.probe(entry, probe)
+    assert service.probe(entry, probe).id == first.id
+    file.write_text("id,prediction\n1,no\n")
+    assert service.probe(entry, probe).id != first.id
+
+
+def test_a_folder_in_which_a_file_has_changed_is_audited_again(root: Path) -> None:
+    service = Service(AppSettings(root))
+    body = AuditBody(data=DataBody(train="data"))
+    first = service.audit(body)
+    assert service.audit(body).id == first.id
+    pairs(300).write_csv(root / "data" / "houses_test.csv")
+    assert service.audit(body).id != first.id

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from cuecard.data.files.paths import files_below
 from cuecard.errors import UsageError
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
@@ -53,11 +54,6 @@ def free_memory() -> int:
 def text_bytes(paths: Iterable[Path]) -> int:
     """Return about how many bytes the rows of files take, uncompressed."""
     return sum(_uncompressed(file) for path in paths for file in files_below(path))
-
-
-def files_below(path: Path) -> list[Path]:
-    """Return the files of a folder, or the file itself, in the order of their names."""
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def _uncompressed(file: Path) -> int:

@@ -13,10 +13,11 @@ from cuecard.analysis import Analysis, Result
 from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.card.card import Card
 from cuecard.data import Scan, scan
+from cuecard.data.files.paths import files_below
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
 from cuecard.engines import Map, Store, Stream, locally
-from cuecard.engines.memory import PER_BYTE, bytes_of, files_below, free_memory, text_bytes
+from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, text_bytes
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels

@@ -166,8 +166,8 @@ class Jobs:
                 env=environment,
                 start_new_session=True,
             )
-            await asyncio.to_thread(self.state.set_pid, job.id, process.pid)
             try:
+                await asyncio.to_thread(self.state.set_pid, job.id, process.pid)
                 code = await process.wait()
             except asyncio.CancelledError:
                 await _end(process)

@@ -16,6 +16,7 @@ from typing import Any
 
 from cuecard.analysis import Measure
 from cuecard.audits import AUDITS
+from cuecard.data.files.paths import files_below
 from cuecard.errors import InputError, UsageError
 from cuecard.models import MODELS
 from cuecard.registry import unknown_name
@@ -160,7 +161,7 @@ class Service:
         arguments += ["--seed", str(body.seed)] if body.seed else []
         folder = self._new_folder(name, reading)
         title = f"Audit of {name or Path(reading.train).name}"
-        return self._queue("audit", title, [*arguments, "--out", str(folder)], folder, reading)
+        return self._queue("audit", title, [*arguments, "--out", str(folder)], folder)
 
     def _dataset_name(self, source: str) -> str:
         """Return what a dataset is called whose file was uploaded: by the user's name of it, if that says anything."""
@@ -188,9 +189,7 @@ class Service:
         arguments += ["--cues", ",".join(body.cues)] if body.cues else []
         arguments += _settings(body.settings)
         folder = self._new_folder(body.name or f"{entry.name}-models", reading)
-        return self._queue(
-            "probe", f"Models on {entry.name}", [*arguments, "--out", str(folder)], folder, reading
-        )
+        return self._queue("probe", f"Models on {entry.name}", [*arguments, "--out", str(folder)], folder)
 
     def ask(self, entry: Entry, body: AskBody) -> Job:
         """Queue questions to a language model; its answers become a predictions file below the root."""
@@ -199,7 +198,7 @@ class Service:
         arguments = [*reading.arguments(), "--endpoint", body.endpoint, "--model", body.model]
         arguments += ["--key-variable", body.key_variable] if body.key_variable != "OPENAI_API_KEY" else []
         arguments += ["--sample", str(body.sample)] if body.sample else []
-        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out, reading)
+        return self._queue("ask", f"Answers of {body.model}", [*arguments, "--out", str(out)], out)
 
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
@@ -213,7 +212,7 @@ class Service:
         rows = self.settings.weights / f"{folder.name}{kind}"
         rows.parent.mkdir(exist_ok=True)
         arguments += ["--out", str(rows), "--report", str(folder)]
-        return self._queue("debias", f"Weights for {entry.name}", arguments, folder, reading)
+        return self._queue("debias", f"Weights for {entry.name}", arguments, folder)
 
     def plan(self, entry: Entry, body: PlanBody) -> Job:
         """Queue a plan of which examples to change; its worksheet is written below the root."""
@@ -225,7 +224,7 @@ class Service:
         arguments += ["--method", body.method] if body.method else []
         arguments += ["--budget", str(body.budget)] if body.budget else []
         out.parent.mkdir(exist_ok=True)
-        return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out, reading)
+        return self._queue("plan", f"Plan for {entry.name}", [*arguments, "--out", str(out)], out)
 
     def plans(self, entry: Entry) -> list[Job]:
         """Return the plans that were made for a card."""
@@ -242,9 +241,9 @@ class Service:
         arguments = [str(entry.folder), str(self.settings.root)]
         return self.state.add_job("prepare", f"Pages of {entry.name}", arguments, "", entry.folder)
 
-    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path, reading: Reading) -> Job:
+    def _queue(self, verb: str, title: str, arguments: Sequence[str], out: Path) -> Job:
         """Queue a command, or return the job of the same command on the same files that waits, runs or is done."""
-        fingerprint = _fingerprint(verb, arguments, reading)
+        fingerprint = _fingerprint(verb, arguments)
         same = self.state.same_job(fingerprint)
         if same is not None and (same.status != "done" or Path(same.out).exists()):
             return same
@@ -303,11 +302,13 @@ def _cell(measure: Measure) -> dict[str, Any]:
     return {"shown": write(measure.value), "value": measure.value, "interval": interval, "chance": chance}
 
 
-def _fingerprint(verb: str, arguments: Sequence[str], reading: Reading) -> str:
+def _fingerprint(verb: str, arguments: Sequence[str]) -> str:
     """Return what tells a piece of work from others: its command but for where it writes, and its files' state."""
     places = {i + 1 for i, word in enumerate(arguments) if word in ("--out", "--report")}
     words = [word for i, word in enumerate(arguments) if i not in places]
-    states = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in sorted(reading.files)]
+    named = [Path(part) for word in words for part in (word, word.partition("=")[2])]  # PATH, or NAME=PATH
+    read = [file for path in named if path.is_absolute() and path.exists() for file in files_below(path)]
+    states = [(str(file), os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in read]
     return hashlib.sha256(json.dumps([verb, words, states]).encode()).hexdigest()
 
 

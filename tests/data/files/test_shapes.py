@@ -121,7 +121,7 @@ def test_a_file_without_a_header_line(tmp_path, name):
     assert data.n_examples == 8
     assert data.report.recognised == {"premise": "column_1", "hypothesis": "column_2", "label": "column_3"}
     assert (
-        "by their values, column_1 as premise, column_2 as hypothesis, column_3 as label"
+        "by their values, CueCard reads column_1 as premise, column_2 as hypothesis and column_3 as label"
         in data.report.notes[0]
     )
     named = load(path, header="premise,hypothesis,label")

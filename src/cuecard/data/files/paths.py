@@ -1,4 +1,4 @@
-"""Paths as they are typed, and as they are shown."""
+"""Paths as they are typed, and as they are shown, and the files that they name."""
 
 from __future__ import annotations
 
@@ -35,3 +35,8 @@ def shown(path: str | Path) -> str:
     text = str(path).encode("utf-8", "backslashreplace").decode()
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= SHOWN else "…" + text[-SHOWN:]
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return the files of a folder, or the file itself, in the order of their names."""
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
