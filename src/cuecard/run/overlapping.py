@@ -31,7 +31,7 @@ def overlap(
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as ``"test.parquet"``.
-        corpus: files and folders to search: text, JSON lines, both also as .gz, and parquet.
+        corpus: files and folders to search: text, JSON lines, both also as .gz, .zst, .bz2 or .xz, and parquet.
         orders: log-probabilities of the published order and of shuffles: a file or a table with `order` ("published",
             or the number of a shuffle), `logprob` and, where there are several, `shard` and `model`.
         n: words of the shortest run that counts; a shorter text must occur whole.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import cuecard as cc
@@ -88,14 +91,54 @@ def test_runs_across_parts_of_a_file_are_found_once(tmp_path):
         assert found == {place}
 
 
-@pytest.mark.parametrize("kind", ["txt", "jsonl", "txt.gz", "parquet"])
+def test_a_word_that_a_part_cuts_is_no_other_word(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text(f"{LINE}tress and more")
+    index = NgramIndex([LINE])
+    assert [hit for p in parts(path, len(LINE), 120) for hit in index.hits(p.data)] == []
+    whole = path.read_bytes()
+    read = list(parts(path, 7, 5))
+    assert all(whole[p.offset :].startswith(p.data) for p in read)
+    assert read[-1].offset + len(read[-1].data) == len(whole)
+
+
+def test_characters_that_json_escapes_are_searched(tmp_path):
+    texts = ["où est le château près de la forêt", "今天天气很好我们去公园", r"a \u00e9 b c d e"]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": t + " 🙂"}) + "\n" for t in texts))
+    assert "\\ud83d" in path.read_text()
+    index = NgramIndex(texts)
+    (part,) = parts(path)
+    hits = {hit.text: part.data[hit.start : hit.end].decode() for hit in index.hits(part.data, escapes=True)}
+    assert (hits[0], hits[1]) == (texts[0], texts[1])
+
+
+def test_a_file_that_cannot_be_searched_is_an_error(tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(CueCardError, match="unpack it to text"):
+        cc.overlap(questions(), tmp_path)
+    pl.DataFrame({"n": [1]}).write_parquet(tmp_path / "n.parquet")
+    with pytest.raises(CueCardError, match="no column with texts"):
+        cc.overlap(questions(), tmp_path / "n.parquet")
+
+
+@pytest.mark.parametrize(
+    "kind", ["txt", "jsonl", "txt.gz", "txt.bz2", "txt.xz", "txt.zst", "parquet", "chat.parquet"]
+)
 def test_files_of_every_kind_are_searched(tmp_path, kind):
     path = tmp_path / f"corpus.{kind}"
     text = f"first line\n{LINE}\nlast line"
     if kind == "jsonl":
         path.write_text(json.dumps({"text": text}) + "\n")
-    elif kind == "txt.gz":
-        path.write_bytes(gzip.compress(text.encode()))
+    elif kind in ("txt.gz", "txt.bz2", "txt.xz"):
+        compress = {"txt.gz": gzip.compress, "txt.bz2": bz2.compress, "txt.xz": lzma.compress}[kind]
+        path.write_bytes(compress(text.encode()))
+    elif kind == "txt.zst":
+        with pa.output_stream(str(path), compression="zstd") as stream:
+            stream.write(text.encode())
+    elif kind == "chat.parquet":
+        chat = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": text}]
+        pl.DataFrame({"messages": [chat]}).write_parquet(path)
     elif kind == "parquet":
         pl.DataFrame({"n": [1, 2], "text": ["other", text]}).write_parquet(path)
     else:

@@ -9,6 +9,7 @@ from cuecard.analysis import Skip
 from cuecard.audits import Style
 from cuecard.data import load
 from cuecard.data.demo import demo_battles
+from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
 from cuecard.text.style import formatting, style_counts
@@ -68,6 +69,34 @@ def test_style_that_does_not_matter_is_no_finding():
     quiet = [Style().run(battles(200, length=0.0, seed=s, wordy=None)) for s in range(5)]
     assert sum(r.findings[0].severity != "info" for r in quiet) <= 1
     assert np.mean([r.summary["accuracy"]["value"] for r in quiet]) < 0.55
+
+
+def test_the_change_of_a_win_rate_is_as_certain_as_it_is_over_samples():
+    samples = [Style(seed=s).run(battles(300, length=1.0, seed=s)) for s in range(10)]
+    rates = [result.tables["style_models"].sort("model") for result in samples]
+    claimed = np.mean([(r["change_high"] - r["change_low"]).to_numpy() / 3.92 for r in rates], axis=0)
+    ratio = claimed / np.std([r["change"].to_numpy() for r in rates], axis=0, ddof=1)
+    assert ratio.min() > 0.5
+    assert ratio.max() < 2.0
+
+
+def test_preferences_of_one_prompt_say_nothing_of_others():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "prompt": ["Which is better?"] * 80,
+            "chosen": ["w " * int(k) for k in rng.integers(20, 60, 80)],
+            "rejected": ["w " * int(k) for k in rng.integers(5, 45, 80)],
+        }
+    )
+    result = Style().run(load(frame))
+    assert result.tables["style_coefficients"]["p_value"].to_list() == [1.0]
+    assert result.findings[0].severity == "info"
+
+
+def test_a_cross_fit_of_one_fold_is_refused():
+    with pytest.raises(UsageError, match="at least 2, not 1"):
+        Style(folds=1)
 
 
 def test_too_few_preferences_or_equal_answers_are_skipped_with_the_reason():

@@ -72,6 +72,8 @@ def test_the_expert_predicts_from_listed_words_and_has_not_seen_what_it_predicts
     inside = log_softmax(fit_expert(features, train).decision_function(features), axis=1)
     gold = np.arange(train.n_examples), Examples(train).gold
     assert log_probabilities[gold].mean() < inside[gold].mean()
+    weak = BiasExpert("words", per_label=2, folds=3, strength=0.001).cross_fitted(train)
+    assert np.ptp(weak) < np.ptp(log_probabilities) / 2
 
 
 @pytest.mark.parametrize("cues", ["hypothesis", "premise", "length", "overlap"])

@@ -46,6 +46,7 @@ def test_flips_are_counted_by_the_response_shown_first():
     table = pl.DataFrame(
         {
             "item": [str(i) for i in range(30)] * 2,
+            "judge": [None] * 60,
             "first": [1.0] * 30 + [0.0] * 30,
             "preferred": [1.0] * 25 + [0.0] * 5 + [0.0] * 12 + [1.0] * 13 + [1.0] * 5,
         }
@@ -101,6 +102,7 @@ def test_repeated_verdicts_that_agree_are_counted():
     table = pl.DataFrame(
         {
             "item": [str(i) for i in range(40) for _ in range(3)],
+            "judge": ["one"] * 120,
             "first": [1.0] * 120,
             "preferred": [1.0, 1.0, 0.0] * 20 + [0.0] * 60,
         }
@@ -163,6 +165,43 @@ def test_verdicts_by_id_take_texts_and_labels_of_the_dataset():
         read_verdicts("j", verdicts.with_columns(id=pl.lit("zz")), data)
 
 
+def test_a_reward_model_that_scores_chosen_responses_higher_is_not_at_chance():
+    scores = pl.DataFrame({"id": range(100), "score_chosen": [1.0] * 90 + [-1.0] * 10, "score_rejected": 0.0})
+    part = cc.probe(judge={"reward": scores})["judge"].summary["judges"]["reward"]
+    assert part["agreement"]["kappa"]["value"] == pytest.approx(
+        0.8
+    )  # 2 · 0.9 − 1: both ways round, chance is ½
+    assert part["biases"] == []
+
+
+def test_a_score_that_is_nan_prefers_nothing():
+    scores = pl.DataFrame(
+        {"id": ["1", "2", "3"], "score_a": [float("nan"), 1.0, 2.0], "score_b": [0.0, float("nan"), 1.0]}
+    )
+    assert read_verdicts("reward", scores).table["item"].to_list() == ["3"]
+
+
+def test_pairs_that_share_a_question_are_different_comparisons():
+    questions, models = range(12), ["m1", "m2", "m3"]
+    rows = [
+        {"question_id": q, "model_a": a, "model_b": b, "turn": t, "winner": "model_a" if a < b else "model_b"}
+        for q in questions
+        for t in (1, 2)
+        for a in models
+        for b in models
+        if a != b
+    ]
+    verdicts = read_verdicts("j", pl.DataFrame(rows))
+    assert verdicts.table["item"].n_unique() == 12 * 2 * 3  # questions, turns, pairs in either order
+    assert verdicts.table["prompt"].n_unique() == 12
+    assert biases.stability(verdicts.table)["value"] == 1.0
+
+
+def test_verdicts_of_several_judges_are_no_repetitions():
+    rows = {"id": list(range(30)) * 2, "verdict": ["a"] * 30 + ["b"] * 30, "judge": ["x"] * 30 + ["y"] * 30}
+    assert biases.stability(read_verdicts("both", pl.DataFrame(rows)).table) is None
+
+
 def test_a_table_without_verdicts_says_what_to_name(tmp_path):
     with pytest.raises(CueCardError, match="neither a verdict nor two scores"):
         read_verdicts("j", pl.DataFrame({"id": [1], "text": ["x"]}))
@@ -180,6 +219,8 @@ def test_kappa_and_its_interval():
         kappa = cohen_kappa(truth, rater)
         covered += kappa.low <= 0.7 <= kappa.high
     assert covered / 200 > 0.90
+    one = cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0], clusters=[3] * 4)
+    assert (one.low, one.high) == (-1.0, 1.0)
 
 
 def test_lowess_follows_a_curve():

@@ -17,10 +17,11 @@ from cuecard.audits.style.models import controlled_win_rates
 from cuecard.data import Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
+from cuecard.errors import UsageError
 from cuecard.stats import q_values
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.preferences.conditional_logit import choice_probabilities, conditional_logit
-from cuecard.stats.scores.cross_fit_intervals import mean_interval
+from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation, mean_interval
 
 FEWEST_EXAMPLES = 50
 #: Slices this small are not modelled.
@@ -54,6 +55,11 @@ class Style:
     seed: int = 0
     weights: str | None = None
 
+    def __post_init__(self) -> None:
+        """Check the folds at once."""
+        if self.folds < 2:
+            raise UsageError(f"style.folds must be at least 2, not {self.folds}.")
+
     def run(self, data: Instances) -> Result:
         """Return coefficients, what they explain overall and in every slice, and win rates at equal style."""
         row_weights = unequal_weights(data, self.weights)
@@ -74,7 +80,7 @@ class Style:
         chance = 1 / examples.sizes
         score = _hits(examples, probability)
         bits = np.log2(np.maximum(probability[examples.right_rows], 1e-9)) - np.log2(chance)
-        inflation = 1.0 + self.folds / (self.folds - 1)
+        inflation = cross_fit_inflation(self.folds)
         summary: dict[str, Any] = {
             "n": len(examples),
             "clusters": fitted["clusters"],
@@ -93,7 +99,7 @@ class Style:
         if slices.height:
             tables["style_slices"] = slices
         models = model_names(examples)
-        if models is not None:
+        if models is not None and fitted["clusters"] > 1:
             rates = controlled_win_rates(examples, models, covariates.matrix, clusters, self.seed)
             tables["style_models"] = rates
             summary["models"] = rates.to_dicts()
@@ -164,7 +170,7 @@ class Style:
     ) -> pl.DataFrame:
         """Return accuracy and information of the model on every slice, and the coefficient of length there."""
         length = covariates.names.index("length") if "length" in covariates.names else None
-        inflation = 1.0 + self.folds / (self.folds - 1)
+        inflation = cross_fit_inflation(self.folds)
         rows = []
         for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
             for value in column.drop_nulls().unique().sort():

@@ -75,6 +75,8 @@ def _drivers(clear: list[dict[str, Any]]) -> str:
 
 
 def _ranks(summary: Mapping[str, Any]) -> list[Finding]:
+    if summary["p_value"] > summary["alpha"]:  # without an effect of style no win rate depends on it
+        return []
     models = summary.get("models", [])
     moved = [row for row in models if row["change_low"] > 0 or row["change_high"] < 0]
     if not moved:

@@ -8,7 +8,11 @@ from scipy.special import expit
 
 from cuecard.data.examples import Examples
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.stats.preferences.conditional_logit import ConditionalLogit, conditional_logit
+from cuecard.stats.preferences.conditional_logit import (
+    ConditionalLogit,
+    clustered_covariance,
+    conditional_logit,
+)
 
 #: Draws from the cluster-robust distribution of the coefficients, for intervals of win rates and ranks.
 DRAWS = 2_000
@@ -22,7 +26,8 @@ def controlled_win_rates(
     """Return for every model its win rate against all others, plain and at equal style, with ranks and intervals.
 
     A win rate is the mean probability to win against each other model, by a Bradley–Terry model of the choices.
-    Intervals come from draws of the coefficients' cluster-robust normal distribution.
+    Intervals come from draws of the cluster-robust normal distribution that the coefficients of both models have
+    together: both are fitted to the same choices, so a change is far more certain than two independent rates.
     """
     names = models.unique().sort()
     codes = models.replace_strict(names, np.arange(len(names))).to_numpy().astype(np.int64)
@@ -33,9 +38,10 @@ def controlled_win_rates(
         conditional_logit(x, starts, right, clusters=clusters, weights=examples.weights, penalty=_PENALTY)
         for x in (indicator, np.hstack([indicator, style]))
     ]
-    rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((DRAWS, len(names) + style.shape[1]))
-    plain, held = (_rates(fit, len(names), noise) for fit in fits)
+    plain, held = (
+        (win_rates(fit.coefficients[: len(names)]), np.stack([win_rates(b[: len(names)]) for b in drawn]))
+        for fit, drawn in zip(fits, _drawn(fits, clusters, seed), strict=True)
+    )
     played = np.bincount(codes, minlength=len(names))
     won = np.bincount(codes[right], minlength=len(names))
     ranks = [_ranks(rates[0]) for rates in (plain, held)]
@@ -59,13 +65,17 @@ def controlled_win_rates(
     return pl.DataFrame(columns).sort("controlled", descending=True)
 
 
-def _rates(fit: ConditionalLogit, models: int, noise: Floats) -> tuple[Floats, Floats]:
-    """Return the win rate of every model against the mean of the others, and for every draw."""
-    p = len(fit.coefficients)
-    values, vectors = np.linalg.eigh(fit.covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn = fit.coefficients + noise[:, :p] @ root.T
-    return win_rates(fit.coefficients[:models]), np.stack([win_rates(b[:models]) for b in drawn])
+def _drawn(fits: list[ConditionalLogit], clusters: Ints, seed: int) -> list[Floats]:
+    """Return draws of the coefficients of every fit, from their joint distribution over clusters."""
+    codes = np.unique(clusters, return_inverse=True)[1]
+    covariance, _ = clustered_covariance(np.hstack([fit.residual @ fit.naive for fit in fits]), codes)
+    values, vectors = np.linalg.eigh(covariance)
+    noise = np.random.default_rng(seed).standard_normal((DRAWS, len(covariance)))
+    shifts = noise @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    ends = np.cumsum([len(fit.coefficients) for fit in fits])
+    return [
+        fit.coefficients + part for fit, part in zip(fits, np.split(shifts, ends[:-1], axis=1), strict=True)
+    ]
 
 
 def win_rates(strengths: Floats) -> Floats:

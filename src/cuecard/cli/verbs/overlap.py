@@ -29,7 +29,7 @@ def overlap(
         option(
             "--with",
             "CORPUS",
-            "File or folder to search: text, .jsonl, both also as .gz, or .parquet. Repeatable.",
+            "File or folder to search: text, .jsonl, both also as .gz, .zst, .bz2 or .xz, or .parquet. Repeatable.",
             parser=path,
         ),
     ] = None,

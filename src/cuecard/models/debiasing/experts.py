@@ -62,7 +62,8 @@ class BiasExpert:
 
     def cross_fitted(self, train: Instances) -> Floats:
         """Return log-probabilities of the training examples, each from an expert that has not seen its sentences."""
-        return cross_fitted(self.reader(train).rows(train), train, folds=self.folds, seed=self.seed)
+        rows = self.reader(train).rows(train)
+        return cross_fitted(rows, train, folds=self.folds, strength=self.strength, seed=self.seed)
 
     def log_probabilities(self, train: Instances, part: Instances) -> Floats:
         """Return log-probabilities of the examples of a part, from an expert fitted on the training set."""
@@ -203,7 +204,9 @@ def by_example(values: Floats, part: Instances, *, empty: float) -> Floats:
     return matrix
 
 
-def cross_fitted(features: sparse.csr_matrix, train: Instances, *, folds: int = 5, seed: int = 0) -> Floats:
+def cross_fitted(
+    features: sparse.csr_matrix, train: Instances, *, folds: int = 5, strength: float = 1.0, seed: int = 0
+) -> Floats:
     """Return log-probabilities of the training examples from experts that saw no sentence of theirs.
 
     Examples that share a sentence are in one fold, unless that would tie most of the examples together.
@@ -217,7 +220,7 @@ def cross_fitted(features: sparse.csr_matrix, train: Instances, *, folds: int = 
         others = examples.rows(np.flatnonzero(fold != number))
         if len(np.unique(train.label_codes[others])) < 2:
             raise InputError("The bias expert needs training examples of at least two labels in every fold.")
-        model = fit_expert(features, train, others, seed=seed)
+        model = fit_expert(features, train, others, strength=strength, seed=seed)
         here = train.rows(np.isin(train.example_codes, held))
         scored = expert_log_probabilities(model, features[examples.rows(held)], here)
         log_probabilities[held, : scored.shape[1]] = scored

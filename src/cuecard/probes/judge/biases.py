@@ -21,13 +21,17 @@ from cuecard.text.style import formatting
 FEWEST = 20
 #: Responses whose numbers of words differ by less than this factor are matched in length.
 MATCHED = 1.25
+#: Verdicts of one judge about one comparison.
+_SAME = ("item", "judge")
 
 
 def position(table: pl.DataFrame) -> dict[str, Any] | None:
     """Return how often the verdict stays when the order is swapped, and which way flips go, with an exact test."""
     ordered = table.filter(pl.col("first").is_in([0.0, 1.0]))
-    by_order = ordered.group_by("item", "first", maintain_order=True).agg(pl.col("preferred").first())
-    both = by_order.filter(first=1.0).join(by_order.filter(first=0.0), on="item", suffix="_b")
+    by_order = ordered.group_by(*_SAME, "first", maintain_order=True).agg(pl.col("preferred").first())
+    both = by_order.filter(first=1.0).join(
+        by_order.filter(first=0.0), on=_SAME, suffix="_b", nulls_equal=True, maintain_order="left"
+    )
     if both.height < FEWEST:
         return None
     shown_a, shown_b = both["preferred"].to_numpy(), both["preferred_b"].to_numpy()
@@ -104,7 +108,11 @@ def agreement(table: pl.DataFrame) -> dict[str, Any] | None:
         return None
     clusters = _clusters(rows)
     judge, human = rows["preferred"].to_numpy(), rows["human"].to_numpy()
-    kappa = cohen_kappa(judge, human, clusters=clusters)
+    # Which response is called a says nothing, so every verdict counts both ways round; where a is always the better
+    # response, chance could not be told from the labels otherwise.
+    kappa = cohen_kappa(
+        np.append(judge, 1 - judge), np.append(human, 1 - human), clusters=np.append(clusters, clusters)
+    )
     strict = human != 0.5
     scores = np.where(judge == 0.5, 0.5, (judge == human).astype(np.float64))
     result: dict[str, Any] = {
@@ -169,7 +177,7 @@ def self_preference(table: pl.DataFrame, judge: str) -> dict[str, Any] | None:
 def stability(table: pl.DataFrame) -> dict[str, Any] | None:
     """Return how often two verdicts about the same comparison in the same order agree."""
     groups = (
-        table.group_by("item", "first", maintain_order=True)
+        table.group_by(*_SAME, "first", maintain_order=True)
         .agg(pl.len().alias("m"), pl.col("preferred").value_counts().alias("counts"))
         .filter(pl.col("m") > 1)
     )

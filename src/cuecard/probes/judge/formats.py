@@ -124,6 +124,10 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
             n for m in marks for n in (f"score_{m}", f"{m}_score", f"reward_{m}", f"rating_{m}")
         )
     rows = frame.select(*_optional(frame, **roles))
+    rows = rows.with_columns(_numbers(rows[c], where) for c in ("score_a", "score_b") if c in rows.columns)
+    if "item" in rows.columns and "turn" in names and frame["turn"].n_unique() > 1:
+        rows = rows.with_columns(prompt=rows["prompt"] if "prompt" in rows.columns else rows["item"])
+        rows = rows.with_columns(item=pl.concat_str("item", frame["turn"].cast(pl.String), separator="/"))
     if "item" not in rows.columns:
         same = [c for c in ("prompt", "text_a", "text_b", "model_a", "model_b") if c in rows.columns]
         rows = rows.with_columns(
@@ -144,7 +148,7 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     if verdict is not None:
         return rows.with_columns(preferred=_which(frame[verdict], both, where))
     if {"score_a", "score_b"} <= set(rows.columns):
-        return _by_scores(rows.with_columns(_numbers(rows[c], where) for c in ("score_a", "score_b")))
+        return _by_scores(rows)
     raise InputError(
         f"{where} has neither a verdict nor two scores (its columns are {', '.join(map(repr, names[:12]))}): name them "
         "verdict (a, b or tie), or score_a and score_b."
@@ -179,13 +183,13 @@ def _by_scores(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(values: pl.Series, where: str) -> pl.Series:
-    """Return scores as numbers; of a list of them, the mean."""
+    """Return scores as numbers, missing where they are nan; of a list of them, the mean."""
     if isinstance(values.dtype, pl.List):
         values = values.list.mean()
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count() > values.null_count():
         raise InputError(f"Column {values.name!r} of {where} holds scores that are no numbers: correct them.")
-    return numbers
+    return numbers.fill_nan(None)
 
 
 def _optional(frame: pl.DataFrame, **roles: tuple[str, ...]) -> list[pl.Series]:

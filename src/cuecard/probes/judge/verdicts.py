@@ -122,7 +122,7 @@ def read_verdicts(
         table = _joined(table, data, where)
     judges = table["judge"].drop_nulls().unique()
     called = name or (judges[0] if len(judges) == 1 else Path(where).stem)
-    return Verdicts(called, _canonical(table), where)
+    return Verdicts(called, _one_pair_per_item(_canonical(table)), where)
 
 
 def _joined(table: pl.DataFrame, data: Instances, where: str) -> pl.DataFrame:
@@ -148,6 +148,16 @@ def _joined(table: pl.DataFrame, data: Instances, where: str) -> pl.DataFrame:
         )
         .drop("_prompt", "_texts")
     )
+
+
+def _one_pair_per_item(table: pl.DataFrame) -> pl.DataFrame:
+    """Return verdicts whose items name both responses where one id, such as that of a question, has several pairs."""
+    for part in ("model", "text"):
+        pair = [pl.col(f"{part}_{side}").fill_null("") for side in "ab"]
+        if table.select("item", *pair).unique().height > table["item"].n_unique():
+            names = pl.concat_str("item", *pair, separator="/")
+            table = table.with_columns(item=names, prompt=pl.coalesce("prompt", "item"))
+    return table
 
 
 def _canonical(table: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from scipy.stats import t as t_distribution
 
 from cuecard.stats.arrays import Floats, Ints
 
-__all__ = ["ConditionalLogit", "choice_probabilities", "conditional_logit"]
+__all__ = ["ConditionalLogit", "choice_probabilities", "clustered_covariance", "conditional_logit"]
 
 _STEPS = 50
 _CLOSE = 1e-9
@@ -43,7 +43,9 @@ class ConditionalLogit:
 
     @property
     def errors(self) -> Floats:
-        """Cluster-robust standard errors."""
+        """Cluster-robust standard errors; infinite with a single cluster, which says nothing of how clusters vary."""
+        if self.clusters < 2:
+            return np.full(len(self.coefficients), np.inf)
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -130,7 +132,7 @@ def conditional_logit(
     codes = (
         np.arange(len(first)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     )
-    covariance, groups = _sandwich(inverse, residual, codes)
+    covariance, groups = clustered_covariance(residual @ inverse, codes)
     null = float(-(w @ np.log(sizes)))
     return ConditionalLogit(beta, covariance, inverse, groups, log_likelihood, null, penalty, residual)
 
@@ -206,8 +208,11 @@ def _solve(matrix: Floats, vector: Floats) -> Floats:
         return np.asarray(np.linalg.pinv(matrix) @ vector)
 
 
-def _sandwich(inverse: Floats, residual: Floats, codes: Ints) -> tuple[Floats, int]:
+def clustered_covariance(influence: Floats, codes: Ints) -> tuple[Floats, int]:
+    """Return the covariance of estimates from the influence of every example on them, and the number of clusters.
+
+    The influence on coefficients is `residual @ naive`; those of several fits side by side give their joint covariance.
+    """
     groups = int(codes.max(initial=-1)) + 1
-    sums = np.stack([np.bincount(codes, column, minlength=groups) for column in residual.T], axis=1)
-    meat = sums.T @ sums * (groups / max(groups - 1, 1))
-    return inverse @ meat @ inverse, groups
+    sums = np.stack([np.bincount(codes, column, minlength=groups) for column in influence.T], axis=1)
+    return np.asarray(sums.T @ sums * (groups / max(groups - 1, 1)), np.float64), groups

@@ -27,6 +27,8 @@ def cohen_kappa(
 ) -> Kappa:
     """Return Cohen's κ of two sequences of verdicts, with a linearised interval over independent clusters.
 
+    A single cluster says nothing of how clusters vary: the interval is then −1 to 1.
+
     >>> kappa = cohen_kappa([0, 0, 1, 1, 1, 0], [0, 0, 1, 1, 0, 1])
     >>> round(kappa.value, 3), round(kappa.agreement, 3)
     (0.333, 0.667)
@@ -48,6 +50,8 @@ def cohen_kappa(
     units = np.arange(n) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     sums = np.bincount(units, influence)
     groups = len(sums)
-    error = float(np.sqrt((sums**2).sum() * groups / max(groups - 1, 1))) / n
-    reach = float(t_distribution.ppf(0.5 + level / 2, max(groups - 1, 1))) * error
+    if groups < 2:
+        return Kappa(kappa, -1.0, 1.0, observed, expected)
+    error = float(np.sqrt((sums**2).sum() * groups / (groups - 1))) / n
+    reach = float(t_distribution.ppf(0.5 + level / 2, groups - 1)) * error
     return Kappa(kappa, max(kappa - reach, -1.0), min(kappa + reach, 1.0), observed, expected)

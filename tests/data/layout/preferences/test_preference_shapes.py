@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from cuecard.data import load
@@ -140,3 +141,17 @@ def test_the_model_and_the_place_of_each_answer_stay_beside_it(tmp_path):
     table = read(tmp_path, rated).table
     assert table["model"].to_list() == ["beta", "alpha"]
     assert table["score"].to_list() == [8.0, 3.0]
+
+
+def test_a_rating_that_is_nan_names_no_winner():
+    nan = float("nan")
+    frame = pl.DataFrame(
+        {
+            "prompt": ["p", "q", "r"],
+            "response_a": ["a1", "a2", "a3"],
+            "response_b": ["b1", "b2", "b3"],
+            "score_a": [nan, 1.0, 1.0],
+            "score_b": [1.0, nan, 2.0],
+        }
+    )
+    assert load(frame).table["hypothesis"].to_list() == ["b3", "a3"]

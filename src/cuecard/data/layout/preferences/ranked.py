@@ -76,7 +76,7 @@ def _rated_pair(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame |
     for stem in _SCORES:
         columns = series(names, stem)
         if len(columns) == 2 and all(frame.schema[c].is_numeric() for c in columns):
-            first, second = (pl.col(c) for c in columns)
+            first, second = (pl.col(c).cast(pl.Float64).fill_nan(None) for c in columns)
             winner = (
                 pl.when(first > second)
                 .then(pl.lit("a"))
