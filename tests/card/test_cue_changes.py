@@ -189,3 +189,13 @@ def test_a_share_that_stays_while_chance_moves_is_printed_with_both_chance_level
     before, after = with_cues(("no", "yes", 160, 200, True)), with_cues(("no", "yes", 160, 200, False))
     after.attach({"cues": after.tables["cues"].with_columns(chance=pl.lit(0.8))})
     assert "▼ better  “no” yes 80.0 % → 80.0 % (chance 50.0 % → 80.0 %)" in printed(before, after)
+
+
+def test_only_words_are_quoted():
+    before, after = with_cues(("no", "yes", 61, 100, True)), with_cues(("no", "yes", 60, 100, False))
+    for card, significant in ((before, True), (after, False)):
+        other = cues(("negation", "yes", 61, 100, significant), family="negation")
+        card.attach({"cues": pl.concat([card.tables["cues"], other])})
+    page = printed(before, after)
+    assert "− “no” yes" in page
+    assert "− a negation yes" in page

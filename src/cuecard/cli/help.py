@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
@@ -76,11 +77,28 @@ class Verb(TyperCommand):
         return {title: rows for title, rows in panels.items() if rows}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; a renamed option raises an error with its new name."""
+        """Read the arguments; renamed options and files in the wrong place raise an error that says what to type."""
+        from cuecard.cli.options.misplaced import TEST, second_dataset, train_missing, value_of
         from cuecard.cli.options.renamed import check_renamed
 
-        check_renamed(_path(ctx), args)
-        return super().parse_args(ctx, args)
+        verb, typed = _path(ctx), list(args)
+        check_renamed(verb, typed)
+        if ctx.resilient_parsing:  # a shell completes the line
+            return super().parse_args(ctx, args)
+        names = {name for one in self.get_params(ctx) for name in (one.name, *one.opts)}
+        ctx.allow_extra_args = True  # told below, with what to type
+        try:
+            rest = super().parse_args(ctx, args)
+        except BadParameter as error:
+            test = value_of(TEST, typed)
+            if test and getattr(error.param, "name", None) == "train":
+                raise train_missing(test) from None
+            raise
+        if rest and "train" in names:
+            raise second_dataset(verb, rest, names, typed)
+        if rest:
+            ctx.fail(f"Got unexpected extra argument(s) ({' '.join(rest)})")
+        return rest
 
 
 def _path(ctx: Any) -> str:

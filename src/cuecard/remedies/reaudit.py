@@ -11,13 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.audits import Cues
-from cuecard.audits.cues.findings import cue_gain
+from cuecard.audits.cues.findings import NOTABLE_GAIN, adjusted_gain
 from cuecard.audits.cues.statistics import CueTables, cue_tables
 from cuecard.features import FAMILIES, ON_REQUEST, CueCounts, count_cues, learned
 from cuecard.text import Encoded
-
-#: A cue counts as strong if the lower end of its share's interval is this far above the label's prior.
-STRONG_GAIN = 0.10
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +38,7 @@ def reaudit(
     names = [name for name in FAMILIES.names() if name not in ON_REQUEST or name in features]
     audit = Cues(features=tuple(names), regex=regex)
     families = [learned(family, [encoded]) for family in audit.families()]
+    relational = [family.name for family in families if getattr(family, "relational", False)]
     row_weights = weights[encoded.instances.example_codes]
     counts = {
         "before": count_cues(encoded, families, minimum=audit.min_count),
@@ -48,18 +46,21 @@ def reaudit(
     }
     tables = {when: cue_tables(part, min_count=audit.min_count) for when, part in counts.items()}
     return Reaudit(
-        {when: _tally(tables[when], counts[when]) for when in tables},
+        {when: _tally(tables[when], counts[when], relational) for when in tables},
         _joined(tables["before"], tables["after"], encoded.instances.labels),
     )
 
 
-def _tally(tables: CueTables, counts: CueCounts) -> dict[str, Any]:
+def _tally(tables: CueTables, counts: CueCounts, relational: Sequence[str]) -> dict[str, Any]:
+    """Return how many features there are, are significant, and are strong, as an audit of one split counts them."""
     prior = dict(zip(counts.labels, tables.prior.tolist(), strict=True))
     significant = tables.cues.filter("significant")
     return {
         "features": tables.cues.height,
         "significant": significant.height,
-        "strong": significant.filter(cue_gain() >= STRONG_GAIN).height,
+        "strong": significant.filter(
+            pl.col("is_cue") & ~pl.col("family").is_in(relational) & (adjusted_gain() >= NOTABLE_GAIN)
+        ).height,
         "prior": prior,
     }
 

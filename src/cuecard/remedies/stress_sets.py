@@ -111,6 +111,8 @@ def write_stress_set(
 ) -> dict[str, Path]:
     """Write `train_hard`, `train_easy`, `test_hard`, … and `balance.parquet` into a folder; return the paths by name.
 
+    A part without examples has no file.
+
     Args:
         parts: the divided dataset.
         folder: where to write; files of an earlier run that are not written again go.
@@ -123,6 +125,7 @@ def write_stress_set(
         f"{split}_{part}": _rows_of(parts, split, part, source)
         for split in parts.examples["split"].unique(maintain_order=True).sort(descending=True)
         for part in PARTS
+        if not parts.examples.filter(split=split, part=part).is_empty()
     }
     written = {f"{name}.{kind}": row_writer(frame, kind) for name, frame in frames.items()}
     write_together(

@@ -41,9 +41,12 @@ def overlap(
     """
     sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     if not sources and orders is None:
-        raise UsageError("There is nothing to compare with: type --with CORPUS, --orders FILE, or both.")
+        raise UsageError(
+            "There is nothing to compare with: type --with CORPUS, --orders FILE, or both. What the training set and "
+            "the test set share is reported by cuecard audit."
+        )
     if n < 2 or shortest < 2:
-        raise UsageError(f"-n and --shortest must be at least 2 words, not {min(n, shortest)}.")
+        raise UsageError(f"n and shortest must be at least 2 words, not {min(n, shortest)}.")
     analyses: list[Analysis] = []
     inputs: dict[Need, Any] = {}
     if sources:

@@ -54,6 +54,10 @@ def hard_examples(
     data = loaded(read.data if isinstance(read, LoadedRows) else read)
     check_folder(out, STRESS_FILES, inputs=data.report.files)
     card = audit(data, only=["partial_input"], progress=progress, seed=seed)
+    scored = card["partial_input"]
+    if scored.status != "done":
+        why = f"failed: {scored.reason}" if scored.status == "failed" else scored.reason
+        raise UsageError(f"Which examples are hard was not tested: the audit partial_input {why}.")
     parts = stress_set(data, card.tables["examples"], balanced=balanced, seed=seed)
     return WrittenStressSet(parts, write_stress_set(parts, out, source=source))
 

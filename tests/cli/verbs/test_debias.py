@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -271,3 +272,12 @@ def test_rows_of_one_cluster_are_one_observation_of_a_cue(cuecard, rows, train, 
     ran = cuecard("debias", train, "--out", tmp_path / "no.parquet", "--cluster", "gender")
     assert ran.code != 0
     assert "genre" in ran.err
+
+
+def test_strong_cues_are_counted_as_an_audit_of_the_same_features_counts_them(cuecard, rows, train, tmp_path):
+    pattern = r"For (\d+)(?: and \d+)? of them, the label share differs from chance by 10 points or more \(95 % CI\)"
+    weighted = cuecard("debias", train, "--min-count", 20, "--out", tmp_path / "w.parquet", "--json")
+    same = ("--scope", "both", "--tokens", "stubborn", "--only", "cues")
+    counts = [re.search(pattern, ran.out) for ran in (weighted, cuecard("audit", train, *same, "--json"))]
+    assert all(counts)
+    assert int(counts[0][1]) == int(counts[1][1]) > 0

@@ -72,3 +72,27 @@ def test_rows_of_a_csv_file_keep_their_columns_format_and_order(cuecard, tmp_pat
         assert [lines.index(line) for line in written] == sorted(lines.index(line) for line in written)
         together += written
     assert sorted(together) == sorted(line for line in lines[1:] if not line.startswith("0007"))
+
+
+def test_a_part_without_examples_has_no_file_and_the_terminal_says_so(cuecard, tmp_path):
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"w{k}" for k in rng.integers(0, 80, 6)) for _ in range(400)]
+    labels = rng.choice(["yes", "no"], 200)
+    pl.DataFrame({"premise": texts[::2], "hypothesis": texts[1::2], "label": labels}).write_csv(
+        tmp_path / "even.csv"
+    )
+    ran = cuecard("stress", tmp_path / "even.csv", "--out", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    assert "200 of 200 examples are hard. None is easy, so no file of easy examples is written." in ran.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"train_hard.csv", "balance.parquet"}
+    assert "Train easy" not in ran.out
+
+
+def test_too_few_examples_are_told_with_the_number_needed(cuecard, tmp_path):
+    pl.DataFrame({"premise": ["a b", "c d"], "hypothesis": ["e", "f"], "label": ["yes", "no"]}).write_csv(
+        tmp_path / "two.csv"
+    )
+    ran = cuecard("stress", tmp_path / "two.csv", "--out", tmp_path / "out")
+    assert ran.code == 2
+    assert "the audit partial_input needs at least 20 training examples, found 2." in ran.err
+    assert not (tmp_path / "out").exists()

@@ -108,13 +108,8 @@ def notable_cues(evidence: CueEvidence) -> pl.DataFrame:
         .otherwise(pl.col("chance") - pl.col("held_high"))
     )
     # Cues that test turned round are told as such, so their own interval decides whether they were worth a word.
-    in_train = (
-        pl.when(points)
-        .then(pl.col("adjusted_low") - pl.col("chance"))
-        .otherwise(pl.col("chance") - pl.col("adjusted_high"))
-    )
     lost = pl.col("outcome").is_in([VANISHES, REVERSES])
-    enough = pl.when(lost).then(in_train).otherwise(distance) >= NOTABLE_GAIN
+    enough = pl.when(lost).then(adjusted_gain()).otherwise(distance) >= NOTABLE_GAIN
     away = pl.when(points).then(pl.col("coverage") * distance / (1 - pl.col("chance"))).otherwise(0.0)
     return cues.with_columns(given_away=away).filter(pl.col("is_cue") & enough)
 
@@ -123,6 +118,13 @@ def cue_gain() -> pl.Expr:
     """Return how far the nearer end of a cue's interval is from chance: above it, or below where it rules out."""
     points = pl.col("direction") == POINTS_TO
     above, below = pl.col("share_low") - pl.col("chance"), pl.col("chance") - pl.col("share_high")
+    return pl.when(points).then(above).otherwise(below)
+
+
+def adjusted_gain() -> pl.Expr:
+    """Return what `cue_gain` does, of the interval that is corrected for selection."""
+    points = pl.col("direction") == POINTS_TO
+    above, below = pl.col("adjusted_low") - pl.col("chance"), pl.col("chance") - pl.col("adjusted_high")
     return pl.when(points).then(above).otherwise(below)
 
 

@@ -1,4 +1,4 @@
-"""Options that earlier versions had under another name or in another verb, and what to type instead."""
+"""Options that earlier versions had under another name, or that other verbs have, and what to type instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cuecard.errors import UsageError
 
 _ASK = "type it as cuecard ask … {}, and give the file that `cuecard ask` writes to --predictions"
 
-#: Verb → old option → what to type now.
+#: Verb → option that it does not have → what to type now.
 RENAMED: dict[str, dict[str, str]] = {
     "demo": {"--kind": "type --task pair or --task choice"},
     "probe": {
@@ -26,7 +26,9 @@ RENAMED: dict[str, dict[str, str]] = {
         "--weight-column": "type --weights COLUMN",
     },
     "stress": {"--identical-pairs": "type --kind identical-pairs"},
-    "compare": {"--top": "type --show N"},
+    "debias": {"--test": "it reweights a training set; type that file and --out FILE, without the test set"},
+    "compare": {"--top": "type --show N", "--out": "type --page FILE.html", "-o": "type --page FILE.html"},
+    "board": {"--out": "type --page FILE.html", "-o": "type --page FILE.html"},
     "reproduce stubborn": {"--weights": "type --schemes A,B"},
 }
 

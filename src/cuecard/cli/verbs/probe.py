@@ -11,6 +11,7 @@ from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import OptionalDataset
 from cuecard.cli.options.features import Features
 from cuecard.cli.options.groups import grouped, option, typed
+from cuecard.cli.options.misplaced import train_missing
 from cuecard.cli.options.shared import (
     CardOutput,
     MatchOption,
@@ -153,6 +154,8 @@ def probe(
     sources = [
         named_source(source)[1] for source in (*(predictions or ()), *(identical_pairs or ()), *(judge or ()))
     ]
+    if dataset.test and not dataset.train:
+        raise train_missing(dataset.test)
     output.check(out, [*dataset.inputs, *sources, *(model or ())])
     kinds = {kind.name: kind for kind in (Cues, *PROBES)}
     to_train = [name for name in model or [] if not is_saved_model(name)]

@@ -81,8 +81,8 @@ def lexical_findings(summary: dict[str, Any]) -> list[Finding]:
                 if not before["significant"] + after["significant"]
                 else f"{before['significant']:,} of {plural(before['features'], 'feature')} are significantly "
                 f"associated with a label with equal weights, and {after['significant']:,} with these weights. For "
-                f"{before['strong']:,} and {after['strong']:,} of them, a label share is above chance by 10 points or "
-                f"more.{cues.get('counted', '')}",
+                f"{before['strong']:,} and {after['strong']:,} of them, the label share differs from chance by 10 "
+                f"points or more (95 % CI).{cues.get('counted', '')}",
                 value=float(after["significant"]),
                 unit="count",
                 key="cues",

@@ -16,9 +16,10 @@ from cuecard.audits.cues.statistics import POINTS_TO
 from cuecard.data import Instances
 from cuecard.data.examples import Bools, Examples, Floats, Ints
 from cuecard.probes.cues.membership import presence_of
-from cuecard.remedies.reaudit import STRONG_GAIN
 from cuecard.stats.removal import feature_z
 
+#: A cue counts as strong if the nearer end of its share's interval is this far from the label's prior.
+STRONG_GAIN = 0.10
 #: An example that contradicts one of these many strongest cues of a label is never proposed for removal.
 STRONGEST = 50
 REASONS_SHOWN = 3

@@ -15,6 +15,7 @@ from rich.text import Text
 from cuecard.analysis import Unit
 from cuecard.card.cue_changes import CueChange
 from cuecard.card.diff import Change, Comparison
+from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 
@@ -174,7 +175,7 @@ def _cues_within_noise(comparison: Comparison, console: Console, top: int) -> No
 
 def _line(cue: CueChange, start: str, style: str, label: str) -> Text:
     shares = f"{numbers.percent(cue.share_before)} → {numbers.percent(cue.share_after)}{_chances(cue)}"
-    name = f"“{display_text(cue.feature, 60)}”"
+    name = display_text(spoken_cue(cue.family, cue.feature), 60)
     return Text.assemble((start, style), (name, "bold"), f" {display_text(label, 60)} {shares}")
 
 

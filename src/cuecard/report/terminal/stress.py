@@ -15,7 +15,9 @@ def stress_lines(parts: StressSet) -> Iterator[str]:
     for split in splits:
         here = parts.examples.filter(split=split)
         hard = here.filter(part="hard").height
-        yield f"{f'{split}: ' if several else ''}{hard:,} of {here.height:,} examples are hard."
+        none = "" if hard else " No file of hard examples is written."
+        none = none if hard < here.height else " None is easy, so no file of easy examples is written."
+        yield f"{f'{split}: ' if several else ''}{hard:,} of {here.height:,} examples are hard.{none}"
     for split, part, answer, count, share in parts.balance.rows():
         yield f"{f'{split:5}  ' if several else ''}{part:4}  {answer:20}  {count:>8,}  {100 * share:5.1f} %"
     solvers = listed([name.replace("_", "-") for name in parts.solvers])

@@ -56,8 +56,8 @@ def _lead(summary: dict[str, Any]) -> list[str]:
         sentences.append(
             f"The cue audit finds {numbers.plural(before['significant'], 'significant feature')} with equal weights "
             f"and {numbers.count(after['significant'])} with these weights, of {numbers.count(before['features'])} "
-            f"tested. For {numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them, a label "
-            f"share is above chance by 10 points or more.{cues.get('counted', '')}"
+            f"tested. For {numbers.count(before['strong'])} and {numbers.count(after['strong'])} of them, the "
+            f"label share differs from chance by 10 points or more (95 % CI).{cues.get('counted', '')}"
         )
     off = summary.get("off_target", {})
     if "softened" in off:
