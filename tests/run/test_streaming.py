@@ -293,3 +293,26 @@ def test_scored_responses_of_a_prompt_in_several_rows_are_refused(tmp_path):
     folder = as_files(frame, tmp_path / "files", files=2, groups=1)
     with pytest.raises(cc.CueCardError, match=r"one scored response per row.*--memory"):
         cc.audit(folder, only=("overview",), memory="1KB")
+
+
+def test_ids_that_begin_again_in_every_file_are_replaced_by_numbers(tmp_path):
+    frame = pairs(300).with_columns(id=pl.int_range(pl.len()) % 185)
+    folder = as_files(frame, tmp_path / "files", files=2, groups=1)
+    assert frame["id"][185] == frame["id"][0] == 0
+    audits = ("overview", "cues", "partial_input")
+    card = cc.audit(folder, only=audits, memory="1KB")
+    assert "Column 'id' repeats values" in card.dataset.notes[-1]
+    same_cards(card, cc.audit(load(folder), only=audits), audits)
+    for options in ({"columns": {"id": "id"}}, {"columns": {"id": "id"}, "on_error": "skip"}):
+        with pytest.raises(cc.CueCardError, match="--columns id=none"):
+            cc.audit(Unread(folder, options), only=("overview",), memory="1KB")
+
+
+def test_rows_without_a_text_are_counted_over_all_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 40)
+    empty = pl.int_range(pl.len()) % 10 == 0
+    frame = pairs(300).with_columns(hypothesis=pl.when(~empty).then("hypothesis"))
+    folder = as_files(frame, tmp_path / "files", files=2, groups=1)
+    card = cc.audit(folder, only=("overview",), memory="1KB")
+    assert [f"is empty in {len(frame.filter(empty))} rows" in note for note in card.dataset.notes] == [True]
+    same_cards(card, cc.audit(load(folder), only=("overview",)), ("overview",))

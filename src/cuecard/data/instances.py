@@ -55,6 +55,9 @@ class LoadReport:
     dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> rows left out
     notes: tuple[str, ...] = ()
     n_read: int = 0  # rows of the files, where they are read in parts
+    empty: Mapping[str, int] = field(
+        default_factory=dict
+    )  # column -> rows without a text, where read in parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -102,7 +102,8 @@ class Scan:
                 continue
             complete = _complete(self.wishes.cut(raw), scheme.columns)
             shaped = shape(complete, piece.split, scheme, start=piece.start)
-            report = replace(load_report([raw], scheme.columns, [shaped]), n_read=raw.n_read)
+            report = load_report([raw], scheme.columns, [shaped])
+            report = replace(report, n_read=raw.n_read, empty=shaped.empty)
             yield Instances(shaped.table, self.task, self.labels, self.name, report)
         if empty:
             yield replace(none, report=LoadReport(recognised=scheme.columns.described()))
@@ -120,6 +121,16 @@ class Scan:
                     if len(part):
                         yield part
             self.check_skipped(split, dropped, n_read)
+
+    def numbered(self, splits: Collection[str]) -> Scan:
+        """Return the same pieces with examples of some splits called by their row number."""
+        schemes = dict(self.schemes)
+        for split in splits:
+            columns = schemes[split].columns
+            roles = dict(columns.roles)
+            roles.pop("id", None)
+            schemes[split] = replace(schemes[split], columns=replace(columns, roles=roles))
+        return replace(self, schemes=schemes)
 
     def check_skipped(self, split: str, dropped: Mapping[str, int], n_read: int) -> None:
         """Raise if more rows of a split were skipped than are allowed."""

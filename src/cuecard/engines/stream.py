@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,10 @@ import polars as pl
 import pyarrow as pa
 
 from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
-from cuecard.data.fingerprint import mixed
+from cuecard.data.files.paths import shown
+from cuecard.data.files.raw import named_files
+from cuecard.data.fingerprint import mixed, text_hashes
+from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
 from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, survey
 from cuecard.data.units import FoldedTexts, UnitScope, closest_folded, question_units
@@ -124,28 +127,63 @@ class Stream:
     @cached_property
     def report(self) -> LoadReport:
         """What reading decided and left out, over all pieces."""
-        about = pl.concat(self.store.tables(SURVEY, "left_out"))
         dropped: Counter[str] = Counter()
-        for reason, n in about.filter(pl.col("kind") == "dropped").select("text", "n").iter_rows():
-            dropped[reason] += n
-        notes = about.filter(pl.col("kind") == "note")["text"].unique(maintain_order=True)
-        numbered = (about["kind"] == "numbered").any()
+        notes: dict[str, None] = {}
+        for split in self.scan.paths:
+            about = self._about(split)
+            dropped.update({text: n for (kind, text), n in about.items() if kind == "dropped"})
+            where = named_files([shown(path) for path in self.scan.paths[split]])
+            for (kind, text), n in about.items():
+                if kind in ("note", "empty"):
+                    notes[text if kind == "note" else empty_note(text, where, n)] = None
+        notes.update(dict.fromkeys(group_note(self._id_column(split)) for split in self._numbered))
+        numbered = self._numbered or ("numbered", "") in self._about("train")
         recognised = {k: v for k, v in self.scan.report.recognised.items() if k != "id" or not numbered}
         return LoadReport(self.scan.report.files, recognised, dict(dropped), tuple(notes))
 
+    def _about(self, split: str) -> Counter[tuple[str, str]]:
+        """Return what the parts of a split say about reading them, added up: (kind, text) -> number."""
+        about: Counter[tuple[str, str]] = Counter()
+        for table in self._of_split("left_out", split):
+            for kind, text, n in table.iter_rows():
+                about[kind, text] += n
+        return about
+
+    def _of_split(self, name: str, split: str) -> Iterator[pl.DataFrame]:
+        """Yield a table of the survey for every piece of a split."""
+        for piece, table in zip(self.scan.pieces, self.store.tables(SURVEY, name), strict=True):
+            if piece.split == split:
+                yield table
+
+    def _id_column(self, split: str) -> str:
+        return self.scan.schemes[split].columns.one("id")
+
+    @cached_property
+    def _numbered(self) -> tuple[str, ...]:
+        """The splits whose id column repeats values, so that their rows are numbered."""
+        return tuple(
+            split
+            for split, scheme in self.scan.schemes.items()
+            if "id" in scheme.columns and self._repeats_ids(split)
+        )
+
+    def _repeats_ids(self, split: str) -> bool:
+        about = self._about(split)
+        ids = pl.concat(self._of_split("ids", split))["id"]
+        if ("numbered", "") not in about and ids.n_unique() == len(ids):
+            return False
+        if "id" in self.scan.schemes[split].columns.explicit or ("dropped", "duplicate id") in about:
+            raise InputError(
+                f"Column {self._id_column(split)!r} repeats values in different parts of {split}: name another id "
+                "column with --columns id=OTHER, or number the rows with --columns id=none."
+            )
+        return True
+
     def _check_skipped(self) -> None:
-        about = list(self.store.tables(SURVEY, "left_out"))
         for split in self.scan.paths:
-            dropped: Counter[str] = Counter()
-            n_read = 0
-            for piece, table in zip(self.scan.pieces, about, strict=True):
-                if piece.split == split:
-                    for reason, n in (
-                        table.filter(pl.col("kind") == "dropped").select("text", "n").iter_rows()
-                    ):
-                        dropped[reason] += n
-                    n_read += int(table.filter(pl.col("kind") == "read")["n"].sum())
-            self.scan.check_skipped(split, dropped, n_read)
+            about = self._about(split)
+            dropped = {text: n for (kind, text), n in about.items() if kind == "dropped"}
+            self.scan.check_skipped(split, dropped, about["read", ""])
 
     @cached_property
     def first_rows(self) -> Ints:
@@ -198,11 +236,17 @@ class Stream:
         order = np.argsort(np.concatenate(places), kind="stable")
         return stack_tables(parts)[order]
 
+    @cached_property
+    def _named(self) -> Scan:
+        """The pieces with examples that have distinct ids."""
+        return self.scan.numbered(self._numbered) if self._numbered else self.scan
+
     def _piece_table(self, number: int) -> pl.DataFrame:
         kept: dict[int, pl.DataFrame] = self.__dict__.setdefault("_read", {})
         if number not in kept:
             kept.clear()
-            kept[number] = stack_tables([p.table for p in self.scan.read(self.scan.pieces[number]) if len(p)])
+            parts = self._named.read(self.scan.pieces[number])
+            kept[number] = stack_tables([part.table for part in parts if len(part)])
         return kept[number]
 
 
@@ -213,6 +257,7 @@ def surveyed(part: Instances, start: int) -> Summary:
     return {
         "rows": survey(part).with_columns(begins=pl.Series(begins)),
         "words": _words(part),
+        "ids": pl.DataFrame({"id": text_hashes(part.table["example_id"].gather(part.first_rows[:-1]))}),
         "left_out": _left_out(part.report),
     }
 
@@ -232,7 +277,8 @@ def _words(part: Instances) -> pl.DataFrame:
 def _left_out(report: LoadReport) -> pl.DataFrame:
     rows = [("read", "", report.n_read)]
     rows += [("dropped", reason, n) for reason, n in report.dropped.items()]
-    rows += [("note", note, 0) for note in report.notes]
+    empty = {empty_note(name, named_files(report.files), n): (name, n) for name, n in report.empty.items()}
+    rows += [("empty", *empty[note]) if note in empty else ("note", note, 0) for note in report.notes]
     rows += [] if "id" in report.recognised else [("numbered", "", 0)]
     return pl.DataFrame(rows, schema={"kind": pl.String, "text": pl.String, "n": pl.Int64}, orient="row")
 

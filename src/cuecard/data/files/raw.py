@@ -57,8 +57,7 @@ class RawTable:
     @property
     def where(self) -> str:
         """The file, or the first of several, as errors name it."""
-        more = len(self.files) - 1
-        return self.files[0] + (f" (and {more} more)" if more else "")
+        return named_files(self.files)
 
     def place(self, index: int) -> str:
         """Return `row N of FILE` for a row of the table."""
@@ -110,6 +109,12 @@ class RawTable:
             left -= sizes[-1]
         rows = None if self.rows is None else self.rows[:n]
         return replace(self, frame=self.frame.head(n), sizes=tuple(sizes), rows=rows)
+
+
+def named_files(files: Sequence[str]) -> str:
+    """Return the name of a file, or of the first of several."""
+    more = len(files) - 1
+    return files[0] + (f" (and {more} more)" if more else "")
 
 
 def stacked(tables: Sequence[RawTable]) -> RawTable:

@@ -39,6 +39,8 @@ class Shaped:
     notes: tuple[str, ...] = ()
     #: Whether examples are called by their row number.
     numbered: bool = False
+    #: How many rows have no text in a column of texts.
+    empty: Mapping[str, int] = field(default_factory=dict)
 
 
 def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shaped:
@@ -54,12 +56,11 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         problems.append(_repeated(columns, ids.values, ids.repeated))
     if problems:
         return shape(_settled(raw, problems, scheme.on_error), split, scheme, start=start)
-    notes = raw.notes + scheme.labels.notes + _empty_notes(raw, columns) + _reading_notes(raw, columns)
+    empty = _empty_texts(raw, columns)
+    of_empty = tuple(empty_note(name, raw.where, n) for name, n in empty.items())
+    notes = raw.notes + scheme.labels.notes + of_empty + _reading_notes(raw, columns)
     if ids.group:
-        notes += (
-            f"Column {_id_column(columns)!r} repeats values, so it is read as a group id and rows are "
-            "numbered; to use another id column, type --columns id=OTHER.",
-        )
+        notes += (group_note(columns.one("id")),)
     extras = _extras(raw, columns, keep_id=ids.group)
     base = pl.DataFrame(
         {"example_id": ids.values, "premise": parts.premise, "hypothesis": parts.hypothesis}
@@ -73,7 +74,20 @@ def shape(raw: RawTable, split: str, scheme: Scheme, *, start: int = 0) -> Shape
         table = base.with_columns(position=pl.lit(0, dtype=pl.Int32), label=scheme.labels.encode(raw_labels))
     table = table.select(COLUMNS).hstack(extras)
     table, dropped = _labelled(table, parts, scheme)
-    return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns)
+    return Shaped(table, {**raw.dropped, **dropped}, notes, ids.group or "id" not in columns, empty)
+
+
+def empty_note(column: str, where: str, n: int) -> str:
+    """Return what the user is told about rows without a text."""
+    return f"Column {column!r} of {where} is empty in {n:,} rows; they are read as empty text."
+
+
+def group_note(column: str) -> str:
+    """Return what the user is told where an id column names groups."""
+    return (
+        f"Column {column!r} repeats values, so it is read as a group id and rows are "
+        "numbered; to use another id column, type --columns id=OTHER."
+    )
 
 
 def _id_column(columns: Columns) -> str | None:
@@ -220,15 +234,10 @@ def _typed(values: pl.Series) -> pl.Series:
     return values
 
 
-def _empty_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
+def _empty_texts(raw: RawTable, columns: Columns) -> dict[str, int]:
     roles: tuple[Role, ...] = ("premise", "hypothesis", "text", "prompt", "chosen", "rejected")
     names = [name for role in roles for name in columns.roles.get(role, ())]
-    counts = {name: raw.frame[name].null_count() for name in names}
-    return tuple(
-        f"Column {name!r} of {raw.where} is empty in {n:,} rows; they are read as empty text."
-        for name, n in counts.items()
-        if n
-    )
+    return {name: n for name in names if (n := raw.frame[name].null_count())}
 
 
 def _reading_notes(raw: RawTable, columns: Columns) -> tuple[str, ...]:
