@@ -71,6 +71,8 @@ def test_rows_that_compete_are_a_product_over_their_own_choices():
     first, second = log_softmax(z[:2] + expert[0, :2])[1], log_softmax(z[2:] + expert[1])[0]
     _, each = losses(Objective("product-of-experts", 1.0, expert=expert), x, module, sizes, gold)
     assert each.detach().numpy() == pytest.approx([-first, -second], abs=1e-5)
+    _, plain = losses(Objective("product-of-experts", 0.0, expert=expert), x, module, sizes, gold)
+    assert plain.detach().numpy() == pytest.approx([-log_softmax(z[:2])[1], -log_softmax(z[2:])[0]], abs=1e-5)
     _, mixed = losses(Objective("learned-mixin", 0.1, expert=expert), x, Linear(1), sizes, gold)
     assert torch.isfinite(mixed).all()
     mixed.sum().backward()

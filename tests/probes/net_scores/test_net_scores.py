@@ -53,6 +53,15 @@ def test_a_model_that_follows_the_leak_falls_to_chance_and_one_that_knows_stays(
     assert {f.id for f in result.findings} == {"net_scores/knows", "net_scores/longest"}
 
 
+def test_a_leak_that_solves_everything_leaves_no_score_net_of_it():
+    data = questions(400, leak=1.0)
+    result = NetScores().run(data, models(data))
+    assert result.summary["working"]
+    assert "neutral" not in result.tables["net_scores"].columns
+    assert [(f.id, f.severity) for f in result.findings] == [("net_scores/not_neutral", "high")]
+    assert not [m for m in result.measures if m.name.endswith(".neutral")]
+
+
 def test_without_a_leak_the_scores_stay_as_they_are():
     data = questions(400, leak=0.0, seed=3)
     result = NetScores().run(data, models(data))

@@ -219,3 +219,12 @@ def test_predictions_without_probabilities_cannot_be_corrected(biased):
     data, predictions = biased
     with pytest.raises(InputError, match="without probabilities: give columns p_<answer>"):
         cc.correct(data, of_split(predictions, "test").select("example_id", "prediction"))
+
+
+def test_a_strength_that_is_set_needs_no_examples_to_tune_on(biased):
+    data, predictions = biased
+    few = replace(data, table=data.table.head(730))
+    table = of_split(predictions, "test").head(30)
+    assert cc.correct(few, table, strength=1.0, method="expert", **PLANTED).metrics["tuned_on"] == "given"
+    with pytest.raises(InputError, match="at least 50 examples, found 30"):
+        cc.correct(few, table, **PLANTED)

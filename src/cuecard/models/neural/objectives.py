@@ -42,7 +42,9 @@ class TrainedFor:
         kind = self.objective.kind
         if kind == "product-of-experts":
             expert = self._of(self.objective.expert, numbers, table)
-            return functional.cross_entropy(table + self.objective.strength * expert, gold, reduction="none")
+            # Choices that are not there have −∞ in both; a strength of 0 leaves the table as it is.
+            added = (self.objective.strength * expert).masked_fill(~torch.isfinite(expert), 0.0)
+            return functional.cross_entropy(table + added, gold, reduction="none")
         if kind == "learned-mixin":
             return self._mixed(table, features, sizes, gold, numbers)
         if kind == "confidence":

@@ -27,6 +27,8 @@ class Leak:
     working: tuple[str, ...]
     solved: Bools
     weights: Floats
+    #: How far above chance the best of them stays under these weights; above 0 where it solves nearly all examples.
+    remaining: float
     #: Probability of the right answer by the learned choices-only model, where it is in the battery.
     choices_only: Floats | None
 
@@ -53,10 +55,10 @@ def measured_leak(data: Instances, *, tokens: str | None, seed: int, alpha: floa
     for name in working:
         solved |= _solves(rules[name], tests[name].luck)
     excess = [rules[name].score - tests[name].luck for name in working]
+    weights = neutral_weights(excess, len(gold))
+    remaining = max((float(weights @ one) / len(gold) for one in excess), default=0.0)
     learned = rules.get("choices_only")
-    return Leak(
-        working, solved, neutral_weights(excess, len(gold)), None if learned is None else learned.probability
-    )
+    return Leak(working, solved, weights, remaining, None if learned is None else learned.probability)
 
 
 def _solves(guesses: Guesses, chance: float) -> Bools:
@@ -70,7 +72,8 @@ def _solves(guesses: Guesses, chance: float) -> Bools:
 def neutral_weights(excess: list[Floats], n: int, most: float = 20.0) -> Floats:
     """Return weights of mean 1, as even as can be, under which the mean of every excess is 0.
 
-    They are those of largest entropy: exp of a sum of the excesses; none is larger than `most`.
+    They are those of largest entropy: exp of a sum of the excesses; none is larger than `most` times the mean, or
+    nearly so. Where a rule solves nearly all examples, no such weights take it to chance.
     """
     if not excess:
         return np.ones(n)

@@ -30,6 +30,8 @@ BEYOND = MeasureKind("{model}.beyond_choices", "information of {model} beyond ch
 SUSPECT = MeasureKind("suspect", "examples whose label strong models contradict", "count", "higher")
 WAYS = {"accuracy": AS_IT_STANDS, "unsolved": UNSOLVED, "neutral": NEUTRAL}
 FEWEST = 20
+#: Weights are neutral if they bring all shortcuts this close to chance.
+NEUTRAL_WITHIN = 0.01
 #: Item response needs the answers of this many models.
 FEWEST_MODELS = 5
 _CHOICES = re.compile(r"[-_ ]choices([-_ ]only)?$")
@@ -88,8 +90,9 @@ class NetScores:
         leak = measured_leak(data, tokens=self.tokens, seed=self.seed, alpha=self.alpha)
         full = [one for one in predictions if not _CHOICES.search(one.model)] or list(predictions)
         correct = np.stack([one.correct(examples).astype(np.float64) for one in full], axis=1)
-        ways = {"accuracy": np.ones(len(examples)), "neutral": leak.weights}
-        counts = {"accuracy": len(examples), "neutral": len(examples)}
+        ways, counts = {"accuracy": np.ones(len(examples))}, {"accuracy": len(examples)}
+        if leak.remaining <= NEUTRAL_WITHIN:
+            ways["neutral"], counts["neutral"] = leak.weights, len(examples)
         left = int((~leak.solved).sum())
         if leak.working and left >= FEWEST:
             ways["unsolved"] = (~leak.solved).astype(np.float64)
@@ -161,7 +164,14 @@ def _findings(summary: Mapping[str, Any]) -> list[Finding]:
         findings.append(
             Finding(NAME, "info", "No shortcut to take out of the scores", text, key="none", role="flaw")
         )
-    for row in summary["models"] if summary["working"] else ():
+    elif "neutral" not in summary["counts"]:
+        text = (
+            f"{_names(summary['working'])} solve {summary['solved']:,} of {plural(summary['n'], 'test example')}: no "
+            "weights bring them to chance, so an accuracy on these examples says little about anything else."
+        )
+        title = "The scores cannot be freed from the leak"
+        findings.append(Finding(NAME, "high", title, text, n=summary["n"], key="not_neutral", role="flaw"))
+    for row in summary["models"] if summary["working"] and "neutral" in summary["counts"] else ():
         lost = row["accuracy"] - row["neutral"]
         surely = row["accuracy_low"] > row["neutral_high"]
         severity: Severity = "medium" if surely and lost >= 0.1 else "low" if surely else "info"

@@ -159,7 +159,7 @@ class Correction:
 
     def _test_folds(self, data: Instances, gold: Ints) -> Ints:
         test = check_test(data).instances
-        if len(gold) < 10 * self.folds:
+        if self.strength is None and len(gold) < 10 * self.folds:
             raise InputError(
                 f"Tuning on the test split needs at least {10 * self.folds} examples, found {len(gold)}: give dev "
                 "predictions with --dev and --dev-predictions, or a strength with --strength."

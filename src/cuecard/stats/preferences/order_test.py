@@ -45,5 +45,5 @@ def order_test(published: npt.ArrayLike, shuffled: npt.ArrayLike) -> OrderTest:
     ways = np.ones(1)
     for _ in range(len(first)):
         ways = np.convolve(ways, np.full(m + 1, 1 / (m + 1)))
-    p = float(ways[int(below.sum()) :].sum())
+    p = max(float(ways[int(below.sum()) :].sum()), np.finfo(np.float64).tiny)
     return OrderTest(min(p, 1.0), len(first), m, float(below.mean() / m))
