@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import shutil
 import time
 import zipfile
@@ -13,7 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,15 @@ __all__ = [
 ]
 
 Number = TypeVar("Number", np.float64, np.float32)
+
+
+#: Kinds of what the cache holds, each in a folder of its own.
+Kind = Literal[
+    "charts", "compiled", "fitted", "frontier", "models", "predictions", "stream", "vectors", "weights"
+]
+#: How we name entries: by a hash, but for charts and compiled code; what a killed run has staged is ours, too.
+_STAGED, _HASH = r"\.cuecard-.*", "[0-9a-f]{16,}"
+_NAMES: Mapping[str, str] = {"charts": "vega-.*", "compiled": f".*_{_HASH}"}
 
 
 def content_key(content: Mapping[str, Any]) -> str:
@@ -66,19 +76,18 @@ class Kept:
 def kept_kinds() -> list[Kept]:
     """Return what the cache holds, by kind: a folder of entries, each a file or a folder."""
     return [
-        Kept(folder.name, len(entries := list(folder.iterdir())), sum(map(_size, entries)))
-        for folder in sorted(_kinds())
+        Kept(folder.name, len(entries := _entries(folder)), sum(map(_size, entries))) for folder in _kinds()
     ]
 
 
 def delete_kept(days: float | None = None) -> tuple[int, int]:
     """Delete the entries of the cache, all or those that were not written in the last `days`; how many, and how large.
 
-    An entry that another process is writing to stays.
+    An entry that another process is writing to stays, and so does whatever else is in the folder of the cache.
     """
     entries = size = 0
     for folder in _kinds():
-        for entry in folder.iterdir():
+        for entry in _entries(folder):
             if days is not None and time.time() - _written(entry) < days * 86_400:
                 continue
             its_size = _size(entry)
@@ -93,7 +102,13 @@ def delete_kept(days: float | None = None) -> tuple[int, int]:
 
 def _kinds() -> list[Path]:
     folder = cache_folder()
-    return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+    return [path for kind in get_args(Kind) if (path := folder / kind).is_dir() and not path.is_symlink()]
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what is ours in the folder of a kind."""
+    ours = re.compile(f"{_STAGED}|{_NAMES.get(folder.name, f'{_HASH}.*')}", re.DOTALL)
+    return [path for path in folder.iterdir() if ours.fullmatch(path.name)]
 
 
 def _size(entry: Path) -> int:
@@ -107,7 +122,7 @@ def _written(entry: Path) -> float:
 
 
 def cached_arrays(
-    kind: str,
+    kind: Kind,
     key: str,
     lengths: Sequence[int],
     make: Callable[[], Sequence[npt.NDArray[Number]]],

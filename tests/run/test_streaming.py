@@ -316,3 +316,11 @@ def test_rows_without_a_text_are_counted_over_all_parts(tmp_path, monkeypatch):
     card = cc.audit(folder, only=("overview",), memory="1KB")
     assert [f"is empty in {len(frame.filter(empty))} rows" in note for note in card.dataset.notes] == [True]
     same_cards(card, cc.audit(load(folder), only=("overview",)), ("overview",))
+
+
+def test_a_cache_that_cannot_be_written_is_not_needed(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "file" / "cache"))
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
+    card = cc.audit(folder, only=("overview",), memory="1KB")
+    assert card.provenance.engine == "local, in 2 parts"

@@ -171,10 +171,20 @@ def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: boo
     """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
     audits = [one for one in selected if hasattr(one, "run_stream")]
     own = any(not isinstance(name, str) for one in audits for name in getattr(one, "features", None) or ())
-    if not cache or own:  # the code of a user's own family is not part of the key
+    # The key has no code of a user's own family.
+    place = None if not cache or own else _kept(scanned, audits, seed)
+    if place is None:
         with tempfile.TemporaryDirectory(prefix="cuecard-") as folder:
             yield Store(Path(folder))
         return
+    with locked(place):
+        store = Store(place)
+        yield store
+        store.remove()
+
+
+def _kept(scanned: Scan, audits: Sequence[Analysis], seed: int) -> Path | None:
+    """Return the folder of the cache for these files and audits, None where it cannot be made."""
     sources = [path for paths in scanned.paths.values() for path in paths]
     files = [file for path in sources for file in files_below(path)]
     stats = [path.stat() for path in files]
@@ -190,8 +200,8 @@ def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: boo
         }
     )
     place = cache_folder() / "stream" / key
-    place.mkdir(parents=True, exist_ok=True)
-    with locked(place):
-        store = Store(place)
-        yield store
-        store.remove()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return place
