@@ -101,3 +101,11 @@ def test_no_feature_points_to_a_label_that_only_test_has():
         "20 test examples have the label 'maybe', which no training example has: there are no cues for it, and no "
         "model can predict it."
     ]
+
+
+def test_splits_that_name_their_labels_differently_say_how_to_name_them_alike():
+    test = [("test", f"premise {i}", f"hypothesis {i % 7}", ("agrees", "denies")[i % 2]) for i in range(20)]
+    assert cc.audit(pair_instances([*ROWS, *test]), only="cues").dataset.notes[-1] == (
+        "No label of the test set occurs in the training set, which has no and yes: if they mean the same, name them "
+        "alike with --labels agrees=NAME,denies=NAME."
+    )

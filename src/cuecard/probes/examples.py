@@ -17,7 +17,7 @@ def check_test(data: Instances) -> Examples:
     """Return the test examples, or raise if there is no test split to probe a model on."""
     if data.test is None or not len(data.test):
         raise InputError(
-            f"{data.name} has no test split, but a probe needs one: add it with --test, "
+            f"{data.name} has no test split, and models are tested on one: add it with --test, "
             "or draw one with --holdout 0.2."
         )
     return Examples(data.test)

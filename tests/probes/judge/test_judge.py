@@ -229,3 +229,27 @@ def test_lowess_follows_a_curve():
     y = np.sin(x) + rng.normal(0, 0.2, 600)
     smooth = lowess(x, y, fraction=0.2)
     assert np.abs(smooth - np.sin(x)).mean() < 0.06
+
+
+def test_rows_that_swap_the_responses_are_verdicts_in_the_other_order():
+    # Always the response shown first: 30 comparisons, each written both ways round.
+    once = [
+        {"id": i, "response_a": f"yes {i}", "response_b": f"no {i}", "score_a": 2.0, "score_b": 1.0}
+        for i in range(30)
+    ]
+    twice = [row | {"response_a": row["response_b"], "response_b": row["response_a"]} for row in once]
+    table = read_verdicts("first", pl.DataFrame(once + twice)).table
+    assert table["text_a"].to_list() == [f"no {i}" for i in range(30)] * 2  # in alphabetical order
+    assert table["first"].to_list() == table["preferred"].to_list() == [0.0] * 30 + [1.0] * 30
+    order = biases.position(table)
+    assert (order["consistency"], order["to_first"], order["to_second"]) == (0.0, 30, 0)
+    assert read_verdicts("once", pl.DataFrame(once)).table["first"].null_count() == 30
+
+
+def test_a_judge_with_too_few_verdicts_is_not_called_unbiased():
+    rows = pl.DataFrame(
+        {"id": range(5), "response_a": list("abcde"), "response_b": list("fghij"), "verdict": ["a"] * 5}
+    )
+    [finding] = cc.probe(judge={"few": rows}).findings
+    assert finding.title == "Biases of few were not tested"
+    assert "at least 20 comparisons judged in both orders" in finding.text

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cuecard.analysis import Finding, Severity
+from cuecard.probes.judge.biases import FEWEST
 from cuecard.stats import format_probability
 from cuecard.wording import percent, plural
 
@@ -153,13 +154,19 @@ def _fair(model: str, part: Mapping[str, Any]) -> Finding:
         parts.append("length and formatting")
     if part.get("self_preference"):
         parts.append("its own family")
-    tested = ", ".join(parts) or "nothing: verdicts in both orders, texts or model names are missing"
     people = part.get("agreement")
-    text = f"No dependence on what was tested for {model}: {tested}."
+    title = f"No bias of {model} found" if parts else f"Biases of {model} were not tested"
+    text = (
+        f"No dependence on what was tested for {model}: {', '.join(parts)}."
+        if parts
+        else f"No bias of {model} could be tested. Position needs at least {FEWEST} comparisons judged in both orders; "
+        f"length and formatting, {FEWEST} with the texts of both responses; self-preference, {FEWEST} with the names "
+        "of the models."
+    )
     if people:
         kappa = people["kappa"]
         text += (
             f" It agrees with people in {percent(people['accuracy']['value'])} (κ = {kappa['value']:.2f}, 95 % CI "
             f"{kappa['low']:.2f} to {kappa['high']:.2f})."
         )
-    return Finding("judge", "info", f"No bias of {model} found", text, key=f"{model}/fair", role="flaw")
+    return Finding("judge", "info", title, text, key=f"{model}/fair", role="flaw")

@@ -139,6 +139,8 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     shown = next((c for c in _FIRST if c in names), None)
     if shown is not None:
         rows = rows.with_columns(first=_which(frame[shown], both, where))
+    elif not chosen and _both_ways_round(rows):
+        rows = rows.with_columns(first=pl.lit(1.0))
     human = next((c for c in _HUMAN if c in names), None)
     if chosen and human is None:
         rows = rows.with_columns(human=pl.lit(1.0))
@@ -153,6 +155,15 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         f"{where} has neither a verdict nor two scores (its columns are {', '.join(map(repr, names[:12]))}): name them "
         "verdict (a, b or tie), or score_a and score_b."
     )
+
+
+def _both_ways_round(rows: pl.DataFrame) -> bool:
+    """Return whether rows of one comparison swap its texts, as files do that show them in both orders, a first."""
+    if not {"text_a", "text_b"} <= set(rows.columns):
+        return False
+    a, b = pl.col("text_a"), pl.col("text_b")
+    swapped = (a == b.first().over("item")) & (b == a.first().over("item")) & (a != b)
+    return bool(rows.select(swapped.fill_null(False).any()).item())
 
 
 def _which(values: pl.Series, both: tuple[str, str], where: str) -> pl.Series:

@@ -39,7 +39,7 @@ _HEADLINES: tuple[tuple[Severity, str, str], ...] = (
 
 
 #: Analyses that did not run are named where they are no more than these.
-MOST_NAMED = 3
+MOST_NAMED = 4
 
 
 def _main_subject(card: Card) -> About:

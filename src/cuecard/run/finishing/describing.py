@@ -14,6 +14,7 @@ from cuecard.card.card import DatasetInfo, SplitInfo
 from cuecard.data import Instances
 from cuecard.errors import InputError
 from cuecard.run.finishing.checking_results import EXAMPLE_KEYS
+from cuecard.wording import listed
 
 REPORTED_PACKAGES = ("numpy", "scipy", "polars", "scikit-learn", "numba")
 
@@ -33,7 +34,7 @@ def _unseen_labels(data: Instances) -> list[str]:
     """Return a sentence for every label that only examples outside of the training set have."""
     if data.grouped:
         return []
-    seen = set(data.train.table["label"].cast(pl.String).unique())
+    seen = set(data.train.table["label"].cast(pl.String).drop_nulls().unique())
     sentences = []
     for split in (name for name in data.splits if name != "train"):
         counts = data.split(split).table["label"].cast(pl.String).drop_nulls().value_counts(sort=True)
@@ -43,6 +44,12 @@ def _unseen_labels(data: Instances) -> list[str]:
             for label, n in counts.iter_rows()
             if label not in seen
         ]
+        if counts.height > 1 and not seen & set(counts["label"]):
+            names = ",".join(f"{label}=NAME" for label in counts["label"].sort())
+            sentences.append(
+                f"No label of the {split} set occurs in the training set, which has {listed(sorted(seen))}: if "
+                f"they mean the same, name them alike with --labels {names}."
+            )
     return sentences
 
 
