@@ -17,7 +17,7 @@ from scipy import sparse
 
 import cuecard as cc
 from benchmarks.calibration.units import significant_under_blocks, small_cue_shares
-from cuecard.audits import Cues, Overview, PartialInput
+from cuecard.audits import Clusters, Cues, Overview, PartialInput
 from cuecard.audits.cues.nulls import independent
 from cuecard.data import Instances
 from cuecard.data.demo import demo_elimination, demo_long_answers, demo_rare_choices, demo_unbalanced
@@ -78,6 +78,45 @@ def ranked_well(_: Path) -> str:
     """The test of a hypothesis that ranks a rare label well and never names it."""
     line = _baseline(demo_unbalanced(2_000, strength=0.5, seed=20_000), "hypothesis_only")
     return f"p = {line['p_value']:.0e} (AUC {line['auc']:.2f}; by hits p = {line['hits_p_value']:.2g})"
+
+
+def ranked_questions(_: Path) -> str:
+    """The test of questions that rank "yes" a little, too little to be more accurate than always "no"."""
+    line = _baseline(demo_unbalanced(6_000, rare=0.12, strength=0.27, seed=20_000), "hypothesis_only")
+    return f"p = {line['p_value']:.0e} (AUC {line['auc']:.3f}; by hits p = {line['hits_p_value']:.2g})"
+
+
+def mixed_clusters(_: Path) -> str:
+    """A cluster that has a choice of every question with two choices, among questions with two to four."""
+    rng = np.random.default_rng(20_000)
+    rows = []
+    for i in range(1_500):
+        k = int(rng.integers(2, 5))
+        answer = int(rng.random() >= 0.57) if k == 2 else int(rng.integers(k))
+        topics = ["fruit tree" if k == 2 and j == 0 else "stone wall" for j in range(k)]
+        choices = [topic + "".join(f" w{w}" for w in rng.integers(0, 400, 4)) for topic in topics]
+        rows.append({"question": f"q{i}", "choices": choices, "answer": answer})
+    table = Clusters(k=2, map="none", sweep=False).run(cc.load(pl.DataFrame(rows))).tables["clusters"]
+    row = table.row(by_predicate=pl.col("label") == "right", named=True)
+    everywhere = len(rows) / table["size"].sum()
+    return (
+        f"{row['share']:.0%} where {row['prior']:.0%} is chance ({everywhere:.0%} of all choices are right)"
+    )
+
+
+def words_of_texts(_: Path) -> str:
+    """The first finding about reviews with a telling word, and more exclamation marks in one class."""
+    rng = np.random.default_rng(20_000)
+    negative = rng.random(2_000) < 0.5
+    worst = rng.random(2_000) < np.where(negative, 0.3, 0.01)
+    marked = rng.random(2_000) < np.where(negative, 0.1, 0.5)
+    words = np.char.add("w", rng.integers(0, 400, (2_000, 8)).astype(str))
+    words[worst, 0] = "worst"
+    texts = [" ".join(row) + "!" * int(mark) for row, mark in zip(words, marked, strict=True)]
+    rows = pl.DataFrame({"text": texts, "label": np.where(negative, "negative", "positive")})
+    findings = cc.audit(cc.load(rows), only=["partial_input", "cues"]).findings
+    of_word = next(one for one in findings if "worst" in one.title)
+    return f"first, {findings[0].severity}: {findings[0].title}; {of_word.severity}: {of_word.title}"
 
 
 def half_of_a_rare_label(_: Path) -> str:
@@ -220,6 +259,9 @@ CASES: tuple[Case, ...] = (
     ("SICK: significant associations when hopeless tests do not count", "76 → 100", hopeless_tests),
     ("SICK: hypothesis only", "p = .37", sick_hypothesis),
     ("a rare label ranked with an AUC of .75", "p = 1", ranked_well),
+    ("questions alone rank the answer with an AUC of .586", "p = 1", ranked_questions),
+    ("clusters of choices, two to four per question", "57 % where 33 % would be expected", mixed_clusters),
+    ("single texts: a word of the task beside a mark that is none", "“worst → negative” leads", words_of_texts),
     ("a word at 50 % of a label of 11 %, z = 17", "no cue", half_of_a_rare_label),
     ("a word of one sentence that occurs 58 times with one label", "a cue, n = 58", one_sentence_58_times),
     ("MNLI: words that rule a label out", "lost", ruled_out),

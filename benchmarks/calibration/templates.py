@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from benchmarks.calibration import score, units
-from benchmarks.calibration.rows import Row
+from benchmarks.calibration.rows import Row, how_often
 from cuecard.audits import Cues
 from cuecard.data import Instances
-from cuecard.data.demo import demo_template, random_labels, repeated
+from cuecard.data.demo import demo_template, random_labels, repeated, with_weights
 
 #: The share of sets with a significant cue where each near copy counted against a feature (n² / Σ m²).
 BEFORE = {"level": "0 %", "power": "0 %"}
@@ -36,6 +36,22 @@ def telling_word(seed: int, *, strength: float, n: int = 400) -> bool:
     cues = (
         Cues(features=("word", "bigram")).run(demo_template(n, strength=strength, seed=seed)).tables["cues"]
     )
+    return _is_telling(cues)
+
+
+def weighted_sentences(n: int, times: int, near: bool, strength: float, seed: int) -> Instances:
+    """Return sentences of a template with their inverse class frequencies as weights."""
+    data = demo_template(n, strength=strength, seed=seed)
+    return with_weights(repeated(data, times, near=near, seed=seed + 1_000_000), "inverse_frequency")
+
+
+def weighted_word(seed: int, *, strength: float, n: int = 400) -> bool:
+    """Return whether the last word of a template is significant under such weights."""
+    audit = Cues(features=("word", "bigram"), weights="weight")
+    return _is_telling(audit.run(weighted_sentences(n, 1, False, strength, seed)).tables["cues"])
+
+
+def _is_telling(cues: pl.DataFrame) -> bool:
     return bool(cues.filter(pl.col("feature").is_in(["good", "bad"]) & pl.col("significant")).height)
 
 
@@ -77,4 +93,26 @@ def templates(scale: float, seed: int) -> Iterator[Row]:
     for strength in (0.65, 0.75, 0.85):
         share = float(np.mean([telling_word(seed + i, strength=strength) for i in range(runs)]))
         data = f"pair, one template, its last word goes with the label in {strength:.0%}"
+        yield Row("power", "the word of the template", data, "400", runs, share, BEFORE["power"])
+    yield from weighted_templates(scale, seed)
+
+
+def weighted_templates(scale: float, seed: int) -> Iterator[Row]:
+    """The same level and power where inverse class frequencies are weights."""
+    runs = max(2, round(200 * scale))
+    weights = "inverse class frequencies as weights"
+    for data, n, times, near in (
+        ("one template", 400, 1, False),
+        ("one template, every sentence 3 times", 130, 3, False),
+        ("one template, 3 near copies of every sentence", 130, 3, True),
+    ):
+        draw = partial(weighted_sentences, n, times, near, 0.5)
+        share = units.null_cues(draw, runs, weights="weight", seed=seed).significant
+        size = f"{n} distinct" if times > 1 else str(n)
+        yield Row(
+            "level", "any significant cue", f"pair, {data}, {weights}", size, runs, share, BEFORE["level"]
+        )
+    for strength in (0.65, 0.75):
+        share = how_often(partial(weighted_word, strength=strength), runs, seed=seed)
+        data = f"pair, one template, its last word goes with the label in {strength:.0%}, {weights}"
         yield Row("power", "the word of the template", data, "400", runs, share, BEFORE["power"])

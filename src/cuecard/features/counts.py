@@ -19,6 +19,8 @@ from cuecard.features.units import (
     TEXTS,
     UnitLevel,
     correlated_counts,
+    correlated_weights,
+    has_template,
     most_repeated,
     text_prior,
     train_units,
@@ -163,20 +165,26 @@ def count_cues(
             kinds |= by_scope
             if counted.ids is None:  # a family of the user's own that counts without listing
                 counted = family.presence(data).counts(classes, totals.size)
+            new = {scope: codes for scope, codes in by_scope.items() if scope not in levels}
+            levels |= unit_levels(instances, new, label_totals)
+            of_family = [levels[scope] for scope in by_scope]
             if weights is None or not telling:
-                new = {scope: codes for scope, codes in by_scope.items() if scope not in levels}
-                levels |= unit_levels(instances, new, label_totals)
-                of_family = [levels[scope] for scope in by_scope]
                 texts, squares = correlated_counts(counted, of_family, in_train)
                 texts, squares = texts[kept], squares[kept] * (1.0 if weights is None else weights[0] ** 2)
             else:
-                repeated = most_repeated(counted, units or [np.arange(n_train)], weights[:n_train])
+                correlations = [1.0] * len(units)
+                if has_template(of_family):
+                    repeated = correlated_weights(counted, of_family, in_train, weights[:n_train])
+                    correlations = [every[0].correlation for every in of_family]
+                else:
+                    repeated = most_repeated(counted, units or [np.arange(n_train)], weights[:n_train])
                 texts, squares = repeated.units[kept], repeated.squares[kept]
                 shuffled.append(
                     _shuffled_table(
-                        table, instances.labels, repeated, kept, classes[:n_train], weights[:n_train], units
+                        table, instances.labels, repeated, kept, classes[:n_train], weights[:n_train],
+                        list(zip(units, correlations, strict=True)),
                     )
-                )
+                )  # fmt: skip
         else:
             texts, squares = in_train[kept], in_train[kept].astype(np.float64)
         tables.append(table.with_columns(pl.Series(TEXTS, texts), pl.Series(SQUARES, squares, pl.Float64)))
@@ -280,19 +288,22 @@ def _shuffled_table(
     kept: npt.NDArray[np.int64],
     codes: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64],
-    units: list[npt.NDArray[np.int64]],
+    units: list[tuple[npt.NDArray[np.int64], float]],
 ) -> pl.DataFrame:
     """Return the test of every feature's weights against random (label, weight) pairs.
 
-    Pairs are those of all instances, and those of distinct texts where some have copies: the larger p-value counts.
+    Pairs are those of all instances, and those of distinct texts where some have copies, as far as labels of copies
+    correlate (the number beside the units): the larger p-value counts.
     """
     sums = table.select(f"train_{label}" for label in labels).to_numpy()
     sizes = copies.many[kept], copies.rows_squared[kept]
     test = pair_shuffle_test(sums, codes, weights, *sizes)
     log_p = test.log_p()
-    for kind in units:
+    for kind, correlation in units:
         own = np.unique(kind, return_inverse=True)[1].ravel()
-        once = pair_shuffle_test(sums, codes, weights, *sizes, frequency=1 / np.bincount(own)[own])
+        often = np.bincount(own)
+        frequency = correlation / (len(often) * often[own]) + (1 - correlation) / len(own)
+        once = pair_shuffle_test(sums, codes, weights, *sizes, frequency=frequency)
         log_p = np.maximum(log_p, once.log_p())
     parts = {"z": test.z, "log_p": log_p, "least": test.least_log_p}
     return table.select("family", "feature").with_columns(

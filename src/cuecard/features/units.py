@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.units import UnitScope
+from cuecard.data.units import UnitScope, divided_templates
 from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.arrays import Floats, Ints
@@ -182,6 +182,31 @@ def most_repeated(counted: FeatureCounts, units: list[Ints], weights: Floats) ->
             np.where(more, other.crossed, first.crossed),
         )
     return first
+
+
+def has_template(kinds: Sequence[Sequence[UnitLevel]]) -> bool:
+    """Return whether the near copies of some level are sentences of a template, rather than copies of a text."""
+    return any(divided_templates(every[0].codes, every[-1].codes)[1] is not None for every in kinds)
+
+
+def correlated_weights(
+    counted: FeatureCounts,
+    kinds: Sequence[Sequence[UnitLevel]],
+    totals: npt.NDArray[np.int64],
+    weights: Floats,
+) -> UnitCounts:
+    """Return units and squared weights of every feature by the correlation of copies, as `correlated_counts` does.
+
+    A feature's n rows are its effective sample size of units, all with as many rows.
+    """
+    texts, squares = correlated_counts(counted, kinds, totals)
+    rows = most_repeated(counted, [np.arange(len(weights))], weights)
+    n = np.maximum(totals, 1).astype(np.float64)
+    effective = np.maximum(np.rint(n**2 / np.maximum(squares, 1.0)), 1.0)
+    many = np.where(totals > 0, effective, 0.0).astype(np.int64)
+    return UnitCounts(
+        texts, rows.squares * squares / n, many[:, None], (many * (n / effective) ** 2)[:, None], rows.crossed
+    )
 
 
 def within_units(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
+import cuecard as cc
 from cuecard.audits import Cues
 from cuecard.data import Instances
-from cuecard.data.demo import demo_template, repeated
+from cuecard.data.demo import demo_template, repeated, with_weights
 
 AUDIT = Cues(features=("word", "bigram"))
 
@@ -34,6 +36,32 @@ def test_copies_of_sentences_of_a_template_are_not_independent(near: bool) -> No
 
 def test_random_labels_of_a_template_are_no_cue() -> None:
     assert sum(has_cue(demo_template(400, strength=0.5, seed=seed)) for seed in range(6)) <= 1
+
+
+def test_weights_by_class_hide_no_word_of_a_template_and_make_none() -> None:
+    """Taken for copies of one text, all sentences of a template count once and no word of it is ever significant."""
+    audit = Cues(features=("word", "bigram"), weights="weight")
+    weighted = [with_weights(demo_template(400, strength=s), "inverse_frequency") for s in (0.5, 0.85)]
+    random, telling = (audit.run(data).tables["cues"].filter("significant") for data in weighted)
+    assert random.is_empty()
+    words = telling.filter(pl.col("family") == "word")
+    assert set(words["feature"]) == {"good", "bad"}
+    assert words["effective_n"].min() > 40
+
+
+def test_weights_do_not_make_cues_of_templates_that_have_one_label_each() -> None:
+    rng = np.random.default_rng(1)
+    rows = []
+    for label in ["yes", "no", "no"] * 4:
+        words = [f"v{word}" for word in rng.integers(0, 150, 20)]
+        for _ in range(100):
+            words[2], words[9] = (f"slot{slot}" for slot in rng.integers(0, 36, 2))
+            rows.append((f"p{len(rows)}", " ".join(words), label))
+    table = pl.DataFrame(rows, schema=["premise", "hypothesis", "label"], orient="row")
+    data = with_weights(cc.load(table), "inverse_frequency")
+    cues = Cues(features=("word",), weights="weight").run(data).tables["cues"]
+    assert cues["train_texts"].max() > 20  # the closest copies of a template, which count once all together
+    assert not cues["significant"].any()
 
 
 def test_the_order_of_rows_does_not_change_the_closest_copies() -> None:
