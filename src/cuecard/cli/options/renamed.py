@@ -27,6 +27,7 @@ RENAMED: dict[str, dict[str, str]] = {
     },
     "stress": {"--identical-pairs": "type --kind identical-pairs"},
     "debias": {"--test": "it reweights a training set; type that file and --out FILE, without the test set"},
+    "correct": {"--model": "type --predictions FILE, a file with the probabilities of a model"},
     "compare": {"--top": "type --show N", "--out": "type --page FILE.html", "-o": "type --page FILE.html"},
     "board": {"--out": "type --page FILE.html", "-o": "type --page FILE.html"},
     "reproduce stubborn": {"--weights": "type --schemes A,B"},
