@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import load
+from cuecard.errors import CueCardError
 
 USER = {"role": "user", "content": "Which is larger, 9.11 or 9.9?"}
 GOOD = {"role": "assistant", "content": "9.9 is larger."}
@@ -155,3 +156,20 @@ def test_a_rating_that_is_nan_names_no_winner():
         }
     )
     assert load(frame).table["hypothesis"].to_list() == ["b3", "a3"]
+
+
+def test_a_response_without_a_score_or_a_text_is_left_out():
+    scored = pl.DataFrame(
+        {"prompt": ["p"], "completions": [["x", "y", "z"]], "scores": [[float("nan"), 1.0, 2.0]]}
+    )
+    assert load(scored).table["hypothesis"].to_list() == ["z", "y"]
+    padded = pl.DataFrame({"prompt": ["p", "q"], "chosen": ["x", "y"], "rejected": [["k", None], ["l", "m"]]})
+    assert load(padded).table["hypothesis"].to_list() == ["x", "k", "y", "l", "m"]
+
+
+def test_lists_of_different_lengths_are_an_error_with_their_row():
+    frame = pl.DataFrame(
+        {"prompt": ["a", "b"], "responses": [["x", "y"], ["x", "y", "z"]], "scores": [[1, 2], [3, 1]]}
+    )
+    with pytest.raises(CueCardError, match=r"Row 2 .* has not as many values in column 'scores'"):
+        load(frame)

@@ -11,6 +11,7 @@ from cuecard.data.files.raw import RawTable
 from cuecard.data.layout.dialogues import is_chat
 from cuecard.data.layout.matching import by_normal_name
 from cuecard.data.layout.roles import NAMES, ONE_HOT_WINNERS, response_series, series
+from cuecard.errors import InputError
 
 #: Reasons for leaving an example out that are no fault of its row.
 TIE, SINGLE = "tie", "only one response"
@@ -56,7 +57,7 @@ def ranked_responses(raw: RawTable) -> RawTable:
     rated = _rated_pair(raw.frame, names)
     if rated is not None:
         return replace(raw, frame=rated)
-    long = _from_lists(raw.frame, names) or _from_rows(raw.frame, names)
+    long = _from_lists(raw, names) or _from_rows(raw.frame, names)
     return raw if long is None else _with_chosen(raw, long)
 
 
@@ -65,7 +66,7 @@ def has_response_per_row(raw: RawTable) -> bool:
     names = by_normal_name(raw.frame.columns)
     if {"chosen", "rejected"} & set(names) or _rated_pair(raw.frame, names) is not None:
         return False
-    return _from_lists(raw.frame, names) is None and _from_rows(raw.frame, names) is not None
+    return _from_lists(raw, names) is None and _from_rows(raw.frame, names) is not None
 
 
 def _rated_pair(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame | None:
@@ -88,8 +89,9 @@ def _rated_pair(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame |
     return None
 
 
-def _from_lists(frame: pl.DataFrame, names: Mapping[str, str]) -> _Long | None:
+def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
     """Return the responses of a column of lists with their scores, in the same lists or in lists beside them."""
+    frame = raw.frame
     for name in _LISTS:
         column = names.get(name)
         dtype = frame.schema[column] if column is not None else None
@@ -112,6 +114,13 @@ def _from_lists(frame: pl.DataFrame, names: Mapping[str, str]) -> _Long | None:
                 continue
             models = names.get("models")
             together = [column, scores, *([models] if models is not None else [])]
+            for other in together[1:]:
+                unequal = frame[column].list.len().ne_missing(frame[other].list.len())
+                if unequal.any():
+                    raise InputError(
+                        f"R{raw.place(int(unequal.arg_max() or 0))[1:]} has not as many values in column {other!r} as "
+                        f"responses in {column!r}: correct the row."
+                    )
             long = frame.select(together).with_row_index(_ROW).explode(together)
             sign = -1.0 if beside in _RANK_LISTS else 1.0
             long = long.rename({column: _TEXT, scores: _SCORE}).with_columns(pl.col(_SCORE) * sign)
@@ -147,7 +156,7 @@ def _is_numbers(dtype: pl.DataType) -> bool:
 def _with_chosen(raw: RawTable, long: _Long) -> RawTable:
     beside = [c for c in long.frame.columns if c not in (_ROW, _TEXT, _SCORE)]
     ranked = (
-        long.frame.filter(pl.col(_SCORE).is_not_null() & pl.col(_TEXT).is_not_null())
+        long.frame.filter(pl.col(_SCORE).cast(pl.Float64).is_not_nan() & pl.col(_TEXT).is_not_null())
         .with_columns(_best=pl.col(_SCORE) == pl.col(_SCORE).max().over(_ROW))
         .sort(_ROW, "_best", descending=[False, True], maintain_order=True)
         .group_by(_ROW, maintain_order=True)

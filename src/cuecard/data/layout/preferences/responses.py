@@ -85,7 +85,7 @@ def _several_rejected(raw: RawTable, columns: Columns, names: Sequence[str]) -> 
     first = message_text(raw, names[0])
     long = pl.DataFrame({"row": np.arange(len(rejected)), "text": rejected}).explode("text")
     texts = last_message(long["text"]) if is_chat(long.schema["text"]) else long["text"]
-    long = long.with_columns(text=texts).filter(rejected.list.len().fill_null(0).gather(long["row"]) > 0)
+    long = long.with_columns(text=texts).drop_nulls("text")
     rest = pl.DataFrame({"row": np.arange(len(first)), "first": first}).join(
         long.group_by("row", maintain_order=True).agg("text"), on="row", how="left", maintain_order="left"
     )
