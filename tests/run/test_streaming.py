@@ -324,3 +324,17 @@ def test_a_cache_that_cannot_be_written_is_not_needed(tmp_path, monkeypatch):
     folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
     card = cc.audit(folder, only=("overview",), memory="1KB")
     assert card.provenance.engine == "local, in 2 parts"
+
+
+def test_a_test_split_without_labels_is_refused_where_the_user_names_it_and_noted_otherwise(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    frame = pairs(300)
+    frame[:200].write_parquet(folder / "train.parquet")
+    hidden = frame[200:].with_columns(label=pl.lit(None, dtype=pl.String))
+    hidden.write_parquet(folder / "test.parquet")
+    with pytest.raises(cc.CueCardError, match="can be used for test"):
+        cc.audit(folder / "train.parquet", test=folder / "test.parquet", only=("overview",), memory="1KB")
+    card = cc.audit(folder, only=("overview",), memory="1KB")
+    assert "The test split has no labels and is not used." in card.dataset.notes
+    same_cards(card, cc.audit(load(folder), only=("overview",)), ("overview",))

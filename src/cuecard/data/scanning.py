@@ -52,6 +52,8 @@ class Scan:
     wishes: Wishes = field(default_factory=Wishes)
     header: str | None = None
     max_skipped: float = MAX_SKIPPED
+    #: Splits that the user named, which must have rows that can be used.
+    named: frozenset[str] = frozenset({"train"})
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -195,6 +197,9 @@ def scan(
         wishes,
         header,
         max_skipped,
+        frozenset(
+            {"train", *(split for split, source in (("dev", dev), ("test", test)) if source is not None)}
+        ),
     )
 
 

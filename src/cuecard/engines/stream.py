@@ -131,8 +131,17 @@ class Stream:
         notes: dict[str, None] = {}
         for split in self.scan.paths:
             about = self._about(split)
-            dropped.update({text: n for (kind, text), n in about.items() if kind == "dropped"})
+            lost = {text: n for (kind, text), n in about.items() if kind == "dropped"}
             where = named_files([shown(path) for path in self.scan.paths[split]])
+            if not any(len(table) for table in self._of_split("ids", split)):
+                if split in self.scan.named:
+                    reasons = ", ".join(f"{reason}: {n:,}" for reason, n in lost.items())
+                    raise InputError(
+                        f"No row of {where} can be used for {split} ({reasons}): give labelled rows."
+                    )
+                notes[f"The {split} split has no labels and is not used."] = None
+                continue
+            dropped.update(lost)
             for (kind, text), n in about.items():
                 if kind in ("note", "empty"):
                     notes[text if kind == "note" else empty_note(text, where, n)] = None
