@@ -154,3 +154,20 @@ def test_one_text_with_many_premises_goes_with_its_label() -> None:
         for i in range(200)
     ]
     assert "“the same again” is yes in 97.5" in titles(load(rows))["A repeated text predicts the label"]
+
+
+def test_a_repeated_text_is_compared_with_the_labels_of_near_copies_too() -> None:
+    """Of each contrastive pair the first is "yes", so that "no" is rare among distinct examples and not in the set."""
+    rng = np.random.default_rng(0)
+    rows = {"premise": [], "hypothesis": [], "label": []}
+    for i in range(300):
+        words = [f"w{word}" for word in rng.integers(0, 5_000, 14)]
+        for label in ("yes", "no"):
+            rows["premise"].append(" ".join(words[:7]) + f" {i}")
+            rows["hypothesis"].append(" ".join(words[7:]) + f" {label}")
+            rows["label"].append(label)
+    for i in range(40):
+        rows["premise"].append(f"premise {i * 7919}")
+        rows["hypothesis"].append("the same again")
+        rows["label"].append("yes" if i % 2 else "no")
+    assert "A repeated text predicts the label" not in titles(load(pl.DataFrame(rows)))

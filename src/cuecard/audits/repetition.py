@@ -145,8 +145,10 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
 
     Here the text itself is what is tested, so its examples count one by one; copies of a whole example are one, because
     they have its label whatever the text. The right answer of a question is
-    exchangeable among its choices; the label of another example has the prior of the set.
+    exchangeable among its choices; the label of another example has the prior of the set, with or without these copies,
+    whichever is larger: where near copies have different labels, the first one may have the same label each time.
     """
+    with_copies = np.bincount(train.label_codes, minlength=len(train.labels)) / max(len(train), 1)
     train = _without_copies(train)
     units = np.unique(train.units("hypothesis"), return_inverse=True)[1].ravel()
     n_units = int(units.max(initial=-1)) + 1
@@ -181,7 +183,7 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
     else:
         table = np.bincount(units * n_labels + train.label_codes, minlength=n_units * n_labels)
         table = table.reshape(n_units, n_labels)
-        prior = table.sum(axis=0) / table.sum()
+        prior = np.maximum(table.sum(axis=0) / table.sum(), with_copies)
         trials = table[kept].sum(axis=1)
         each = binomial_log_p(table[kept], trials[:, None], prior)
         above = np.where(table[kept] / trials[:, None] > prior, each, 0.0)

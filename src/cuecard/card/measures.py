@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cuecard.analysis import About, Measure
+from cuecard.analysis import SEVERITIES, About, Measure, severity_of
 from cuecard.card.card import Card
 
 
@@ -33,3 +33,27 @@ def shortcuts(card: Card, about: Sequence[About] = ("data",)) -> list[Measure]:
     """Return the measures that give something away, the largest gain over chance first."""
     giving = [m for m in measures_about(card, about) if m.gain > 0]
     return sorted(giving, key=lambda m: -m.gain)
+
+
+def largest_shortcut(card: Card) -> Measure | None:
+    """Return the measure of the data that gives most away, if any does.
+
+    That is the accuracy with the largest gain over chance, or a score such as an AUC where a finding about it is more
+    serious: a model may rank answers well and still always predict the most frequent label.
+    """
+    largest = next(iter(shortcuts(card)), None)
+    worst = SEVERITIES.index(severity_of(largest.gain) if largest else "info")
+    of_data = measures_about(card, ("data",))
+    for finding in card.findings:
+        if (
+            finding.unit == "score"
+            and finding.chance is not None
+            and not finding.cue
+            and finding.role == "cue"
+        ):
+            rank = SEVERITIES.index(finding.severity)
+            same = (m for m in of_data if m.section == finding.section and m.value == finding.value)
+            measure = next(same, None)
+            if rank < worst and measure is not None and measure.unit == "score":
+                largest, worst = measure, rank
+    return largest

@@ -9,6 +9,8 @@ from cuecard.features.family import FAMILIES
 
 #: The lengths whose names are no phrase.
 LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
+#: Likewise of the format: a text is one "with" them.
+FORMATS = {"ends with a full stop": "a final full stop", "starts in lower case": "a lower-case start"}
 
 
 def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
@@ -16,8 +18,10 @@ def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
 
     >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
     ('the greatest length', '“not”')
+    >>> cue_name("format", "ends with a full stop", {"format": "{}"})
+    'a final full stop'
     """
-    name = LENGTHS.get(feature) if family == "length" else None
+    name = {"length": LENGTHS, "format": FORMATS}.get(family, {}).get(feature)
     return name or phrases[family].format(feature)
 
 

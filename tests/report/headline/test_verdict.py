@@ -9,6 +9,7 @@ import pytest
 from cuecard.analysis import Measure
 from cuecard.card.card import Card, FindingModel, Section
 from cuecard.report.findings import facts, meter, ordered_findings
+from cuecard.report.headline.questions import answers
 from cuecard.report.headline.verdict import key_figures, verdict
 from cuecard.run import audit
 from small_sets import pair_instances
@@ -93,6 +94,20 @@ def test_the_headline_names_what_gives_most_away(make_card: CardMaker) -> None:
         tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in (f.label, f.value, f.detail))
         for f in key_figures(card)
     ]
+
+
+def test_the_headline_names_an_auc_where_its_finding_is_more_serious_than_any_accuracy(
+    make_card: CardMaker,
+) -> None:
+    auc = Measure("mine.auc", 0.62, low=0.61, chance=0.5, unit="score", worse="higher", label="my AUC")
+    ranked = finding("medium", "mine", value=0.62, low=0.61, high=0.63, chance=0.5, unit="score")
+    weak, strong = shortcut("mine.a", 0.514, 0.508, 0.5), shortcut("mine.a", 0.9, 0.88, 0.5)
+    card = with_measures(make_card(findings=[ranked]), "mine", weak, auc)
+    assert verdict(card).headline == "tiny contains cues that can inflate a score: my AUC 0.62 (chance 0.5)."
+    assert answers(card)[0].text == "Yes: t."
+    card = with_measures(make_card(findings=[ranked]), "mine", strong, auc)
+    assert "mine.a accuracy 90.0" in verdict(card).headline
+    assert answers(card)[0].text.startswith("Yes: mine.a accuracy")
 
 
 @pytest.mark.parametrize(

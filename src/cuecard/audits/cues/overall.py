@@ -134,7 +134,11 @@ def not_replicated(lost: pl.DataFrame, compared: int, phrases: Mapping[str, str]
         f"{percent(row['again_share'], 0)} in test)"
         for row in first.iter_rows(named=True)
     ]
-    reverse = f", and {turned.height:,} of them predict the opposite there" if turned.height else ""
+    reverse = (
+        f", and {turned.height:,} of them {'predicts' if turned.height == 1 else 'predict'} the opposite there"
+        if turned.height
+        else ""
+    )
     text = (
         f"{lost.height:,} of {plural(compared, 'strong cue')} in the training set "
         f"{'does' if lost.height == 1 else 'do'} not hold in the test set{reverse}: {listed(named)}. They do not "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cuecard.analysis import Measure, Severity, severity_of
 from cuecard.card.card import Card, FindingModel
-from cuecard.card.measures import measures_about, shortcuts
+from cuecard.card.measures import largest_shortcut, measures_about, shortcuts
 from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
 from cuecard.report.findings import Meter, meter, ordered_findings
@@ -56,10 +56,13 @@ def answers(card: Card) -> list[Answer]:
 
 def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
     question = "Can the label be guessed from part of the input?"
-    largest = next(iter(shortcuts(card)), None)
-    if largest is not None:
+    largest, accurate = largest_shortcut(card), shortcuts(card)
+    if largest is not None and largest in accurate:
         return _of_measure(question, largest, severity_of(largest.gain))
     ranked = next((f for f in findings if f.unit == "score" and f.chance is not None and not f.cue), None)
+    if ranked is not None and accurate:  # an accuracy is above chance, but an AUC gives more away
+        answer = _of_finding(question, ranked)
+        return replace(answer, text=f"Yes: {answer.text}")
     if ranked is not None:  # no accuracy is above chance, but an AUC is
         answer = _of_finding(question, ranked)
         return replace(answer, text=f"Yes, although no accuracy shows it: {answer.text}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cuecard.analysis import SEVERITIES, About, Measure, Role, Severity, severity_of
 from cuecard.card.card import Card, Section
-from cuecard.card.measures import measures_about, shortcuts
+from cuecard.card.measures import largest_shortcut, measures_about, shortcuts
 from cuecard.report import numbers
 from cuecard.report.headline.model_verdict import model_figures, model_headline
 from cuecard.report.texts import display_text
@@ -121,8 +121,8 @@ def _graded(card: Card) -> dict[Severity, set[Role]]:
 
 
 def _largest(card: Card) -> str:
-    """Return what gives most away, with its chance level; nothing where no measure gains over chance."""
-    largest = next(iter(shortcuts(card)), None)
+    """Return what gives most away, with its chance level; nothing where no measure is above chance."""
+    largest = largest_shortcut(card)
     if largest is None:
         return ""
     value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
@@ -165,7 +165,8 @@ def key_figures(card: Card) -> list[KeyFigure]:
     for severity in SEVERITIES[:2]:
         tally = sum(finding.severity == severity for finding in card.findings)
         shown.append(KeyFigure(f"{severity} findings", numbers.count(tally)))
-    shown += [measure_figure(m) for m in shortcuts(card)[:1]]
+    largest = largest_shortcut(card)
+    shown += [] if largest is None else [measure_figure(largest)]
     for m in _key_measures(card):
         out_of = "" if m.unit != "count" or m.n is None else f"of {numbers.count(m.n)} tested"
         shown.append(measure_figure(m, out_of))
