@@ -107,3 +107,22 @@ def test_labels_nothing_can_be_learned_from_are_refused(values, options, message
 )
 def test_label_values_become_text(values, texts):
     assert label_texts(values).to_list() == texts
+
+
+def test_minus_one_beside_whole_numbers_is_noted_with_what_makes_it_a_class():
+    (note,) = learn(["-1", "0", "1"]).notes
+    option = note.rpartition("--labels ")[2].removesuffix(".")
+    named = learn(
+        ["-1", "0", "1"], mapping=parse_labels(option.replace("1=NAME", "1=x").replace("NAME", "y"))
+    )
+    assert (named.names, named.notes) == (("x", "y"), ())
+    with pytest.raises(InputError, match="--labels -1=NAME,1=NAME if it is a class"):
+        learn(["-1", "1"])
+
+
+def test_numbers_written_in_two_ways_are_noted_with_what_joins_them():
+    values = ["0.0", "1.0", "0", "1"]
+    (note,) = learn(values).notes
+    joined = learn(values, mapping=parse_labels(note.rpartition("--labels ")[2].removesuffix(".")))
+    assert (joined.names, joined.notes) == (("0", "1"), ())
+    assert learn(["1.5", "1", "2.0"]).notes == ()

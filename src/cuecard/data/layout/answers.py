@@ -106,6 +106,15 @@ def open_base(tables: Sequence[Answered]) -> bool:
     return zero and last
 
 
+def fits_both_bases(tables: Sequence[Answered]) -> bool:
+    """Return whether ten answers or more are numbers that name a choice from 0 as well as from 1."""
+    read = [
+        (t.positions("from 0"), t.positions("from 1"), t.answers.is_not_null().to_numpy()) for t in tables
+    ]
+    enough = sum(int(present.sum()) for *_, present in read) >= _ENOUGH_ROWS
+    return enough and all(((a >= 0) & (b >= 0))[present].all() for a, b, present in read)
+
+
 def _allowed(tables: Sequence[Answered], base: int | None, answered: int) -> list[AnswerRule]:
     rules: list[AnswerRule] = ["key"] if all(t.keys is not None for t in tables) else []
     if base is not None:

@@ -103,6 +103,12 @@ def learn_labels(
             f"Column {column!r} of {where} has {len(names):,} different values, too many for labels: "
             f"name the label column with --columns label=…, or set a threshold with --labels '{column}>NUMBER'."
         )
+    no_class = "-1" in missing and mapping is None
+    if no_class and len(names) == 1:
+        raise InputError(
+            f"Column {column!r} of {where} has the values -1 and {names[0]}, and -1 often means that nobody gave a "
+            f"label: type --labels -1=NAME,{names[0]}=NAME if it is a class."
+        )
     if not names:
         raise InputError(
             f"Every label in column {column!r} of {where} is missing or unknown: give labelled rows."
@@ -121,16 +127,27 @@ def learn_labels(
     ordered = {raw: names_by_value[raw] for raw in sorted(names_by_value)}
     if keep_unlabelled and UNLABELLED not in names and not values <= set(names_by_value):
         names.append(UNLABELLED)
-    return LabelScheme(tuple(names), ordered, tuple(_alike_notes(names, names_by_value)))
+    notes = list(_alike_notes(names, names_by_value))
+    if no_class and len(names) <= 10:
+        typed = ",".join(f"{value}=NAME" for value in ("-1", *names))
+        notes.append(f"The label -1 is read as no label; if it is a class, type --labels {typed}.")
+    return LabelScheme(tuple(names), ordered, tuple(notes))
 
 
 def _alike_notes(names: Iterable[str], names_by_value: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for labels that differ only in case or spaces."""
+    """Yield a note for labels that differ only in case, in spaces or in how a number is written."""
     alike: dict[str, list[str]] = {}
     for name in names:
-        alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
-    for group in alike.values():
-        if len(group) > 1:
+        alike.setdefault(_plain(name), []).append(name)
+    groups = {plain: group for plain, group in alike.items() if len(group) > 1}
+    numbers = {name: plain for plain, group in groups.items() if _whole(plain) for name in group}
+    if numbers:
+        yield (
+            f"The labels {_some(tuple(numbers))} have numbers written in two ways and are read as different classes; "
+            f"merge them with --labels {_renaming(names_by_value, numbers)}."
+        )
+    for plain, group in groups.items():
+        if not _whole(plain):
             renaming = _renaming(names_by_value, dict.fromkeys(group, group[-1].strip()))
             # On the command line, spaces around a value are lost.
             typed = all(raw == raw.strip() for raw in names_by_value)
@@ -139,6 +156,13 @@ def _alike_notes(names: Iterable[str], names_by_value: Mapping[str, str]) -> Ite
                 "different classes; if they mean the same, "
                 + (f"merge them with --labels {renaming}." if typed else "use one spelling in the file.")
             )
+
+
+def _plain(name: str) -> str:
+    """Return a label without case and surplus spaces, and 1.0 as 1."""
+    plain = " ".join(name.split()).casefold()
+    whole, dot, decimals = plain.partition(".")
+    return whole if dot and decimals and not decimals.strip("0") and _whole(whole) else plain
 
 
 def _renaming(names_by_value: Mapping[str, str], new: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from cuecard.data.files.label_files import labels_beside
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
 from cuecard.data.instances import GROUPED_TASKS, Task
-from cuecard.data.layout.answers import AnswerRule, choose_rule, open_base
+from cuecard.data.layout.answers import AnswerRule, choose_rule, fits_both_bases, open_base
 from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
 from cuecard.data.layout.dialogues import prompt_marker
@@ -151,8 +151,8 @@ def learn(
             split: replace(c, prompt_ends_with=_marker(raws["train"], first)) for split, c in columns.items()
         }
     elif first.task == "choice":
-        rule = _answer_rule(raws, columns)
-        labels = LabelScheme(CHOICE_LABELS, {})
+        rule, notes = _answer_rule(raws, columns)
+        labels = LabelScheme(CHOICE_LABELS, {}, notes)
     else:
         if label_values is None:
             label_values = seen_labels(raws, columns)
@@ -171,7 +171,10 @@ def seen_labels(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) ->
     return values
 
 
-def _answer_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -> AnswerRule:
+def _answer_rule(
+    raws: Mapping[str, RawTable], columns: Mapping[str, Columns]
+) -> tuple[AnswerRule, tuple[str, ...]]:
+    """Return how answers are to be read, and a note where their numbers would also fit counting from 1."""
     tables = [answered(raw, columns[split]) for split, raw in raws.items()]
     if tables[0].answers.null_count() == len(tables[0].answers):
         raise InputError(
@@ -186,7 +189,15 @@ def _answer_rule(raws: Mapping[str, RawTable], columns: Mapping[str, Columns]) -
             f"counting starts cannot be told: type --columns answer={column}:1 if 1 is the first choice and 0 is none, "
             f"or --columns answer={column}:0 if 0 is the first choice and the largest number is none."
         )
-    return choose_rule(tables, base)
+    rule = choose_rule(tables, base)
+    if rule != "from 0" or base is not None or not fits_both_bases(tables):
+        return rule, ()
+    column = columns["train"].one("answer")
+    note = (
+        f"No answer in column {column!r} is 0 or the number of choices: 0 is taken for the first choice; if 1 is, type "
+        f"--columns answer={column}:1."
+    )
+    return rule, (note,)
 
 
 def _marker(raw: RawTable, columns: Columns) -> str | None:

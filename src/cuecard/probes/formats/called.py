@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,18 @@ def called_predictions(function: Callable[..., Any], examples: Examples) -> Unma
         returned = function(examples.premises, hypotheses)
     else:
         returned = function(examples.premises, examples.choices.to_list())
-    matrix = np.asarray(returned)
     source = f"the function {name}"
+    try:
+        matrix = np.asarray(returned)
+    except ValueError:
+        raise InputError(
+            f"{source} returned rows of different lengths; for probabilities give every example "
+            f"{len(examples.answer_names)} numbers, 0 for an answer that it does not have."
+        ) from None
+    if not isinstance(returned, Iterable):
+        raise InputError(
+            f"{source} returned {type(returned).__name__}; return a list with one answer per example."
+        )
     if matrix.ndim == 2:
         wanted = (len(examples), len(examples.answer_names))
         if matrix.shape != wanted:

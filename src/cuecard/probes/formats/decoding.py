@@ -94,6 +94,10 @@ def _positions(
     # answers do not tell from where they count.
     base = 0 if gold is None and _are_numbers(texts) else None
     positions = tables[0].positions(choose_rule(tables, base=base))
+    if base == 0 and (positions < 0).any():
+        # Choices may be numbers themselves.
+        by_text = tables[0].positions("text")
+        positions = by_text if (by_text >= 0).all() else positions
     # In data, -1 says that there is no answer; a model that gives none has a row without a prediction.
     answered = tables[0].answers.is_not_null() | (texts.str.strip_chars() == "-1").fill_null(False)
     lost = pl.Series(positions < 0) & answered

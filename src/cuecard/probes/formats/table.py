@@ -132,7 +132,7 @@ def _is_gold(frame: pl.DataFrame, column: str, data: Instances, id_column: str |
     names = [examples.answer_names[code] for code in examples.gold]
     here = dict(zip(examples.ids.cast(pl.String).to_list(), names, strict=True))
     ids = frame[id_column].cast(pl.String).to_list() if id_column else list(here)
-    values = [str(value).strip().lower() for value in _texts(frame[column]).to_list()]
+    values = [str(value).strip().lower() for value in _texts(frame[column], data).to_list()]
     return all(here.get(name, "").lower() == value for name, value in zip(ids, values, strict=True))
 
 
@@ -142,9 +142,9 @@ def _given(frame: pl.DataFrame, model: str, source: str, roles: dict[str, str], 
     return Unmatched(
         model=model,
         source=source,
-        answers=_texts(frame[prediction]) if prediction else None,
+        answers=_texts(frame[prediction], data) if prediction else None,
         ids=frame[roles["id"]] if "id" in roles else None,
-        gold=_texts(frame[roles["gold"]]) if "gold" in roles else None,
+        gold=_texts(frame[roles["gold"]], data) if "gold" in roles else None,
         probabilities=probabilities[0] if probabilities else None,
         probability_kind="score" if probabilities and probabilities[1] else "probability",
         read_as=_read_as(roles, probabilities is not None),
@@ -158,12 +158,13 @@ def _read_as(roles: Mapping[str, str], with_probabilities: bool) -> str:
     return ", ".join([*parts, *([] if "id" in roles else ["matched by row order"])])
 
 
-def _texts(values: pl.Series) -> pl.Series:
-    """Return answers as text, a missing number as null and an empty text, too."""
+def _texts(values: pl.Series, data: Instances) -> pl.Series:
+    """Return answers as text; null for a missing number, an empty text, and "none" unless that is a label."""
     if values.dtype.is_float():
         values = values.fill_nan(None)
     texts = label_texts(values)
-    blank = texts.str.strip_chars().str.to_lowercase().is_in(["", "nan", "none", "null"])
+    labels = {label.lower() for label in data.labels}
+    blank = texts.str.strip_chars().str.to_lowercase().is_in(sorted({"", "nan", "none", "null"} - labels))
     return pl.select(pl.when(~blank).then(texts)).to_series()
 
 

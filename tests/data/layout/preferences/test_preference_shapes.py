@@ -173,3 +173,9 @@ def test_lists_of_different_lengths_are_an_error_with_their_row():
     )
     with pytest.raises(CueCardError, match=r"Row 2 .* has not as many values in column 'scores'"):
         load(frame)
+
+
+def test_ranks_keep_their_sign_and_the_lowest_is_chosen():
+    data = load(pl.DataFrame({"prompt": ["p"], "responses": [["b", "a", "c"]], "ranks": [[2, 1, 3]]}))
+    assert data.table.select("hypothesis", "rank").rows() == [("a", 1), ("b", 2), ("c", 3)]
+    assert "the response with the lowest 'ranks' is chosen" in data.report.notes[0]

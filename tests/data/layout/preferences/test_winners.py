@@ -60,6 +60,14 @@ def test_numbers_that_leave_the_winner_open_are_never_guessed():
     assert (wins(other), other.report.dropped) == (["first", "second", "second"], {"tie": 1})
 
 
+def test_minus_one_beside_zero_and_one_is_never_guessed():
+    coded = preferences([-1, 0, 1, 0])
+    assert "winner=winner:0 if 0 is 'response_a', 1 is 'response_b' and -1 none" in refused(coded)
+    data = load(coded, columns={"winner": "winner:0"})
+    assert (wins(data), data.report.dropped) == (["first", "second", "first"], {"missing winner": 1})
+    assert "has the values -1, 1" in refused(preferences([-1, 1, 1]))
+
+
 def test_zero_and_one_are_asked_about_where_one_may_mean_the_first():
     coded = preferences([1, 0, 1], ("human_ref_A", "human_ref_B"), "labels")
     message = refused(coded)
@@ -80,3 +88,16 @@ def test_answers_from_zero_to_the_number_of_choices_are_never_guessed():
     assert (wins(data), data.report.dropped) == (["x", "y", "x"], {"missing answer": 1})
     data = load(table, columns={"answer": "answer:0"})
     assert (wins(data), data.report.dropped) == (["x", "y", "y"], {"missing answer": 1})
+
+
+@pytest.mark.parametrize(
+    ("answers", "noted"), [([1, 2] * 5, True), ([0, *[1, 2] * 5], False), ([1, 2], False)]
+)
+def test_numbers_that_fit_both_ways_of_counting_are_noted(answers, noted):
+    rows = len(answers)
+    questions = pl.DataFrame(
+        {"question": ["q"] * rows, "choices": [["x", "y", "z"]] * rows, "answer": answers}
+    )
+    notes = load(questions).report.notes
+    assert any("--columns answer=answer:1" in note for note in notes) == noted
+    assert not load(questions, columns={"answer": "answer:0"}).report.notes

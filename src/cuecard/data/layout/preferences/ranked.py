@@ -42,6 +42,8 @@ class _Long:
     frame: pl.DataFrame
     used: frozenset[str]
     score: str
+    #: Whether the lowest number is the best, as it is of ranks.
+    lowest: bool = False
 
 
 def ranked_responses(raw: RawTable) -> RawTable:
@@ -122,11 +124,10 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
                         f"responses in {column!r}: correct the row."
                     )
             long = frame.select(together).with_row_index(_ROW).explode(together)
-            sign = -1.0 if beside in _RANK_LISTS else 1.0
-            long = long.rename({column: _TEXT, scores: _SCORE}).with_columns(pl.col(_SCORE) * sign)
+            long = long.rename({column: _TEXT, scores: _SCORE})
             if models is not None:
                 long = long.rename({models: "model"})
-            return _Long(long, frozenset(together), beside)
+            return _Long(long, frozenset(together), scores, lowest=beside in _RANK_LISTS)
     return None
 
 
@@ -155,9 +156,11 @@ def _is_numbers(dtype: pl.DataType) -> bool:
 
 def _with_chosen(raw: RawTable, long: _Long) -> RawTable:
     beside = [c for c in long.frame.columns if c not in (_ROW, _TEXT, _SCORE)]
+    score = pl.col(_SCORE)
+    best = (score.min() if long.lowest else score.max()).over(_ROW)
     ranked = (
         long.frame.filter(pl.col(_SCORE).cast(pl.Float64).is_not_nan() & pl.col(_TEXT).is_not_null())
-        .with_columns(_best=pl.col(_SCORE) == pl.col(_SCORE).max().over(_ROW))
+        .with_columns(_best=score == best)
         .sort(_ROW, "_best", descending=[False, True], maintain_order=True)
         .group_by(_ROW, maintain_order=True)
         .agg(
@@ -167,7 +170,7 @@ def _with_chosen(raw: RawTable, long: _Long) -> RawTable:
     )
     named = {_TEXT: ("chosen", "rejected")} | {
         c: (f"chosen_{name}", f"rejected_{name}")
-        for c, name in [(_SCORE, "score"), *((c, c) for c in beside)]
+        for c, name in [(_SCORE, "rank" if long.lowest else "score"), *((c, c) for c in beside)]
     }
     several = pl.col(_TEXT).list.len() > 1
     wide = ranked.select(
@@ -184,6 +187,7 @@ def _with_chosen(raw: RawTable, long: _Long) -> RawTable:
     single = own & ~frame["_several"].fill_null(True)
     tied = own & ~single & (frame["_tops"].fill_null(1) > 1)
     dropped = {reason: int(rows.sum()) for reason, rows in ((TIE, tied), (SINGLE, single)) if rows.any()}
-    note = f"No winner is named: the response with the highest {long.score!r} is chosen, the others are rejected."
+    which = "lowest" if long.lowest else "highest"
+    note = f"No winner is named: the response with the {which} {long.score!r} is chosen, the others are rejected."
     kept = replace(raw, frame=frame.drop("_several", "_tops"), notes=(*raw.notes, note))
     return kept.keep(own & ~single & ~tied, dropped)

@@ -39,13 +39,17 @@ def winner_rule(
 
     Numbers 1 and 2, and scores between them, name the first and the second response. Where 0 occurs beside 2, or
     0 beside 1 in a column that is no index, only the caller can tell what the numbers mean: `base` is the number
-    of the first response.
+    of the first response. So it is with -1 beside 0 or 1 in a column that is no index: -1, 0 and 1 often mean one
+    response, a tie and the other.
     """
     if base is not None:
         return "from 1" if base else "from 0"
     name = columns[0].name
     values = pl.concat([label_texts(c) for c in columns]).drop_nulls().str.strip_chars().unique()
-    values = values.filter(~values.is_in([*MISSING, "-1"]))
+    values = values.filter(~values.is_in(MISSING))
+    indexed = responses[0][-1:] == "0" or name.endswith(("_id", "_idx", "index"))
+    if indexed or not set(values) <= {"-1", "0", "1"}:
+        values = values.filter(values != "-1")
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count():
         return "name"
@@ -53,7 +57,7 @@ def winner_rule(
     low, high = sorted_numbers[0], sorted_numbers[-1]
     if 1 <= low <= high <= 2 and high > 1:
         return "from 1"
-    counted = responses[0][-1:] == "0" or name.endswith(("winner", "_id", "_idx", "index"))
+    counted = indexed or name.endswith("winner")
     if 0 <= low <= high <= 1 and set(numbers.to_list()) == {0.0, 1.0} and counted:
         return "from 0"
     raise InputError(_open_base(name, sorted(numbers.to_list()), responses, where))
@@ -63,6 +67,11 @@ def _open_base(column: str, values: list[float], responses: Sequence[str], where
     shown = ", ".join(f"{v:g}" for v in values[:6]) + (", …" if len(values) > 6 else "")
     first, second = responses
     start = f"Column {column!r} of {where} has the values {shown}, and it is unclear which response each one means"
+    if values == [-1, 0, 1]:
+        return (
+            f"{start}: type --columns winner={column}:0 if 0 is {first!r}, 1 is {second!r} and -1 none, or name "
+            "another column with --columns winner=…"
+        )
     if values and (values[0] < 0 or values[-1] > 2):
         return f"{start}: name a column that says which one was preferred with --columns winner=…"
     tie = ", 2 a tie" if values and values[-1] > 1 else ""
