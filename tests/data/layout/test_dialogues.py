@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import polars as pl
 import pytest
 
 from cuecard.data import load
+from cuecard.data.layout.dialogues import shared_prompt
 
 
 def turn(role: str, content: str) -> dict[str, str]:
@@ -66,3 +70,13 @@ def test_responses_that_share_nothing_have_no_prompt():
 def test_texts_in_parts(texts, expected):
     data = load([{"text": t, "label": label} for t, label in zip(texts, ("x", "y"), strict=True)])
     assert data.table["hypothesis"].to_list() == expected
+
+
+def test_the_prompt_ends_with_the_last_marker_up_to_which_both_are_the_same():
+    texts = ["".join(letters) for n in range(5) for letters in product("x\n", repeat=n)]
+    pairs = list(product(texts, repeat=2))
+    prompts, *rests = shared_prompt(pl.Series([a for a, _ in pairs]), pl.Series([b for _, b in pairs]), "\n")
+    for (a, b), prompt, *rest in zip(pairs, prompts, *rests, strict=True):
+        ends = [end for end in range(len(a) + 1) if a[:end].endswith("\n") and b.startswith(a[:end])]
+        assert prompt == a[: max(ends, default=0)]
+        assert [prompt + part for part in rest] == [a, b]

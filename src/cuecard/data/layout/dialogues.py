@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import cast
 
 import polars as pl
@@ -94,17 +93,23 @@ def shared_prompt(first: pl.Series, second: pl.Series, marker: str) -> tuple[pl.
 
     The prompt ends with the last marker up to which both texts are the same.
     """
-    ending = f"(?s)^(.*{re.escape(marker)})"
-    frame = pl.DataFrame({"a": first, "b": second}).with_columns(
-        p=pl.col("a").str.extract(ending).fill_null("")
-    )
-    differs = ~pl.col("b").str.starts_with(pl.col("p"))
-    while frame.select(differs.any()).item():
-        shorter = pl.col("p").str.strip_suffix(marker).str.extract(ending).fill_null("")
-        frame = frame.with_columns(p=pl.when(differs).then(shorter).otherwise(pl.col("p")))
+    frame = pl.DataFrame({"a": first, "b": second})
+    prompts = [_common_beginning(a or "", b or "", marker) for a, b in frame.iter_rows()]
+    frame = frame.with_columns(p=pl.Series(prompts, dtype=pl.String))
     rest = [pl.col(c).str.slice(pl.col("p").str.len_chars()).alias(c) for c in ("a", "b")]
     cut = frame.select("p", *rest)
     return cut["p"], cut["a"], cut["b"]
+
+
+def _common_beginning(first: str, second: str, marker: str) -> str:
+    """Return what two texts share up to the last marker in it; every part is compared once."""
+    end = 0
+    while (at := first.find(marker, end)) >= 0:
+        after = at + len(marker)
+        if not second.startswith(first[end:after], end):
+            break
+        end = after
+    return first[:end]
 
 
 def _mean(marks: pl.Series) -> float:
