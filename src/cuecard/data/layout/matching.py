@@ -134,7 +134,7 @@ def _fill_responses(
         roles["responses"] = tuple(columns)
     for one_hot in ONE_HOT_WINNERS:
         present = [names[name] for name in one_hot if name in names]
-        if "winner" not in roles and len(present) >= 2:
+        if "winner" not in roles and set(one_hot[:2]) <= set(names):
             roles["winner"] = tuple(present)
 
 

@@ -48,6 +48,14 @@ def test_winners_in_columns_of_their_own():
     assert data.report.dropped == {"tie": 1}
 
 
+def test_columns_of_true_and_false_name_the_winner_and_two_winners_are_a_tie():
+    flags = {"winner_model_a": ["True", "False", "True"], "winner_model_b": ["False", "True", "True"]}
+    data = load(
+        preferences([0] * 3).drop("winner").with_columns(**{k: pl.Series(v) for k, v in flags.items()})
+    )
+    assert (wins(data), data.report.dropped) == (["first", "second"], {"tie": 1})
+
+
 def test_numbers_that_leave_the_winner_open_are_never_guessed():
     coded = preferences([0, 1, 2, 1], ("response1", "response2"), "annotator1")
     for on_error in ("stop", "skip"):

@@ -105,6 +105,17 @@ def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[st
 
 
 def one_hot_positions(flags: Sequence[pl.Series]) -> ChoicePlaces:
-    """Return 0 or 1 for the response whose own column is 1, `TIE` if the third is 1, otherwise `NONE`."""
-    marks = [(flag.cast(pl.Float64, strict=False).fill_null(0) > 0.5).to_numpy() for flag in flags]
-    return np.select(marks, [0, 1, TIE][: len(marks)], NONE).astype(np.int64)
+    """Return 0 or 1 for the response whose own column is 1, `TIE` if both are or the third is, otherwise `NONE`."""
+    marks = [
+        (
+            label_texts(flag)
+            .str.to_lowercase()
+            .replace({"true": "1", "false": "0"})
+            .cast(pl.Float64, strict=False)
+            .fill_null(0)
+            > 0.5
+        ).to_numpy()
+        for flag in flags
+    ]
+    both = marks[0] & marks[1]
+    return np.select([both, *marks], [TIE, 0, 1, TIE][: len(marks) + 1], NONE).astype(np.int64)
