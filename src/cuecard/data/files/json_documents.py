@@ -146,8 +146,8 @@ def _of_columns(columns: Mapping[str, list[Any]], where: str) -> list[Record]:
 def _of_objects(document: Mapping[str, Record]) -> list[Record]:
     """Return the rows of objects by id, or of columns by row number, as pandas writes them."""
     keys = [list(value) for value in document.values()]
-    numbers = [str(i) for i in range(len(keys[0]))]
-    if keys[0] and all(k == numbers for k in keys):
+    numbers = keys[0]  # of rows, with gaps where some were filtered out
+    if numbers and all(i.isdecimal() for i in numbers) and all(k == numbers for k in keys):
         return [{name: values[i] for name, values in document.items()} for i in numbers]
     named = "id" if not any("id" in value for value in document.values()) else "key"
     return _questions([{named: key, **value} for key, value in document.items()])
