@@ -175,10 +175,8 @@ def test_a_map_of_fifty_thousand_points_stays_small_enough_to_open(leaking: Card
     crowded = leaking.model_copy()
     crowded._tables = {**leaking.tables, "cluster_map": points}
     large = write_report(crowded, tmp_path / "large.html").stat().st_size
-    assert large - small > 3_000_000  # the points are there
-    # The chart library is most of a small report; a point costs what it says, not what it weighs in a table.
-    assert large - small < 9_000_000
-    assert large < 10_000_000
+    assert large - small > 500_000  # points are there, as many as the report has room for
+    assert large < 3_000_000
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
