@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from cuecard.stats.cues.given_properties import features_given
 from cuecard.stats.models.preference_given import choices_given
@@ -27,7 +27,10 @@ def test_agrees_with_the_dense_score_test():
     properties = np.column_stack([size, size**2])
     sparse_found = features_given(right, examples, properties, sparse.csr_matrix(having))
     dense = choices_given(right, examples, properties, having)
-    assert sparse_found.log_p / np.log(10) == pytest.approx(dense.log10_p, rel=1e-3)  # that one is penalised
+    # The same statistic: that one is penalised, and its tails are Student's (300 examples, two properties).
+    students = np.log(2.0) + stats.t.logsf(np.abs(sparse_found.z), 297)
+    assert students / np.log(10) == pytest.approx(dense.log10_p, rel=1e-3)
+    assert sparse_found.log_p == pytest.approx(np.log(2.0) + stats.norm.logsf(np.abs(sparse_found.z)))
     assert np.array_equal(np.sign(sparse_found.z), np.sign(dense.excess))
 
 
