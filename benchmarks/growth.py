@@ -1,4 +1,8 @@
-"""Time and memory of audits by the number of pairs: `python -m benchmarks.growth 55000 550000 5500000`."""
+"""Time and memory of audits by the number of pairs.
+
+python -m benchmarks.growth 55000 550000 5500000
+python -m benchmarks.growth --whole 1000000    # every section, as `cuecard audit FOLDER` runs them
+"""
 
 from __future__ import annotations
 
@@ -17,26 +21,37 @@ from benchmarks.cues import SIZES, corpus
 #: Sections that are read in parts; the others rest on a sample of bounded size.
 SECTIONS = ("overview", "cues")
 MEMORY = "4GiB"
+#: Too little memory for any set, and enough for sets that are read at once for comparison.
+SMALL, WHOLE = "1KB", "1TB"
 LARGE = 1_000_000
 
 _RUN = """
 import json, resource, sys
+import time
 import cuecard as cc
-card = cc.audit(sys.argv[1], only=sys.argv[2].split(","), memory=sys.argv[3] or None, cache=False, engine=sys.argv[4])
+start = time.perf_counter()
+only = sys.argv[2].split(",") if sys.argv[2] else None
+card = cc.audit(sys.argv[1], only=only, memory=sys.argv[3] or None, cache=False, engine=sys.argv[4])
 used = resource.getrusage(resource.RUSAGE_SELF)
-said = {"cpu": used.ru_utime + used.ru_stime, "rss": used.ru_maxrss * 1024, "engine": card.provenance.engine}
-print(json.dumps(said))
+print(json.dumps({
+    "cpu": used.ru_utime + used.ru_stime, "clock": time.perf_counter() - start, "rss": used.ru_maxrss * 1024,
+    "engine": card.provenance.engine, "sections": card.provenance.seconds,
+    "status": {name: section.status for name, section in card.sections.items()},
+}))
 """
 
 
 @dataclass(frozen=True)
 class Run:
-    """Processor seconds and peak memory of one audit."""
+    """Seconds and peak memory in GB of one audit, and seconds and status by section."""
 
     pairs: int
     cpu: float
+    clock: float
     memory: float
     engine: str
+    sections: dict[str, float]
+    status: dict[str, str]
 
 
 def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str = "local") -> Run:
@@ -49,28 +64,44 @@ def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str =
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     said = json.loads(ran.stdout.splitlines()[-1])
-    return Run(pairs, said["cpu"], said["rss"] / 1e9, said["engine"])
+    memory_used = said.pop("rss") / 1e9
+    return Run(pairs, memory=memory_used, **said)
+
+
+def _print_whole(run: Run) -> None:
+    """Print what a whole audit takes, in all and by section."""
+    total = f"{run.clock:.0f} s ({run.cpu:.0f} s of a processor), peak {run.memory:.2f} GB"
+    print(f"whole audit of {run.pairs:,} pairs: {total} {run.engine}".rstrip(), flush=True)
+    for name, spent in sorted(run.sections.items(), key=lambda item: -item[1]):
+        print(f"  {name:16}{spent:8.1f} s  {run.status.get(name, '')}".rstrip(), flush=True)
+
+
+def _print(sections: str, run: Run) -> None:
+    where = run.engine or "in memory"
+    print(f"{sections:9} {run.pairs:>11,} pairs {run.cpu:8.1f} s {run.memory:6.2f} GB  {where}", flush=True)
 
 
 def main(argv: list[str]) -> None:
     """Print processor time, memory and the exponent of growth for every section and number of pairs.
 
     Args:
-        argv: numbers of pairs; those of `SIZES` by default.
+        argv: numbers of pairs, those of `SIZES` by default; after `--whole`, of whole audits.
     """
-    sizes = [int(text) for text in argv] or list(SIZES)
+    sizes = [int(text) for text in argv if text != "--whole"] or list(SIZES)
     with tempfile.TemporaryDirectory() as place:
         folders = {n: corpus(Path(place), n) for n in sizes}
+        if "--whole" in argv:
+            for n, folder in folders.items():
+                _print_whole(measured(folder, n, "", ""))
+            return
         for sections in SECTIONS:
             runs = []
             for n, folder in folders.items():
                 # Small sets are read in parts as well, so that the exponent is that of one way.
-                runs.append(measured(folder, n, sections, "1GB" if n < LARGE else MEMORY))
-                last = runs[-1]
-                print(
-                    f"{sections:9} {n:>11,} pairs {last.cpu:8.1f} s {last.memory:6.2f} GB  {last.engine}",
-                    flush=True,
-                )
+                runs.append(measured(folder, n, sections, SMALL if n < LARGE else MEMORY))
+                _print(sections, runs[-1])
+                if n < LARGE:
+                    _print(sections, measured(folder, n, sections, WHOLE))
             for one, two in pairwise(runs):
                 exponent = math.log(two.cpu / one.cpu) / math.log(two.pairs / one.pairs)
                 print(f"{sections:9} exponent {one.pairs:,} → {two.pairs:,}: {exponent:.2f}", flush=True)

@@ -22,26 +22,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from fuzzing import documents, files, gate  # noqa: E402
+from fuzzing import documents, files, gate, table, verdicts  # noqa: E402
 
 #: Seconds of a processor that reading a small file may take, those in which a process starts, and how many times as
 #: long both may take on a clock.
 LIMIT, START, PATIENCE = 20, 60, 10
-CASES = {**files.CASES, **documents.CASES, **gate.CASES}
-WAYS = {**dict.fromkeys(files.CASES, files.WAYS), **documents.WAYS, **gate.WAYS}
-
-
-#: Crashes when a kind of case was first tried, of so many cases: what the last column is compared with.
-BEFORE = {
-    "arrow": "132 of 400",
-    "parquet": "3 of 200",
-    "values": "29",
-    **dict.fromkeys(documents.CASES, "79 of 465"),  # of all kinds of documents together
-    "policy": "2 of 350",
-    "ratchet": "30 of 150",
-    "worksheet": "2 of 150",
-    "to_fill": "5 of 150",
-}
+CASES = {**files.CASES, **documents.CASES, **gate.CASES, **verdicts.CASES}
+WAYS = {**dict.fromkeys(files.CASES, files.WAYS), **documents.WAYS, **gate.WAYS, **verdicts.WAYS}
 
 
 class Reader:
@@ -110,23 +97,17 @@ def main() -> int:
     options = parser.parse_args()
     crashes = 0
     reader = Reader()
-    print(
-        f"{'kind':<12}{'cases':>8}{'read':>8}{'refused':>9}{'seconds':>9}{'before':>12}{'crashes':>9}",
-        flush=True,
-    )
+    print(table.HEAD, flush=True)
     for name in [options.only] if options.only else list(CASES):
         ends: Counter[str] = Counter()
-        start = time.monotonic()
         for case in range(options.cases):
             seed = f"{options.seed}/{name}/{case}"
             way, end = tried(name, seed, reader)
-            ends[end if end in ("read", "refused") else "crashed"] += 1
+            ends[end if end in ("read", "refused") else "crashes"] += 1
             if end not in ("read", "refused"):
                 print(f"  seed {seed!r} ({way}): {end}", flush=True)
-        crashes += ends["crashed"]
-        counts = f"{ends['read']:>8,}{ends['refused']:>9,}{time.monotonic() - start:>9.1f}"
-        crashed = f"{BEFORE.get(name, ''):>12}{ends['crashed']:>9,}"
-        print(f"{name:<12}{options.cases:>8,}{counts}{crashed}", flush=True)
+        crashes += ends["crashes"]
+        print(table.row(name, ends), flush=True)
     reader.close()
     return int(crashes > 0)
 

@@ -3,9 +3,9 @@
     python scripts/fuzz_commands.py [--cases N] [--seed N] [--only KIND]
 
 A command may succeed (exit code 0), say that an analysis failed or a policy is violated (1), or refuse (2): then with a
-sentence, and every file is as it was. Anything else is a crash. Then every verb that writes is killed or interrupted at
-a random step of a run that writes over an older one: each target must be all old or all new, and the verb must run
-again. Each case is made from its seed.
+sentence, and every file is as it was. Anything else is a crash. Then verbs that write run on a disk that fills up, if
+it can be mounted, and are killed or interrupted at a random step of a run that writes over an older one: each target
+must be all old or all new, and the verb must run again. Each case is made from its seed.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from fuzzing import stopping  # noqa: E402
+from fuzzing import stopping, table  # noqa: E402
 from fuzzing.commands import Command, command, fill  # noqa: E402
 
-#: Seconds that a command on 80 rows may take.
-LIMIT = 300
+#: Seconds of a processor that a command on 80 rows may take, and how many times as long it may take on a clock.
+LIMIT, PATIENCE = 120, 20
 #: Seconds after which a server is interrupted.
 SERVED = 3
-#: Crashes, and folders that were a mixture of old and new, when a kind of case was first tried.
-BEFORE = {"killed": "16 of 37"}
-KINDS = {"commands": None, "killed": signal.SIGKILL, "interrupted": signal.SIGINT}
+KINDS = {"commands": None, "full": None, "killed": signal.SIGKILL, "interrupted": signal.SIGINT}
 
 
 def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int, str]:
@@ -65,7 +64,8 @@ def forked(folder: Path, run: Callable[[], object], line: Command) -> tuple[int,
             signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
             signal.alarm(SERVED)
         else:
-            signal.alarm(LIMIT)
+            signal.setitimer(signal.ITIMER_PROF, LIMIT)
+            signal.alarm(PATIENCE * LIMIT)
         code: object = 0
         try:
             run()
@@ -95,10 +95,10 @@ def run_line(line: Command) -> None:
     main()
 
 
-def ended(folder: Path, line: Command) -> str:
-    """Return how a command ends: done, failed, refused, or what is wrong with it."""
+def ended(folder: Path, line: Command, run: Callable[[], object] | None = None) -> str:
+    """Return how a command ends: done, failed, refused, or what is wrong with it; `run` runs it in another way."""
     before = everything(folder)
-    code, said = forked(folder, lambda: run_line(line), line)
+    code, said = forked(folder, run or (lambda: run_line(line)), line)
     after = everything(folder)
     if "Traceback" in said:
         return said.strip().splitlines()[-1][:200]
@@ -121,6 +121,37 @@ def ended(folder: Path, line: Command) -> str:
         if code == 0 or (code == 130 and "serve" in line.arguments)
         else f"exit code {code}: {said[:200]!r}"
     )
+
+
+def on_full_disk(place: Path, name: str, rng: random.Random) -> str:
+    """Return how a writer ends on a disk that fills up while it writes, though there was room when it began."""
+    disk = place / "disk"
+    disk.mkdir(exist_ok=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk], stderr=subprocess.DEVNULL
+    )
+    if mounted.returncode:
+        return "not mounted"
+    try:
+        folder = disk / "work"
+        folder.mkdir()
+        fill(folder, place / "home" / "card")
+        *first, line = stopping.WRITERS[name].lines
+        for earlier in first:
+            assert forked(folder, partial(run_line, earlier), earlier)[0] in (0, 1)
+        room = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        left = rng.choice([8_192, 50_000, 200_000, 1_000_000])
+        (disk / "filler").write_bytes(bytes(room - left))
+
+        def without_looking() -> None:
+            from cuecard.writing import targets
+
+            targets._check_room = lambda *_: None
+            run_line(line)
+
+        return ended(folder, line, without_looking if rng.random() < 0.7 else None)
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def saved_card(folder: Path) -> None:
@@ -171,6 +202,9 @@ def end_of_case(kind: str, rng: random.Random, place: Path) -> tuple[str, str]:
     """Run a case; return how it ended and what it was."""
     folder = place / "case" / "work"
     by = KINDS[kind]
+    if kind == "full":
+        name = rng.choice(list(stopping.WRITERS))
+        return on_full_disk(place, name, rng), name
     try:
         if by is None:
             folder.mkdir(parents=True)
@@ -192,7 +226,7 @@ def main() -> int:
         "--cases",
         type=int,
         default=1000,
-        help="command lines; a tenth as many runs are killed and interrupted",
+        help="command lines; a tenth as many runs on full disks, killed and interrupted",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=list(KINDS))
@@ -201,7 +235,7 @@ def main() -> int:
     os.environ.pop("CI", None)
     _import_all()
     crashes = 0
-    print(f"{'kind':<12}{'cases':>8}  {'ends':<42}{'seconds':>9}{'before':>12}{'crashes':>9}", flush=True)
+    print(table.HEAD, flush=True)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
         os.environ["CUECARD_CACHE"] = str(place / "cache")
@@ -210,19 +244,15 @@ def main() -> int:
         for kind in [options.only] if options.only else KINDS:
             cases = options.cases if kind == "commands" else max(1, options.cases // 10)
             ends: Counter[str] = Counter()
-            start = time.monotonic()
             for case in range(cases):
                 seed = f"{options.seed}/{kind}/{case}"
                 end, what = end_of_case(kind, random.Random(seed), place)
-                if end not in ("done", "failed", "refused", "old", "new"):
+                if end not in ("done", "failed", "refused", "old", "new", "not mounted"):
                     print(f"  seed {seed!r}: {end} {what}".rstrip(), flush=True)
                     end = "crashes"
                 ends[end] += 1
             crashes += ends["crashes"]
-            counts = ", ".join(f"{name} {n:,}" for name, n in sorted(ends.items()) if name != "crashes")
-            seconds = time.monotonic() - start
-            crashed = f"{BEFORE.get(kind, ''):>12}{ends['crashes']:>9,}"
-            print(f"{kind:<12}{cases:>8,}  {counts:<42}{seconds:>9.1f}{crashed}", flush=True)
+            print(table.row(kind, ends), flush=True)
     return int(crashes > 0)
 
 

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import cuecard as cc
 from cuecard.card import card_folders
+from cuecard.card.card import Card
 from cuecard.report.board.page import board_markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "board.md"
+#: What the folder of an evaluated model ends in.
+PROBE = "-probe"
 BEGIN, END = "<!-- board -->", "<!-- end of the board -->"
 
 #: Dataset to its training and its test file; "(part)" where only a part of the training set is public in one file.
@@ -59,18 +62,45 @@ def main() -> None:
         folder = options.cards / train.replace("/", "-")
         if not (folder / "card.json").exists() and (options.data / f"{train}.parquet").exists():
             audit(name, options.data / f"{train}.parquet", test and options.data / f"{test}.parquet", folder)
-    board = cc.board([cc.load_card(folder) for folder in card_folders(options.cards)])
+        probe = folder.with_name(folder.name + PROBE)
+        of_pairs = (folder / "card.json").exists() and cc.load_card(folder).dataset.task == "pair"
+        if test and of_pairs and not (probe / "card.json").exists():
+            evaluate(name, options.data / f"{train}.parquet", options.data / f"{test}.parquet", probe)
+    board = cc.board([card for folder in card_folders(options.cards) for card in cards_of(folder)])
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     table = board_markdown(board, [""] * len(board.rows))
     PAGE.write_text(f"{before}{BEGIN}\n{table}{END}{after}", encoding="utf-8")
 
 
+def cards_of(folder: Path) -> list[Card]:
+    """Return the card of an audit and that of the model evaluated on the same files, so that they share a row."""
+    if folder.name.endswith(PROBE):
+        return []
+    audited = cc.load_card(folder)
+    probe = folder.with_name(folder.name + PROBE)
+    if not (probe / "card.json").exists():
+        return [audited]
+    # An audit by an earlier version may have another fingerprint of the same files.
+    return [audited, cc.load_card(probe).model_copy(update={"dataset": audited.dataset})]
+
+
 def audit(name: str, train: Path, test: str | Path | None, folder: Path) -> None:
     """Audit one dataset in a process of its own, so that the memory of one is free for the next."""
-    options = ["--test", str(test)] if test else []
-    command = [sys.executable, "-m", "cuecard", "audit", str(train), *options, "--name", name]
-    subprocess.run([*command, "--out", str(folder), "--quiet"], check=True)
+    run("audit", name, train, *(["--test", str(test)] if test else []), "--out", str(folder))
+
+
+def evaluate(name: str, train: Path, test: Path, folder: Path) -> None:
+    """Evaluate the linear model on pairs under weights that remove what the pair graph predicts."""
+    options = ["--test", str(test), "--model", "linear", "--only", "debiased_evaluation"]
+    run("probe", name, train, *options, "--out", str(folder))
+
+
+def run(verb: str, name: str, train: Path, *options: str) -> None:
+    """Run a command of CueCard on a dataset."""
+    subprocess.run(
+        [sys.executable, "-m", "cuecard", verb, str(train), "--name", name, *options, "--quiet"], check=True
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from functools import partial
 from benchmarks.calibration import score, units
 from benchmarks.calibration.rows import Row
 from benchmarks.calibration.templates import templates
+from benchmarks.calibration.unusual_copies import unusual_copies
 from cuecard.data import Instances, Task
 from cuecard.data.demo import mixed_choices, random_labels, with_weights
 from cuecard.data.demo.shapes import WeightKind
@@ -115,6 +116,10 @@ def clusters(scale: float, seed: int) -> Iterator[Row]:
         )
         data = f"choice, 3 near copies each, choices of {words} words"
         yield Row("level", what, data, "300 distinct", runs, share, before)
+    sets = max(2, round(40 * scale))
+    share = units.peco_rejections(partial(repeats, "text", 300, "three", False), sets, labels=50, seed=seed)
+    data = "text, every example 3 times, 50 draws of labels per dataset"
+    yield Row("level", what, data, "300 distinct", 50 * sets, share)
     for words in (10, 6):
         sets = max(2, round(12 * scale))
         draw = partial(repeats, "choice", 300, "three", True, words=words)
@@ -241,6 +246,7 @@ def slices(scale: float, seed: int) -> Iterator[Row]:
 AUDIT_SECTIONS: dict[str, Callable[[float, int], Iterator[Row]]] = {
     "cues": cues,
     "templates": templates,
+    "unusual copies": unusual_copies,
     "clusters": clusters,
     "partial input": partial_input,
     "slices": slices,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -128,16 +128,21 @@ def items(runs: int) -> Iterator[str]:
 PARTS = {"coverage": coverage_over_prompts, "planted": planted, "judges": judges, "items": items}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print all figures, or those of the parts named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
-    parser.add_argument("--runs", type=int, default=200)
+def print_parts(
+    parts: Mapping[str, Callable[[int], Iterator[str]]],
+    runs: int,
+    description: str | None,
+    arguments: Sequence[str] | None = None,
+) -> None:
+    """Print all figures, or those of the parts that the command line names."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=[])
+    parser.add_argument("--runs", type=int, default=runs)
     options = parser.parse_args(arguments)
-    for name in options.parts or PARTS:
-        for line in PARTS[name](options.runs):
+    for name in options.parts or parts:
+        for line in parts[name](options.runs):
             print(line, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    print_parts(PARTS, 200, __doc__)

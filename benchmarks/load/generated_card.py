@@ -12,7 +12,8 @@ import polars as pl
 from cuecard.card import save_card
 from cuecard.data import load
 from cuecard.run import audit
-from cuecard.web.explore.indexing import table_folder, write_cue_rows
+from cuecard.web.explore.indexing import write_cue_rows
+from cuecard.web.explore.places import table_folder
 from cuecard.web.explore.preparing import prepare
 from cuecard.web.explore.stored import write_table
 from cuecard.web.explore.texts import write_texts

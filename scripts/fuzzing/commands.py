@@ -9,7 +9,7 @@ import csv
 import os
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -114,21 +114,20 @@ _LEFT_OUT = {"--open", "--install-completion", "--show-completion", "--learner",
 RIGHT: dict[str, list[str]] = {
     "audit": ["train.csv", "--only", "overview"],
     "probe": [
-        "train.csv",
-        "--only",
-        "permutation_test",
-        "--predictions",
-        "predictions.csv",
-        "--holdout",
-        "0.3",
+        *("train.csv", "--test", "test.csv", "--only", "permutation_test"),
+        *("--predictions", "predictions.csv"),
     ],
     "debias": ["train.csv", "--out", "new.csv", "--min-count", "2"],
-    "correct": ["train.csv", "--predictions", "train.csv", "--out", "new.csv"],
+    "correct": [
+        *("train.csv", "--test", "test.csv", "--predictions", "predictions.csv", "--out", "new.csv"),
+    ],
+    "overlap": ["train.csv", "--with", "test.csv"],
+    "board": ["card"],
     "stress": ["train.csv", "--out", "new", "--holdout", "0.3"],
     "train": ["train.csv", "--out", "new", "--holdout", "0.3"],
     "explain": ["no", "train.csv"],
     "check": ["card", "--policy", "policy.toml"],
-    "peco": ["train.csv", "--columns", "cluster=hypothesis"],
+    "peco": ["clusters.csv"],
     "compare": ["card", "card"],
     "report": ["card"],
     "export": ["card", "--format", "hf-card"],
@@ -245,15 +244,38 @@ def command(rng: random.Random) -> Command:
 POLICY = "[rules]\n'findings.high' = '== 0'\n"
 
 
+def write_rows(path: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write rows as a CSV file."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _pair(i: int) -> tuple[str, str, str]:
+    """Return premise, hypothesis and label of a row; "no" goes with a label."""
+    cue = "no" if i % 3 else "so"
+    return f"premise {i} of a few words", f"hypothesis {i % 7} {cue}", "yes" if i % 2 else "no"
+
+
 def fill(folder: Path, card: Path) -> None:
     """Put data, a card and odd places into a folder in which a command runs."""
-    with (folder / "train.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["premise", "hypothesis", "label"])
-        rows.writerows(
-            [f"premise {i}", f"hypothesis {i % 7} {'no' if i % 3 else ''}", "yes" if i % 2 else "no"]
-            for i in range(80)
-        )
+    write_rows(folder / "train.csv", ["premise", "hypothesis", "label"], map(_pair, range(80)))
+    write_rows(
+        folder / "test.csv",
+        ["id", "premise", "hypothesis", "label"],
+        ((i, *_pair(i)) for i in range(75, 135)),
+    )
+    write_rows(
+        folder / "predictions.csv",
+        ["id", "prediction", "p_no", "p_yes"],
+        ((i, "yes", 0.3, 0.7) if i % 5 else (i, "no", 0.8, 0.2) for i in range(75, 135)),
+    )
+    write_rows(
+        folder / "clusters.csv",
+        ["cluster", "label", "x", "y"],
+        ((f"c{i % 4}", "yes" if i % 2 else "no", i % 7, i % 9) for i in range(80)),
+    )
     (folder / "data").mkdir()
     shutil.copy(folder / "train.csv", folder / "data" / "part.csv")
     shutil.copy(folder / "train.csv", folder / "übung – 数据.csv")

@@ -105,13 +105,23 @@ def harness(folder: Path, rng: random.Random) -> Path:
 
 
 def predictions(folder: Path, rng: random.Random) -> Path:
-    """Write a table of predictions with fields replaced."""
+    """Write a table of predictions with fields replaced: in half of the cases only such as need not be right."""
     probabilities = rng.random() < 0.4
     rows: list[dict[str, Any]] = []
     for i, name in enumerate(IDS):
-        row: dict[str, Any] = {"id": name, "prediction": LABELS[i % 3], "gold": LABELS[i % 3], "model": "m"}
+        answer = rng.choice([LABELS[i % 3], rng.choice(LABELS), f" {LABELS[i % 3].upper()} "])
+        row: dict[str, Any] = {"id": name, "prediction": answer, "gold": LABELS[i % 3], "model": "m"}
         rows.append(row | ({f"p_{label}": 1 / 3 for label in LABELS} if probabilities else {}))
-    rows = changed(rows, rng)
+    if rng.random() < 0.5:
+        notes = changed([{"note": f"n{i}", "usage": {"tokens": i, "stop": ["end"]}} for i in range(6)], rng)
+        rows = [
+            row | (note if isinstance(note, dict) else {"note": note})
+            for row, note in zip(rows, notes, strict=False)
+        ]
+        rng.choice(rows).pop("gold")
+    else:
+        rows = changed(rows, rng)
+    rng.shuffle(rows)
     path = folder / "model.jsonl"
     path.write_text("\n".join(map(dumped, rows)))
     return path

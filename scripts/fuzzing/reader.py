@@ -10,7 +10,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from cuecard.card import load_card, save_card
+from cuecard.card import Card, load_card, save_card
 from cuecard.card.policy import parse_policy
 from cuecard.data import Instances, load, scan
 from cuecard.errors import CueCardError
@@ -18,7 +18,7 @@ from cuecard.probes import read_predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.prompts.study import find_prompt
 from cuecard.remedies.plan import applied, read_worksheet
-from cuecard.run import audit
+from cuecard.run import audit, probe
 
 LABELS = ("contradiction", "entailment", "neutral")
 #: A longer message is no sentence.
@@ -51,6 +51,11 @@ def small_card() -> Path:
     atexit.register(shutil.rmtree, folder)
     save_card(audit(load(rows), only=["overview", "cues"]), folder)
     return folder
+
+
+def _check(card: Card) -> None:
+    if failed := [one.reason for one in card.sections.values() if one.status == "failed"]:
+        raise RuntimeError(failed[0])
 
 
 def read(way: str, path: Path) -> None:
@@ -89,9 +94,13 @@ def read(way: str, path: Path) -> None:
         )
         assert made
     elif way == "weights":
-        card = audit(load(path), only=["overview", "cues"], weights="weight")
-        if failed := [one.reason for one in card.sections.values() if one.status == "failed"]:
-            raise RuntimeError(failed[0])
+        _check(audit(load(path), only=["overview", "cues"], weights="weight"))
+    elif way == "judge":
+        from cuecard.report import render_html
+
+        card = probe(judge=[path])
+        _check(card)
+        render_html(card)
     elif way == "scan":
         for part in scan(path, rows=7):
             assert part.fingerprint

@@ -47,7 +47,8 @@ PLANNING = (
     "--budget",
     "2",
 )
-#: Every verb that writes, but `ask` and `reproduce`, which write as `debias` and `audit` do.
+_PREDICTIONS = ("train.csv", "--test", "test.csv", "--predictions", "predictions.csv")
+#: Every verb that writes, but `ask`, which needs a server and writes as `correct` does.
 WRITERS = {
     "audit": Writing(("audit", "train.csv", "--only", "overview", "--out", "card"), ("card",)),
     "debias": Writing(
@@ -76,6 +77,20 @@ WRITERS = {
     "export": Writing(("export", "card", "--format", "hf-card", "--out", "README.md"), ("README.md",)),
     "report": Writing(("report", "card"), ("card/report.html", "card/card.json")),
     "page": Writing(("compare", "card", "card", "--page", "page.html"), ("page.html",)),
+    "probe": Writing(("probe", *_PREDICTIONS, "--only", "permutation_test", "--out", "probed"), ("probed",)),
+    "correct": Writing(("correct", *_PREDICTIONS, "--out", "corrected.csv"), ("corrected.csv",)),
+    "overlap": Writing(("overlap", "train.csv", "--with", "test.csv", "--out", "shared"), ("shared",)),
+    "board": Writing(("board", "card", "--page", "board.html"), ("board.html",)),
+    "peco": Writing(("peco", "clusters.csv", "--chart", "map.html"), ("map.html",)),
+    "findings": Writing(
+        ("check", "card", "--policy", "policy.toml", "--format", "sarif", "--out", "findings.json"),
+        ("findings.json",),
+        (0, 1),
+    ),
+    "stubborn": Writing(
+        ("reproduce", "stubborn", *_DATA, "--model", "linear", "--schemes", "uniform", "--out", "experiment"),
+        ("experiment",),
+    ),
     "demo": Writing(("demo", "--rows", "400", "--clean", "--out", "demo"), ("demo",)),
 }
 
@@ -145,8 +160,8 @@ def stopped(
             ends.add("new")
         else:
             return f"step {at} of {name}: {target} is mixed: {kept[:2]} are old"
-    if name == "report" and len(ends) > 1:
-        return f"step {at} of {name}: the report is of another card"
+    if len(ends) > 1:
+        return f"step {at} of {name}: one target is old, another new"
     if any(not (folder / target / "mine.txt").is_file() for target in mine):
         return f"step {at} of {name}: a file of the user's is gone"
     code, said = forked(folder, lambda: run(line), line)

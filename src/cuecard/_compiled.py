@@ -57,12 +57,16 @@ def _forgive(kept: Any) -> None:
         except OSError:
             kept.disable()
 
-    def load_if_possible(*arguments: Any) -> Any:
+    def load_if_possible(signature: Any, context: Any) -> Any:
         try:
-            return load(*arguments)
+            overload = load(signature, context)
+            # Processes that compile at the same time may write the code of two signatures to files of one name.
+            if overload is None or overload.signature.args == tuple(getattr(signature, "args", signature)):
+                return overload
         except Exception:  # cut short or damaged: unpickling can raise anything
-            with suppress(OSError):
-                kept.flush()
-            return None
+            pass
+        with suppress(OSError):
+            kept.flush()
+        return None
 
     kept.save_overload, kept.load_overload = save_if_possible, load_if_possible

@@ -233,13 +233,41 @@ class Graded(Protocol):
         """Whether it is measured over the whole dataset."""
         ...
 
+    @property
+    def unit(self) -> Unit:
+        """What its number is."""
+        ...
+
+    @property
+    def value(self) -> float | None:
+        """Its number."""
+        ...
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of its interval."""
+        ...
+
+    @property
+    def chance(self) -> float | None:
+        """What the number is by chance."""
+        ...
+
 
 G = TypeVar("G", bound=Graded)
 
 
 def most_serious_first(findings: Iterable[G]) -> list[G]:
-    """Return the findings by severity; then shortcuts of the whole dataset before cues; then by what they give away."""
-    return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), not one.whole, -one.gain))
+    """Return the findings by severity; then shortcuts of the whole dataset before cues; then by what they give away.
+
+    Scores such as an AUC are no shares of examples: they come after the shares, the highest above chance first.
+    """
+
+    def order(one: G) -> tuple[int, bool, float, float]:
+        score = _given_away(one.value, one.low, one.chance) if one.unit == "score" else 0.0
+        return SEVERITIES.index(one.severity), not one.whole, -one.gain, -score
+
+    return sorted(findings, key=order)
 
 
 @dataclass(frozen=True)

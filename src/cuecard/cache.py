@@ -38,7 +38,16 @@ Number = TypeVar("Number", np.float64, np.float32)
 
 #: Kinds of what the cache holds, each in a folder of its own.
 Kind = Literal[
-    "charts", "compiled", "fitted", "frontier", "models", "predictions", "stream", "vectors", "weights"
+    "charts",
+    "compiled",
+    "fitted",
+    "frontier",
+    "models",
+    "objects",
+    "predictions",
+    "stream",
+    "vectors",
+    "weights",
 ]
 #: How we name entries: by a hash, but for charts and compiled code; what a killed run has staged is ours, too.
 _STAGED, _HASH = r"\.cuecard-.*", "[0-9a-f]{16,}"

@@ -1,7 +1,7 @@
 """Errors meant for people: what happened, what was expected, what to type.
 
 Every error a user can cause derives from `CueCardError`; the command line prints it as one sentence and ends
-with exit code 2. Anything else is a bug and keeps its traceback.
+with exit code 2, or 1 where an analysis failed. Anything else is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ class InputError(CueCardError):
 
 class UsageError(CueCardError):
     """An argument or option is unknown, or does not fit the others."""
+
+
+class FailedError(CueCardError):
+    """The analysis that a command is about failed, as plug-ins may; the message ends with what it raised."""
 
 
 class MissingExtraError(CueCardError):

@@ -9,6 +9,15 @@ from collections.abc import Iterable
 MISSING = "–"
 #: Where cues come from, unless a benchmark has one file only.
 TRAINING_SET = "the training set"
+#: What tests say of a model and a cue, the worst first.
+RELIANCE = {
+    "relies": "relies",
+    "signs": "signs",
+    "avoids": "avoids",
+    "length": "explained by length",
+    "none": "no sign",
+    "unknown": "too few",
+}
 #: What a dataset of each task holds.
 _HOLDS = {
     "pair": "pairs",
@@ -43,6 +52,18 @@ def points(difference: float | None) -> str:
 def plural(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def file_size(n: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> file_size(812), file_size(3_300), file_size(1_204_000_000)
+    ('812 bytes', '3.3 kB', '1.2 GB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= size:
+            return f"{n / size:,.1f} {unit}"
+    return plural(n, "byte")
 
 
 def listed(items: list[str], conjunction: str = "and") -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cuecard.analysis import Measure
+from cuecard.analysis import Finding, Measure
 from cuecard.card.board import COLUMNS, board
 from cuecard.card.card import Card, DatasetInfo, Provenance, Section, SplitInfo
 from cuecard.errors import InputError, UsageError
+from cuecard.report.board.cells import shortcut_text
+from cuecard.report.board.page import write_badges
 
 
 def share(name: str, value: float, low: float, chance: float = 0.5) -> Measure:
@@ -78,9 +80,51 @@ def test_only_columns_that_a_card_fills_are_shown_and_can_be_sorted_by():
 
 
 def test_datasets_of_one_name_are_told_apart_and_the_table_has_every_interval():
-    table = board([SURE, SURE]).table
+    other = SURE.model_copy(update={"dataset": SURE.dataset.model_copy(update={"fingerprint": "1" * 16})})
+    table = board([SURE, other]).table
     assert table["name"].to_list() == ["sure (1)", "sure (2)"]
     assert table["partial_input_low"].to_list() == pytest.approx([0.19, 0.19])
+
+
+def test_datasets_of_one_name_are_called_by_their_folders():
+    other = SURE.model_copy(update={"dataset": SURE.dataset.model_copy(update={"fingerprint": "1" * 16})})
+    first = SURE.model_copy()
+    first._read_from, other._read_from = "cards/old/card.json", "cards/new/card.json"
+    assert [row.name for row in board([first, other]).rows] == ["sure (new)", "sure (old)"]
+
+
+def test_cards_about_the_same_data_share_a_row():
+    probe = card_of("sure", share("debiased_evaluation.weighted_accuracy.bert", 0.8, 0.78))
+    [row] = board([SURE, probe]).rows
+    assert row.name == "sure"
+    assert row.cells["model"].value == 0.8
+    assert row.cells["cues"].value == pytest.approx(50.0)
+
+
+def test_an_auc_counts_where_no_accuracy_beats_chance():
+    auc = Measure(
+        "partial_input.hypothesis_only.auc", 0.63, 0.6, 0.66, 0.5, unit="score", worse="higher", label="AUC"
+    )
+    ranks = card_of("ranks", share("partial_input.hypothesis_only.accuracy", 0.5, 0.4), auc)
+    finding = Finding(
+        "partial_input", "medium", "AUC", "It ranks.", 0.63, 0.6, 0.66, 0.5, 10, key="auc", unit="score"
+    )
+    [row] = board([ranks.model_copy(update={"findings": [finding]})]).rows
+    assert row.given_away == pytest.approx(0.2)
+    assert shortcut_text(row) == "AUC 0.63 (chance 0.5)"
+
+
+def test_every_dataset_has_a_badge(tmp_path):
+    ranked = board([SURE, BLANK])
+    assert {file.name for file in write_badges(ranked, tmp_path)} == {"sure.svg", "blank.svg"}
+    assert "no finding" in (tmp_path / "sure.svg").read_text()
+
+
+def test_datasets_whose_names_make_one_file_name_have_a_badge_each(tmp_path):
+    named = BLANK.dataset.model_copy(update={"name": "sure?"})
+    ranked = board([SURE, BLANK.model_copy(update={"dataset": named})])
+    assert [file.name for file in write_badges(ranked, tmp_path)] == ["sure.svg", "sure-2.svg"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_ranking_of_nothing_is_refused():

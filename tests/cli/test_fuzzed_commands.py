@@ -10,16 +10,23 @@ import pytest
 
 from small_sets import pair_instances
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz_commands.py"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+sys.path.append(str(SCRIPTS))
+
+from fuzzing.table import KINDS  # noqa: E402
+
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
 
 
 def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
-    command = [sys.executable, SCRIPT, "--cases", "20", "--seed", "5"]
+    command = [sys.executable, SCRIPTS / "fuzz_commands.py", "--cases", "20", "--seed", "5"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    kinds = {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines()[1:]}
-    assert kinds == {"commands": "20", "killed": "2", "interrupted": "2"}
+    rows = [line.strip("| ").split(" | ") for line in ran.stdout.splitlines()[2:]]
+    assert [row[1] for row in rows] == ["20", "2", "2", "2"]
+    assert [row[0] for row in rows] == [
+        KINDS[name].title for name in ("commands", "full", "killed", "interrupted")
+    ]
 
 
 @pytest.mark.parametrize(

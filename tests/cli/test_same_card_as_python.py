@@ -265,6 +265,16 @@ def test_reproduce_paper(cuecard, tmp_path):
     assert json.loads(ran.out) == [json.loads(json.dumps(reproduced.as_dict()))]
 
 
+def test_reproduce_theorem(cuecard):
+    from dataclasses import asdict
+
+    from cuecard.reproduce.theorem import theorem_by_simulation
+
+    ran = cuecard("reproduce", "theorem", "--repetitions", 5, "--seed", 3, "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out) == asdict(theorem_by_simulation(repetitions=5, seed=3))
+
+
 def test_report(cuecard, cards, tmp_path):
     ran = cuecard("report", cards[0], "--out", tmp_path / "typed.html", "--quiet")
     assert ran.code == 0, ran.err

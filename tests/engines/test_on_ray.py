@@ -8,6 +8,7 @@ import pytest
 
 import cuecard as cc
 from cuecard.data.demo import demo_nli
+from cuecard.data.loading import Unread
 from cuecard.engines import on_ray
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
@@ -69,3 +70,6 @@ def test_a_bad_row_is_named_by_the_machine_that_reads_it(tmp_path, cluster):
         (tmp_path / f"{i}.jsonl").write_text("\n".join(rows))
     with pytest.raises(cc.CueCardError, match=r"[Rr]ow 7 of .*2\.jsonl"):
         cc.audit(tmp_path, only=("overview",), engine="ray")
+    skipped = cc.audit(Unread(tmp_path, {"on_error": "skip"}), only=("overview",), engine="ray")
+    assert skipped["overview"].summary["splits"]["train"]["examples"] == 119
+    assert sum(skipped.dataset.dropped.values()) == 1

@@ -92,6 +92,12 @@ def test_a_label_unknown_to_the_data_is_an_error(pairs):
         read_predictions(frame([*RIGHT[:5], "maybe"]), pairs)
 
 
+def test_a_right_answer_that_is_no_label_is_named_alone_and_a_missing_one_checks_nothing(pairs):
+    with pytest.raises(InputError, match="1 right answer such as 'maybe' is no label of the data"):
+        read_predictions(frame(gold=[*RIGHT[:5], "maybe"]), pairs)
+    assert accuracy(frame(gold=[*RIGHT[:5], None]), pairs) == 1
+
+
 @pytest.mark.parametrize("missing", [None, "", "NaN"])
 def test_a_missing_prediction_is_an_error_that_names_the_row(pairs, missing):
     with pytest.raises(InputError, match="row 3 has no prediction"):

@@ -4,21 +4,107 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 
+from cuecard.analysis import Measure
+from cuecard.card.card import Card, DatasetInfo, Provenance, Section
 from cuecard.errors import InputError
 from cuecard.reproduce.papers import PAPERS, read_paper, reproduce_paper, reproduction_markdown
-from cuecard.reproduce.papers.judging import Reading
+from cuecard.reproduce.papers.judging import Reading, Reproduction, Result, judged
+from cuecard.reproduce.papers.specification import Cell, Item, Paper, Run, WordList
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_item_names_its_run_or_why_there_is_none(name):
     paper = read_paper(name)
     for item in paper.items:
-        assert bool(item.missing) != bool(item.run), item.what
+        assert sum(map(bool, (item.missing, item.run, item.correlate))) == 1, item.what
         assert not item.run or item.run in paper.runs
-        assert not item.run or sum(map(bool, (item.measure, item.cell, item.value, item.chart))) == 1
-        assert bool(item.printed) == (bool(item.run) and not item.chart)
+        read = sum(map(bool, (item.measure, item.cell, item.value, item.words)))
+        assert read == bool(item.run and item.printed), item.what
+        assert item.printed or item.missing or item.chart, item.what
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_item_is_listed_twice(name):
+    items = [(item.where, item.what) for item in read_paper(name).items]
+    assert len(items) == len(set(items))
+
+
+def test_the_printed_tables_give_the_printed_correlations():
+    paper = read_paper("peco")
+    figures = [item for item in paper.items if item.correlate is not None]
+    assert [item.where for item in figures] == ["Figure 3", "Figure 5", "Figure 6", "Figure 7"]
+    for item in figures:
+        result = judged(item, paper, None, "")
+        assert result.outcome == "reproduced", result
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "holds"),
+    [(">0.5", 0.6, True), (">0.5", 0.5, False), ("<-1", -2, True), ("<0", None, False)],
+)
+def test_a_statement_without_a_number_holds_or_not(printed, ours, holds):
+    assert Reading("x", printed, ours).agrees(interval=False) is holds
+
+
+def test_a_tolerance_takes_the_place_of_the_last_digit():
+    reading = Reading("x", "0.75", 0.7541)
+    assert not reading.agrees(interval=False, tolerance=0.001)
+    assert Reading("x", "0.75", 0.7509).agrees(interval=False, tolerance=0.001)
+
+
+def card_with(table: pl.DataFrame, *measures: Measure) -> Card:
+    section = Section(title="Cues", status="done", measures=list(measures), tables=["words"])
+    dataset = DatasetInfo(name="d", task="pair", labels=["a", "b"], splits={}, fingerprint="0" * 16)
+    card = Card(dataset=dataset, findings=[], sections={"cues": section}, provenance=Provenance())
+    card.tables["words"] = table
+    return card
+
+
+TABLE = pl.DataFrame(
+    {
+        "feature": ["no", "cat", "dog"],
+        "label": ["a", "a", "b"],
+        "z": [3.0, 1.0, 2.0],
+        "low": [2.0, 0.5, 1.0],
+        "high": [4.0, 1.5, 3.0],
+    }
+)
+WORDS = {"no": "3.4"}
+
+
+@pytest.mark.parametrize(
+    ("read", "ours", "outcome"),
+    [
+        ({"measure": "cues.a + cues.b"}, 5.0, "different"),
+        ({"measure": "cues.a / cues.b"}, 1.5, "different"),
+        ({"measure": "cues.a / cues.b - 1"}, 0.5, "different"),
+        ({"cell": Cell("words", "z", {"feature": "{key}"})}, 3.0, "different"),
+        (
+            {"cell": Cell("words", "z", {"feature": "{key}"}, "low", "high"), "interval": True},
+            3.0,
+            "within CI",
+        ),
+        (
+            {"cell": Cell("words", "low", {"feature": "{key}"}, "low", "low"), "interval": True},
+            2.0,
+            "different",
+        ),
+        ({"cell": Cell("words", "high", {"feature": "{key}"}), "tolerance": 0.7}, 4.0, "reproduced"),
+        ({"cell": Cell("words", "z", {"label": "a"})}, None, "different"),
+        ({"cell": Cell("absent", "z", {"label": "a"})}, None, "different"),
+        ({"words": WordList("lists.json", "words", "z", "a")}, 1.0, "different"),
+    ],
+)
+def test_every_way_to_read_a_number_of_a_card(read, ours, outcome, tmp_path):
+    (tmp_path / "lists.json").write_text('{"a": ["no", "mouse"], "b": []}')
+    card = card_with(TABLE, Measure("cues.a", 3.0), Measure("cues.b", 2.0))
+    item = Item("Table 1", "x", run="r", printed=WORDS, **read)
+    paper = Paper("p", "P", "P.", (item,), {"r": Run("audit")})
+    result = judged(item, paper, card, "cuecard audit", tmp_path)
+    assert (result.readings[0].ours, result.outcome) == (ours, outcome)
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -91,9 +177,20 @@ def folders(tmp_path):
 
 def test_bad_pages_and_papers_are_refused(cuecard, folders):
     ran = cuecard("reproduce", "paper", "icq", *folders, "--page", "a.pdf")
-    assert (ran.code, "written as .html or .md" in ran.err) == (2, True)
+    assert (ran.code, "written as .html, .md or .json" in ran.err) == (2, True)
     ran = cuecard("reproduce", "paper", "icp", *folders)
     assert (ran.code, "icq" in ran.err) == (2, True)
+
+
+def test_every_number_can_be_written_as_json(cuecard, folders, tmp_path):
+    ran = cuecard("reproduce", "paper", "selection", *folders, "--page", tmp_path / "p.json")
+    assert ran.code == 0, ran.err
+    [paper] = json.loads((tmp_path / "p.json").read_text())
+    theorem = next(result for result in paper["results"] if result["where"] == "Theorem 1")
+    assert theorem["outcome"] == "reproduced"
+    assert theorem["command"] == "cuecard reproduce theorem"
+    assert theorem["criterion"] == "±0.005"
+    assert theorem["readings"][0]["ours"] == pytest.approx(0.75, abs=0.005)
 
 
 def test_the_page_has_every_paper(cuecard, folders, tmp_path):
@@ -101,3 +198,15 @@ def test_the_page_has_every_paper(cuecard, folders, tmp_path):
     assert ran.code == 0, ran.err
     page = (tmp_path / "p.html").read_text()
     assert all(title in page for title in ("ICQ", "Stubborn Lexical Bias", "Selection Bias", "PECO"))
+
+
+def test_a_number_that_is_not_the_printed_one_is_shown_with_its_interval():
+    same, near = Reading("a", "3.6", 3.61, 3.0, 4.0), Reading("b", "70.2", 71.5, 69.94, 73.0)
+    paper = Reproduction("p", "P", "P.", (Result("Table 1", "x", "reproduced", readings=(same, near)),))
+    assert "a 3.6 → 3.6; b 70.2 → 71.5 (69.9 to 73.0)" in reproduction_markdown(paper)
+
+
+def test_a_number_halfway_between_two_printed_ones_is_shown_as_it_is():
+    readings = Reading("train", "5", 4.5), Reading("test", "5", 4.927), Reading("low", "-2.5", -2.46)
+    paper = Reproduction("p", "P", "P.", (Result("Table 5", "x", "reproduced", readings=readings),))
+    assert "train 5 → 4.5; test 5 → 5; low -2.5 → -2.5" in reproduction_markdown(paper)

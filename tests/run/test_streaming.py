@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import cuecard as cc
 from cuecard.data import load
@@ -22,6 +23,8 @@ from cuecard.data.loading import Unread
 from cuecard.engines import Store
 from cuecard.engines import stream as streaming
 from cuecard.errors import UsageError
+from cuecard.features import FAMILIES
+from cuecard.features.word import Words
 
 STREAMED = ("overview", "cues")
 
@@ -71,8 +74,8 @@ def same_cards(one: cc.Card, other: cc.Card, sections=STREAMED) -> None:
     assert content(one) == content(other)
     for name in sections:
         for table in one.sections[name].tables:
-            assert one.tables[table].equals(other.tables[table]), table
-    assert one.tables["examples"].equals(other.tables["examples"])
+            assert_frame_equal(one.tables[table], other.tables[table], check_exact=True)
+    assert_frame_equal(one.tables["examples"], other.tables["examples"], check_exact=True)
 
 
 @pytest.mark.parametrize(("make", "rows"), [(pairs, 150), (choices, 11)])
@@ -116,6 +119,23 @@ def test_parts_that_are_done_in_any_order_give_the_same_card(tmp_path, monkeypat
     card = cc.audit(folder, only=STREAMED, memory="1KB")
     assert card.provenance.engine == "local, in 6 parts"
     same_cards(card, expected)
+
+
+def test_files_in_another_order_have_the_same_numbers_tables_and_sentences(tmp_path):
+    folder = as_files(pairs(), tmp_path / "files", files=4, groups=1)
+    shuffled = tmp_path / "shuffled"
+    shuffled.mkdir()
+    for i, file in enumerate((2, 0, 3, 1)):
+        shutil.copy(folder / f"{file:02d}.parquet", shuffled / f"{i:02d}.parquet")
+    cards = [cc.audit(place, only=STREAMED, memory="1KB") for place in (folder, shuffled)]
+    documents = [json.loads(content(card)) for card in cards]
+    for document in documents:  # the order is part of the fingerprint, and the first examples are shown
+        del document["dataset"]["fingerprint"]
+        for finding in document["findings"]:
+            del finding["evidence"]
+    assert documents[0] == documents[1]
+    for table in (name for section in STREAMED for name in cards[0].sections[section].tables):
+        assert_frame_equal(*(card.tables[table] for card in cards), check_exact=True)
 
 
 def test_what_cannot_be_gone_through_in_parts_says_on_how_many_examples_it_rests(tmp_path, monkeypatch):
@@ -196,6 +216,28 @@ def test_a_bad_row_is_named_with_its_file_and_skipped_where_that_is_allowed(tmp_
     card = cc.audit(Unread(folder, {"on_error": "skip"}), only=("overview",), memory="1KB")
     assert sum(card.dataset.dropped.values()) == 1
     same_cards(card, cc.audit(load(folder, on_error="skip"), only=("overview",)), ("overview",))
+
+
+def test_a_damaged_row_group_and_a_damaged_file_are_named_and_left_out_where_that_is_allowed(tmp_path):
+    folder = as_files(pairs(600), tmp_path / "files", files=4, groups=2)
+    damaged = bytearray((folder / "01.parquet").read_bytes())
+    damaged[2_000:2_100] = b"x" * 100
+    (folder / "01.parquet").write_bytes(bytes(damaged))
+    with pytest.raises(cc.CueCardError, match=r"01\.parquet after row 0 is damaged"):
+        cc.audit(folder, only=("overview",), memory="1KB")
+    cut = (folder / "02.parquet").read_bytes()
+    (folder / "02.parquet").write_bytes(cut[: len(cut) // 2])
+    with pytest.raises(cc.CueCardError, match=r"damaged rows 1 to 65 of 01\.parquet: 65.*--max-skipped 66"):
+        cc.audit(Unread(folder, {"on_error": "skip"}), only=("overview",), memory="1KB")
+    allowed = {"on_error": "skip", "max_skipped": 66}
+    card = cc.audit(Unread(folder, allowed), only=STREAMED, memory="1KB")
+    assert card.dataset.dropped == {"damaged rows 1 to 65 of 01.parquet": 65, "damaged file 02.parquet": 1}
+    same_cards(card, cc.audit(load(folder, **allowed), only=STREAMED))
+    for name in ("00", "01", "03"):
+        (folder / f"{name}.parquet").unlink()
+    for read in (partial(load, folder, **allowed), lambda: cc.audit(Unread(folder, allowed), memory="1KB")):
+        with pytest.raises(cc.CueCardError):
+            read()
 
 
 def test_a_file_without_rows_and_one_without_labels_change_nothing(tmp_path, monkeypatch):
@@ -285,6 +327,17 @@ def test_an_interrupted_run_does_not_continue_where_a_file_of_a_folder_has_chang
     assert resumed(folder, monkeypatch, memory="1KB", then="1KB")
     change = partial(file.write_text, "another film")
     assert not resumed(folder, monkeypatch, memory="1KB", then="1KB", change=change)
+
+
+def test_an_interrupted_run_does_not_continue_with_counts_of_another_packages_family(tmp_path, monkeypatch):
+    class Vowels(Words):  # as an installed package adds one
+        name = "vowels"
+
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
+    folder = as_files(pairs(300), tmp_path / "files", files=2, groups=1)
+    assert resumed(folder, monkeypatch, memory="1KB", then="1KB")
+    monkeypatch.setitem(FAMILIES._items, "vowels", Vowels)
+    assert not resumed(folder, monkeypatch, memory="1KB", then="1KB")
 
 
 def test_scored_responses_of_a_prompt_in_several_rows_are_refused(tmp_path):

@@ -27,10 +27,16 @@ from cuecard.web.settings import Limits
 
 ADDRESS = "http://127.0.0.1:8477"
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">{{7*7}}"
+#: A script, template and Vega expressions, a terminal escape, an emoji, and a cell of 20,000 characters.
+WORSE = (
+    "<script>document.title='broken'</script> ${document.title='broken'} datum['x'] = event.view.alert(1) "
+    "\x1b[31m \x1b]0;broken\x07 \N{FACE WITH TEARS OF JOY} \N{RIGHT-TO-LEFT OVERRIDE}txet"
+)
+HUGE = "endless" * 3_000
 
 
 def pairs(n: int = 400, seed: int = 0) -> pl.DataFrame:
-    """Pairs in which "nobody" tells the label, with one hostile text and one from right to left."""
+    """Pairs in which "nobody" tells the label, with hostile texts, a huge one and one from right to left."""
     draw = random.Random(seed)
     words = [
         "".join(draw.choice("bdfgklmnprst") + draw.choice("aeiou") for _ in range(3)) for _ in range(300)
@@ -41,6 +47,7 @@ def pairs(n: int = 400, seed: int = 0) -> pl.DataFrame:
         cue = "nobody" if label == "no" and draw.random() < 0.8 else "somebody"
         rows.append((" ".join(draw.sample(words, 7)), " ".join([cue, *draw.sample(words, 7)]), label))
     rows[3] = (HOSTILE, f"nobody {HOSTILE} שלום", "no")
+    rows[5] = (HUGE, f"nobody {WORSE}", "no")
     return pl.DataFrame(rows, schema=["premise", "hypothesis", "label"], orient="row")
 
 
@@ -94,11 +101,12 @@ class Client:
 
     @property
     def card(self) -> str:
-        """The id of the only card."""
-        return str(self.get("/cards")["cards"][0]["id"])
+        """The id of the first card."""
+        cards = self.get("/cards?sort=created&descending=false")["cards"]
+        return str(cards[0]["id"])
 
     def prepared(self) -> str:
-        """Return the id of the only card, its pages prepared."""
+        """Return the id of the first card, its pages prepared."""
         answer = self.get(f"/cards/{self.card}")
         if not answer["prepared"]:
             assert self.ended(answer["job"])["status"] == "done"

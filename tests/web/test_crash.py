@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cuecard.web.explore.preparing import prepared_folder
+from cuecard.web.explore.places import prepared_folder
 from cuecard.web.state import State
 from web.conftest import Client
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
-from cuecard.errors import UsageError
+from cuecard.errors import InputError, UsageError
 from cuecard.web import AppSettings
+from cuecard.web.explore.filters import Remembered
+from cuecard.web.explore.places import PAGE, prepared_folder
 from cuecard.web.explore.stored import write_table
 from cuecard.web.explore.tables import Query, table_page
 from cuecard.web.service import Service
@@ -78,6 +82,47 @@ def test_a_prepared_table_answers_as_the_parquet_file_does(table: Path, tmp_path
 def test_a_query_that_makes_no_sense_is_a_sentence(table: Path, query: Query) -> None:
     with pytest.raises(UsageError):
         table_page(table, query)
+
+
+def test_a_remembered_filter_counts_a_table_that_was_replaced_anew(table: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(table)
+    other = tmp_path / "other.parquet"
+    below = Query(where=(("z", "<", "0"),))
+    beside = Query(beside=(((other, None), ("z", "<", "0")),))
+    small = tmp_path / "small"  # where a table that is small is not prepared
+    for time, z in enumerate([(-1.0, 1.0, 1.0), (1.0, 1.0, -1.0)]):
+        for file in (table, other):
+            frame.head(3).with_columns(z=pl.Series(z)).write_parquet(file)
+            os.utime(file, ns=(time, time))
+        for page in (table_page(table, below, small), table_page(table, beside)):
+            assert [row["row"] for row in page.rows] == [2 * time]
+
+
+def test_filters_without_rows_do_not_fill_the_memory() -> None:
+    remembered = Remembered(most_bytes=100_000)
+    for i in range(1000):
+        remembered.of(i, lambda: np.empty(0, np.uint32))
+    assert len(remembered) <= 100
+
+
+def test_a_number_beyond_all_bounds_is_shown_as_missing(table: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(table).with_columns(z=pl.lit(float("inf")))
+    frame.write_parquet(table)
+    write_table(frame, tmp_path / "prepared")
+    for prepared in (None, tmp_path / "prepared"):
+        page = table_page(table, Query(limit=1), prepared)
+        json.dumps(page.json(), allow_nan=False)
+
+
+def test_a_card_without_a_table_of_examples_says_so(root: Path) -> None:
+    (root / "cards" / "houses" / "tables" / "examples.parquet").unlink()
+    service = Service(AppSettings(root))
+    [entry] = service.library.refresh().values()
+    folder = prepared_folder(root, entry.key)
+    folder.mkdir(parents=True)
+    (folder / PAGE).write_text("{}")
+    with pytest.raises(InputError, match="examples"):
+        service.explorer.examples(entry, Query())
 
 
 def test_limits_of_a_page_are_kept() -> None:

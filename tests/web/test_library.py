@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from cuecard.web import AppSettings
+from cuecard.web.service import Service
 from web.conftest import Client
 
 
@@ -20,6 +22,14 @@ def test_cards_are_listed_searched_and_sorted_by_a_measure(client: Client, root:
     assert client.get("/cards?search=nothing")["cards"] == []
     by_measure = client.get("/cards?sort=cues.cues")["cards"]
     assert all(one["measure"] > 0 for one in by_measure)
+
+
+def test_a_card_that_was_replaced_on_disk_is_read_again(root: Path) -> None:
+    library = Service(AppSettings(root)).library
+    [entry] = library.refresh().values()
+    file = entry.folder / "card.json"
+    file.write_text(file.read_text() + "\n")
+    assert library.get(entry.id).key != entry.key
 
 
 def test_a_deleted_card_is_taken_back_as_it_was(client: Client, root: Path) -> None:

@@ -13,7 +13,7 @@ from cuecard.web.service import Service
 from web.conftest import Client
 
 
-def _probed(root: Path) -> None:
+def probed(root: Path) -> None:
     """Put a card of two models beside the card of the dataset."""
     folder = root / "cards" / "models"
     shutil.copytree(root / "cards" / "houses", folder)
@@ -40,7 +40,7 @@ def _probed(root: Path) -> None:
 
 
 def test_models_are_ranked_by_what_they_rely_on(client: Client, root: Path) -> None:
-    _probed(root)
+    probed(root)
     cards = {one["place"]: one["id"] for one in client.get("/cards")["cards"]}
     answer = client.get(f"/cards/{cards['cards/houses']}/models")
     assert [one["model"] for one in answer["models"]] == ["follower", "fair"]
@@ -52,7 +52,7 @@ def test_models_are_ranked_by_what_they_rely_on(client: Client, root: Path) -> N
 
 
 def test_a_cue_shows_what_models_answer_with_it(root: Path) -> None:
-    _probed(root)
+    probed(root)
     service = Service(AppSettings(root))
     [entry] = [one for one in service.library.refresh().values() if one.place == "cards/houses"]
     shown = service.explorer.cue(entry, "word", "nobody")
@@ -64,7 +64,7 @@ def test_a_cue_shows_what_models_answer_with_it(root: Path) -> None:
 
 
 def test_models_of_other_datasets_are_not_listed(client: Client, root: Path) -> None:
-    _probed(root)
+    probed(root)
     card = json.loads((root / "cards" / "models" / "card.json").read_text())
     card["dataset"] |= {"name": "other", "fingerprint": "b2:other"}
     (root / "cards" / "models" / "card.json").write_text(json.dumps(card))

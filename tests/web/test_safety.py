@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from cuecard.web import AppSettings, create_app
+from cuecard.web.library import Library
 from web.conftest import ADDRESS, Client
 
 
@@ -27,6 +29,7 @@ def test_another_host_name_is_refused_so_that_rebinding_reaches_nothing(client: 
         {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"},
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
     ],
 )
 def test_requests_of_other_sites_are_refused(client: Client, headers: dict[str, str]) -> None:
@@ -75,6 +78,32 @@ def test_outside_this_machine_the_token_is_exchanged_once_for_a_cookie(root: Pat
         assert http.get("/").status_code == 200
         http.cookies.clear()
         assert http.get("/enter?token=secret").status_code == 403
+
+
+def test_log_lines_hold_no_content_of_the_user(
+    client: Client, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    canary = "canary-of-the-user"
+    client.http.get(f"/api/cards?search={canary}")
+    client.http.get(f"/api/cards/{canary}", headers={"user-agent": canary, "referer": canary})
+    client.http.get("/", headers={"host": canary})
+    client.send("POST", f"/uploads?name={canary}.csv", content=f"text,label\n{canary},a\n".encode())
+    client.send("POST", f"/uploads?name={canary}.zip", content=canary.encode())
+    client.send("POST", "/audits", content=f'{{"{canary}": '.encode())
+    client.send("POST", "/audits", json={"data": {"train": canary}})
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError(canary)
+
+    monkeypatch.setattr(Library, "search", broken)
+    answer = client.http.get(f"/api/cards?search={canary}")
+    assert answer.status_code == 500
+    assert canary not in answer.text
+    assert "RuntimeError at " in caplog.text  # what went wrong, and where, is said
+    of_server = [one.getMessage() for one in caplog.records if not one.name.startswith(("httpx", "httpcore"))]
+    assert not [line for line in of_server if canary in line]
+    assert canary not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.analysis import Finding
+from cuecard.analysis import Finding, severity_of
 from cuecard.data import Instances, Task
 from cuecard.data.survey import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
@@ -102,11 +102,11 @@ def _named(data: Instances, column: str) -> tuple[str, str]:
 
 
 def _telling(data: Instances) -> list[Finding]:
-    """Return one finding about the texts whose copies lean to a label, led by the one of most examples."""
+    """Return one finding about the texts whose copies lean to a label, led by the one that gives most away."""
     texts = repeated_texts(data.train)
     if not texts:
         return []
-    first, gain = texts[0], texts[0].low - texts[0].chance
+    first = texts[0]
     others = (
         f" {plural(len(texts) - 1, 'other repeated text predicts', 'other repeated texts predict')} a label."
         if len(texts) > 1
@@ -119,29 +119,28 @@ def _telling(data: Instances) -> list[Finding]:
         else f"{plural(first.n, one, many)} with it"
     )
     covered = first.n / max(data.train.n_examples, 1)
-    return [
-        Finding(
-            section="overview",
-            severity="medium" if gain >= 0.2 and covered >= 0.01 else "low",
-            title="A repeated answer predicts the label"
-            if data.grouped
-            else "A repeated text predicts the label",
-            text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % CI "
-            f"{percent(first.low)} to {percent(first.high)}); chance is {percent(first.chance)}.{others}",
-            value=first.share,
-            low=first.low,
-            high=first.high,
-            chance=first.chance,
-            n=first.n,
-            label=first.label,
-            key="repeated-text",
-            coverage=covered,
-        )
-    ]
+    finding = Finding(
+        section="overview",
+        severity="low",
+        title="A repeated answer predicts the label"
+        if data.grouped
+        else "A repeated text predicts the label",
+        text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % CI "
+        f"{percent(first.low)} to {percent(first.high)}); chance is {percent(first.chance)}.{others}",
+        value=first.share,
+        low=first.low,
+        high=first.high,
+        chance=first.chance,
+        n=first.n,
+        label=first.label,
+        key="repeated-text",
+        coverage=covered,
+    )
+    return [replace(finding, severity=severity_of(finding.gain))]
 
 
 def repeated_texts(train: Instances) -> list[RepeatedText]:
-    """Return the texts of many training examples that go with a label beyond chance, most examples first.
+    """Return the texts of many training examples that go with a label beyond chance, what gives most away first.
 
     Here the text itself is what is tested, so its examples count one by one; copies of a whole example are one, because
     they have its label whatever the text. The right answer of a question is
@@ -211,7 +210,8 @@ def _notable(
 ) -> list[RepeatedText]:
     low, high = wilson(hits, trials)
     good = (q_values(log_p) <= ALPHA) & (np.nan_to_num(low) - chance >= NOTABLE_GAIN)
-    order = np.flatnonzero(good)[np.argsort(-trials[good], kind="stable")]
+    gain = np.nan_to_num((low - chance) / np.maximum(1 - chance, 1e-9)) * trials
+    order = np.flatnonzero(good)[np.argsort(-gain[good], kind="stable")]
     if not len(order):
         return []
     texts = train.texts_of(first[kept[order]].astype(np.int64))["hypothesis"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import Any
 
 import polars as pl
 
 from cuecard.analysis import SEVERITIES, Measure, Unit
 from cuecard.card.card import Card
-from cuecard.card.measures import shortcuts
+from cuecard.card.measures import largest_shortcut
 from cuecard.errors import UsageError
 from cuecard.wording import listed
 
@@ -100,7 +101,7 @@ COLUMNS: tuple[BoardColumn, ...] = (
     ),
     BoardColumn(
         "model",
-        "Best model, reweighted",
+        "Best model, net of the leak",
         ("debiased_evaluation.weighted_accuracy.*",),
         hint="accuracy of the best probed model under weights that remove the leak",
     ),
@@ -147,13 +148,20 @@ class Board:
 def board(cards: Sequence[Card], *, sort: str = RANK) -> Board:
     """Rank datasets by what their cards measured, the worst first.
 
+    Cards about the same data, such as that of an audit and that of a probe, share a row.
+
     Args:
         cards: cards of audits, or of audits and probes.
         sort: `given_away`, or the name of a column (see `Board.columns`).
     """
     if not cards:
         raise UsageError("There is no card to rank: name at least one.")
-    rows = [_row(card, name) for card, name in zip(cards, _distinct(cards), strict=True)]
+    groups: dict[tuple[str, str], list[Card]] = {}
+    for card in cards:
+        groups.setdefault((card.dataset.name, card.dataset.fingerprint), []).append(card)
+    of_datasets = list(groups.values())
+    names = _distinct([group[0] for group in of_datasets])
+    rows = [_row(group, name) for group, name in zip(of_datasets, names, strict=True)]
     columns = tuple(c for c in COLUMNS if any(row.cells[c.name] is not None for row in rows))
     choices = [RANK, *(c.name for c in columns)]
     if sort not in choices:
@@ -161,19 +169,24 @@ def board(cards: Sequence[Card], *, sort: str = RANK) -> Board:
     return Board(columns, tuple(sorted(rows, key=lambda row: _order(row, sort))), sort)
 
 
-def _row(card: Card, name: str) -> BoardRow:
-    best = next(iter(shortcuts(card)), None)
-    measures = list(card.all_measures())
+def _row(cards: Sequence[Card], name: str) -> BoardRow:
+    """Return the row of a dataset from its cards; what is on several of them is taken from the first."""
+    card = cards[0]
+    owner = {section: one for one in reversed(cards) for section in one.sections}
+    findings = [f for one in cards for f in one.findings if owner.get(f.section, one) is one]
+    measures = list({m.name: m for one in reversed(cards) for m in one.all_measures()}.values())
+    largest = [shortcut for one in cards if (shortcut := largest_shortcut(one)) is not None]
+    best = max(largest, key=_given_away, default=None)
     return BoardRow(
         name=name,
         task=card.dataset.task,
         examples=sum(split.examples for split in card.dataset.splits.values()),
-        given_away=0.0 if best is None else best.gain,
+        given_away=0.0 if best is None else _given_away(best),
         shortcut=None
         if best is None
         else Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high),
         chance=None if best is None else best.chance,
-        severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
+        severities={s: sum(f.severity == s for f in findings) for s in SEVERITIES},
         cells={column.name: column.cell(measures) for column in COLUMNS},
         card=card._read_from,
     )
@@ -185,6 +198,14 @@ def _order(row: BoardRow, sort: str) -> tuple[bool, float, str]:
         return False, -row.given_away, row.name
     cell = row.cells[sort]
     return cell is None, 0.0 if cell is None else -(cell.value or 0.0), row.name
+
+
+def _given_away(measure: Measure) -> float:
+    """Return how far from chance to the best value a shortcut surely gets: an accuracy, or an AUC, whose best is 1."""
+    if measure.unit != "score":
+        return measure.gain
+    chance, low = measure.chance or 0.0, _careful(measure)
+    return max(0.0, (low - chance) / (1 - chance)) if chance < 1 else 0.0
 
 
 def _careful(measure: Measure) -> float:
@@ -200,11 +221,15 @@ def _rate(measure: Measure) -> Cell | None:
 
 
 def _distinct(cards: Sequence[Card]) -> list[str]:
-    """Return the names of the datasets, numbered where several are the same."""
+    """Return the names of the datasets, with the folder of the card where several are the same, or else a number."""
     names = [card.dataset.name for card in cards]
+    folders = [PurePath(card._read_from).parent.name for card in cards]
+    shared = [[folders[j] for j, other in enumerate(names) if other == name] for name in names]
     return [
-        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
-        for i, name in enumerate(names)
+        name
+        if names.count(name) == 1
+        else f"{name} ({folder if folder and of_name.count(folder) == 1 else names[: i + 1].count(name)})"
+        for i, (name, folder, of_name) in enumerate(zip(names, folders, shared, strict=True))
     ]
 
 

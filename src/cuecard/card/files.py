@@ -14,9 +14,10 @@ import polars as pl
 from cuecard.card.card import SCHEMA_VERSION, Card
 from cuecard.card.migration import READABLE, migrated
 from cuecard.data.files.guard import guarded
+from cuecard.data.files.paths import check_regular
 from cuecard.documents import checked, parse_json
 from cuecard.errors import InputError, printable
-from cuecard.writing import Write, recover, staged_folder, write_together
+from cuecard.writing import Staged, Write, recover, staged_folder, write_together
 
 CARD_FILE = "card.json"
 _REMEDY = "audit the data again"
@@ -51,6 +52,7 @@ def staged_card(
     subfolder: str = ".",
     beside: Mapping[str, Write] | None = None,
     stale: Iterable[str] = (),
+    last: Staged | None = None,
 ) -> AbstractContextManager[None]:
     """Have the card, its tables and its report written; they take their places after the body, unless that raises.
 
@@ -63,6 +65,7 @@ def staged_card(
         subfolder: where in the folder the card belongs.
         beside: further files of the folder.
         stale: files that an earlier run wrote beside its card there, which go with that card.
+        last: a file elsewhere that takes its place with the card, or not at all.
     """
     hashes: dict[str, str] = {}
 
@@ -89,7 +92,7 @@ def staged_card(
         names = [_posix(subfolder, name) for name in _of_earlier_card(folder / subfolder)]
         return [*names, *(stale if names else ())]
 
-    return staged_folder(folder, writers, stale=of_earlier)
+    return staged_folder(folder, writers, stale=of_earlier, last=last)
 
 
 def _posix(*parts: str) -> str:
@@ -193,6 +196,7 @@ def card_files(root: Path) -> Iterator[Path]:
 
 
 def _read(file: Path, path: Path) -> bytes:
+    check_regular(file)
     try:
         return file.read_bytes()
     except FileNotFoundError:

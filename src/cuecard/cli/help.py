@@ -94,6 +94,10 @@ class Verb(TyperCommand):
             if test and getattr(error.param, "name", None) == "train":
                 raise train_missing(test) from None
             raise
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:  # an option without its value: say of which verb, too
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
         if rest and "train" in names:
             raise second_dataset(verb, rest, names, typed)
         if rest:

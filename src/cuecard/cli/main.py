@@ -1,6 +1,7 @@
 """The `cuecard` command: verbs, and the exit codes that scripts rely on.
 
-0 fine, 1 policy violated or an audit failed, 2 bad usage or input (one clear sentence, no traceback), 130 interrupted.
+0 fine, 1 policy violated or an analysis failed, 2 bad usage or input (one clear sentence, no traceback), 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from cuecard.cli.verbs import (
     stress,
     train,
 )
-from cuecard.errors import CueCardError, printable
+from cuecard.errors import CueCardError, FailedError, printable
 
+FAILED = 1
 USAGE_OR_INPUT = 2
 INTERRUPTED = 130
 #: What the system refuses anywhere: no space, no right, no handles. Any other error of the system is a bug.
@@ -119,7 +121,7 @@ def main() -> None:
         with standard_streams(quiet=quiet):
             app(prog_name="cuecard")
     except CueCardError as error:
-        _end(str(error), USAGE_OR_INPUT)
+        _end(str(error), FAILED if isinstance(error, FailedError) else USAGE_OR_INPUT)
     except KeyboardInterrupt:
         _end("interrupted", INTERRUPTED)
     except MemoryError:

@@ -17,6 +17,8 @@ from cuecard.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from cuecard.writing import Staged
+
 
 #: What takes longest to import of what draws a report.
 _OF_REPORT = ("altair", "cuecard.report.html.card_page")
@@ -79,9 +81,12 @@ def display(path: str) -> str:
     return printable(path.encode("utf-8", "replace").decode("utf-8"), limit=4_000)
 
 
-def staged_with_report(card: Card, folder: Path) -> AbstractContextManager[None]:
-    """Have a card, its tables and its report written; they take their places after the body, unless it raises."""
-    return staged_card(card, folder, rendered(card))
+def staged_with_report(card: Card, folder: Path, last: Staged | None = None) -> AbstractContextManager[None]:
+    """Have a card, its tables and its report written; they take their places after the body, unless it raises.
+
+    `last` is a file elsewhere that takes its place with them.
+    """
+    return staged_card(card, folder, rendered(card), last=last)
 
 
 def import_report_early() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.fingerprint import fingerprint, row_hashes
+from cuecard.data.fingerprint import beginning_hashes, fingerprint, row_hashes
 from cuecard.data.memo import Memo
 from cuecard.data.units import (
     UNIT_SCOPES,
@@ -280,18 +280,30 @@ class Instances:
         return self.derived(("units", scope), lambda: self._find_units(scope))
 
     def _find_units(self, scope: UnitScope) -> npt.NDArray[np.int64]:
+        if self.grouped and scope in ("hypothesis", "choices"):
+            of_texts, of_questions = self.derived(("units of choices",), self._choice_units)
+            return of_texts if scope == "hypothesis" else of_questions
         if scope == "hypothesis" or scope == "premise":
             return text_units(self.table, scope)
         examples, hypothesis = self.example_codes, self.units("hypothesis")
         if scope == "choice":
             return choice_units(self.table, examples, hypothesis, self.units("choices"))
-        if scope == "choices" and self.grouped:
-            texts = FoldedTexts()
-            texts.add(self.table["hypothesis"])
-            return question_units(examples, hypothesis, texts)
         if scope == "example" and self.grouped:
             return example_units(np.arange(len(self)), self.units("choices"), self.units("premise"))
         return example_units(examples, hypothesis, self.units("premise") if scope == "example" else None)
+
+    def _choice_units(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return question_units(self.example_codes, self.folded("hypothesis"))
+
+    def folded(self, side: Literal["premise", "hypothesis"]) -> FoldedTexts:
+        """Return the texts of one side as hashes of their words, made once and kept."""
+
+        def make() -> FoldedTexts:
+            texts = FoldedTexts()
+            texts.add(self.table[side])
+            return texts
+
+        return self.derived(("folded", side), make)
 
     def clustered_by(self, column: str | None) -> Instances:
         """Return the same instances with a column's values as units of independence."""
@@ -321,10 +333,24 @@ class Instances:
         return row_hashes(self.table)
 
     def sampled_texts(self, n: int) -> pl.Series:
-        """Return premises and hypotheses of the n rows of smallest hash: the same whatever the order of the rows."""
-        rows = np.argsort(self.row_hashes, kind="stable")[:n]
-        chosen = self.texts_of(rows)
+        """Return premises and hypotheses of n rows chosen by hash: the same whatever the order of the rows."""
+        chosen = self.texts_of(self.sampled_rows(n))
         return pl.concat([chosen["premise"], chosen["hypothesis"].alias("premise")])
+
+    def sampled_rows(self, n: int) -> npt.NDArray[np.int64]:
+        """Return n rows chosen by hash."""
+        rows = np.arange(len(self))
+        if len(self) > n:
+            # The first characters tell most texts apart; whole texts are hashed only where they decide.
+            beginnings = self._beginnings()
+            rows = np.flatnonzero(beginnings <= np.partition(beginnings, n - 1)[n - 1])
+        return rows[np.argsort(self._hashes_of(rows), kind="stable")][:n]
+
+    def _beginnings(self) -> npt.NDArray[np.uint64]:
+        return beginning_hashes(self.table["hypothesis"])
+
+    def _hashes_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        return row_hashes(self.table[rows])
 
     def distinct_texts(self, side: Literal["premise", "hypothesis"]) -> int:
         """Return how many texts there are that differ in more than case, spaces and punctuation."""
@@ -348,4 +374,4 @@ def first_rows(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """
     each = np.asarray(codes)
     changes = np.flatnonzero(each[1:] != each[:-1]) + 1
-    return np.unique(np.concatenate([[0], changes, [len(each)]])).astype(np.int64)
+    return np.concatenate([[0], changes, [len(each)] if len(each) else []]).astype(np.int64)

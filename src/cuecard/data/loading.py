@@ -31,6 +31,7 @@ from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.scheme import Wishes, columns_of, learn
 from cuecard.data.layout.shaping import Shaped, shape
 from cuecard.data.layout.thresholds import Threshold
+from cuecard.data.object_storage import is_address
 from cuecard.data.presets import Preset
 from cuecard.data.splits.safeguards import MAX_SKIPPED, check_skipped, refuse_shared_files
 from cuecard.errors import InputError, UsageError
@@ -336,7 +337,9 @@ def dataset_name(train: Source, preset: Preset | None) -> str:
         return str(train).removeprefix("hf:").rpartition(":")[0]
     if str(train) == STDIN:
         return "stdin"
-    path = Path(shown(typed_path(train).resolve()))
+    path = (
+        Path(str(train).partition("?")[0]) if is_address(train) else Path(shown(typed_path(train).resolve()))
+    )
     if split_in_name(path.name) and path.parent.name:
         return name_before_split(path.name) or path.parent.name
     own = stem(path.name).strip("*?[]-_")

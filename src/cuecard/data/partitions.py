@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-import polars as pl
-
 from cuecard.data.files.class_folders import read_class_folder
 from cuecard.data.files.formats import Compression, Format, checked_format
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.hub import arrow_frames, is_saved_dataset, saved_class_names, saved_files
-from cuecard.data.files.metadata import class_names
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import CUT_SHORT, OnError, parse, quote_of, read_file, read_parquet
+from cuecard.data.files.row_groups import parquet_parts
 from cuecard.errors import InputError
 
 #: Bytes of text that are parsed at a time.
@@ -69,14 +67,19 @@ class Chunk:
     rows: int | None = None
 
 
-def chunks_of(path: Path, *, rows: int) -> list[Chunk]:
+def chunks_of(path: Path, *, rows: int, on_error: OnError) -> list[Chunk]:
     """Return the parts of a file that can be read by themselves, row groups joined up to `rows` rows."""
     if path.is_dir() or checked_format(path) != ("parquet", "none"):
         return [Chunk(path)]
     import pyarrow.parquet as pq
 
-    with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), shown(path)) as file:
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    try:
+        with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), shown(path)) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    except InputError:
+        if on_error == "stop":
+            raise
+        return [Chunk(path, rows=1)]  # it is left out, and counted as one row
     chunks: list[Chunk] = []
     before, first, size = 0, 0, 0
     for i, n in enumerate(sizes):
@@ -103,7 +106,7 @@ def _tables(
         return
     kind, compression = checked_format(path)
     if kind == "parquet" and compression == "none":
-        yield from _parquet(path, rows, columns, groups)
+        yield from parquet_parts(path, rows=rows, columns=columns, groups=groups, skip=on_error == "skip")
     elif kind == "parquet":
         yield read_parquet(path, compression)
     elif kind in ("json", "txt"):
@@ -137,36 +140,6 @@ def _text(
         lost = {CUT_SHORT: 1} if cut_short else {}
         # Types are learned from all values, which a part does not have: text stays text.
         yield replace(table, untyped=False, dropped={**table.dropped, **lost})
-
-
-def _parquet(
-    path: Path, rows: int, columns: list[str] | None, groups: tuple[int, int] | None
-) -> Iterator[RawTable]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    where = shown(path)
-    before = 0
-
-    def converted() -> pl.DataFrame | None:
-        batch = next(batches, None)
-        if batch is None:
-            return None
-        batch.validate(full=True)
-        return pl.DataFrame(pa.Table.from_batches([batch]))
-
-    # Opened here, because a name that is no UTF-8 cannot be handed on.
-    with path.open("rb") as opened, guarded(lambda: pq.ParquetFile(opened), where) as file:
-        written = (file.schema_arrow.metadata or {}).get(b"huggingface", b"")
-        names = class_names(written.decode(errors="replace"))
-        first, end = groups or (0, file.metadata.num_row_groups)
-        before = sum(file.metadata.row_group(i).num_rows for i in range(first))
-        batches = guarded(
-            lambda: file.iter_batches(batch_size=rows, columns=columns, row_groups=range(first, end)), where
-        )
-        while (frame := guarded(converted, f"{where} after row {before:,}")) is not None:
-            yield RawTable(frame, (where,), (frame.height,), class_names=names, first_row=before)
-            before += frame.height
 
 
 def _saved(folder: Path, columns: list[str] | None) -> Iterator[RawTable]:

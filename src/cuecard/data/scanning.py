@@ -66,7 +66,7 @@ class Scan:
         for split, paths in self.paths.items():
             start = 0
             for i, path in enumerate(paths):
-                chunks = chunks_of(path, rows=self.rows)
+                chunks = chunks_of(path, rows=self.rows, on_error=self.wishes.on_error)
                 pieces += [Piece(split, chunk, start) for chunk in chunks]
                 if i + 1 < len(paths):
                     start += self._size(chunks)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.files.sources import SPLITS
-from cuecard.data.fingerprint import Hashes, text_hashes
+from cuecard.data.fingerprint import Hashes, beginning_hashes, text_hashes
 from cuecard.data.instances import Instances
 from cuecard.data.placeholders import is_placeholder
 from cuecard.data.splits.sentences import normalised
@@ -53,6 +53,7 @@ def survey(data: Instances) -> pl.DataFrame:
         split=data.table["split"].cast(pl.String).cast(pl.Enum(SPLITS)),
         label=data.table["label"],
         content=pl.Series(data.row_hashes),
+        beginning=pl.Series(beginning_hashes(data.table["hypothesis"])),
     )
 
 
@@ -74,6 +75,13 @@ class NumberedInstances(Instances):
         """A number for every row that changes with its texts, label, split and position."""
         hashes: Hashes = self.numbers["content"].to_numpy()
         return hashes if self.row_numbers is None else hashes[self.row_numbers]
+
+    def _beginnings(self) -> Hashes:
+        hashes: Hashes = self.numbers["beginning"].to_numpy()
+        return hashes if self.row_numbers is None else hashes[self.row_numbers]
+
+    def _hashes_of(self, rows: Ints) -> Hashes:
+        return self.row_hashes[rows]
 
     def texts_of(self, rows: Ints) -> pl.DataFrame:
         """Return some rows with their texts, in that order, read from disk."""

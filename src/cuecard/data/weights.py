@@ -16,7 +16,7 @@ from cuecard.data.loading import LoadedRows
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.stats.weighted import effective_sample_size
-from cuecard.writing import check_file, staged_file
+from cuecard.writing import Staged, check_file, staged_file
 
 
 def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
@@ -134,7 +134,7 @@ def check_not_read(path: Path, data: Instances) -> None:
         raise UsageError(f"{path} is an input file: choose another --out.")
 
 
-def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContextManager[None]:
+def staged_rows(rows: pl.DataFrame, path: Path, kind: Format) -> AbstractContextManager[Staged]:
     """Have rows written beside their place; the file takes it after the body, unless that raises."""
     nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
     if nested and kind in ("csv", "tsv"):

@@ -16,8 +16,12 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 #: Bytes of memory that an audit of everything takes for a byte of a file: texts, tokens, counts and what is made of
 #: them; measured on 550,000 pairs, rounded up.
 PER_BYTE = 25
+#: What it takes for a row besides, whatever its length: vectors, clusters and folds; measured on 1,000,000 pairs.
+PER_ROW = 4_500
 #: Rows of a parquet file that tell how much memory its texts take.
 SOME_ROWS = 1_000
+#: The part of a file of lines that tells how long they are.
+FIRST_BYTES = 65_536
 #: A compressed file holds about this many times its size.
 COMPRESSED = {".gz": 5, ".zst": 5}
 
@@ -54,6 +58,25 @@ def free_memory() -> int:
 def text_bytes(paths: Iterable[Path]) -> int:
     """Return about how many bytes the rows of files take, uncompressed."""
     return sum(_uncompressed(file) for path in paths for file in files_below(path))
+
+
+def memory_needed(paths: Iterable[Path]) -> int:
+    """Return about how many bytes of memory an audit of everything takes for files."""
+    files = [file for path in paths for file in files_below(path)]
+    return sum(PER_BYTE * _uncompressed(file) + PER_ROW * _rows(file) for file in files)
+
+
+def _rows(file: Path) -> int:
+    """Return about how many rows a file has; those of a file of lines from its first ones."""
+    if file.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        with suppress(Exception), pq.ParquetFile(file) as opened:
+            return int(opened.metadata.num_rows)
+    with suppress(OSError), file.open("rb") as opened:
+        start = opened.read(FIRST_BYTES)
+        return int(_uncompressed(file) * start.count(b"\n") / max(len(start), 1))
+    return 0
 
 
 def _uncompressed(file: Path) -> int:

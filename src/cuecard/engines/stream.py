@@ -117,11 +117,12 @@ class Stream:
                 lists = table[f"{side}_words"]
                 words = lists.explode(empty_as_null=False).to_numpy()
                 texts.add_hashes(table[f"{side}_whole"].to_numpy(), words, lists.list.len().to_numpy())
-            units[side] = texts.copies()
+            if side == "hypothesis" and self.scan.task in GROUPED_TASKS:
+                units[side], units["choices"] = question_units(examples, texts)
+            else:
+                units[side] = texts.copies()
             closest[side] = closest_folded(texts, units[side])
             folded[f"{side}_folded"] = pl.Series(texts.arrays()[0])
-            if side == "hypothesis" and self.scan.task in GROUPED_TASKS:
-                units["choices"] = question_units(examples, units["hypothesis"], texts)
         return units, closest, folded
 
     @cached_property
@@ -226,7 +227,7 @@ class Stream:
     @cached_property
     def _in_memory(self) -> tuple[Ints, pl.DataFrame]:
         """The rows whose texts are read at once: the sample, and those that the language is guessed from."""
-        rows = np.union1d(self._sampled_rows, np.argsort(self.data.row_hashes, kind="stable")[:LANGUAGE_ROWS])
+        rows = np.union1d(self._sampled_rows, self.data.sampled_rows(LANGUAGE_ROWS))
         return rows, self._read_rows(rows)
 
     def texts(self, rows: Ints) -> pl.DataFrame:

@@ -20,8 +20,6 @@ from cuecard.features.units import (
     UnitLevel,
     correlated_counts,
     correlated_weights,
-    has_template,
-    most_repeated,
     text_prior,
     train_units,
     unit_levels,
@@ -172,12 +170,8 @@ def count_cues(
                 texts, squares = correlated_counts(counted, of_family, in_train)
                 texts, squares = texts[kept], squares[kept] * (1.0 if weights is None else weights[0] ** 2)
             else:
-                correlations = [1.0] * len(units)
-                if has_template(of_family):
-                    repeated = correlated_weights(counted, of_family, in_train, weights[:n_train])
-                    correlations = [every[0].correlation for every in of_family]
-                else:
-                    repeated = most_repeated(counted, units or [np.arange(n_train)], weights[:n_train])
+                repeated = correlated_weights(counted, of_family, in_train, weights[:n_train])
+                correlations = [every[0].correlation for every in of_family]
                 texts, squares = repeated.units[kept], repeated.squares[kept]
                 shuffled.append(
                     _shuffled_table(

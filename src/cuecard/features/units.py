@@ -11,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data import Instances
-from cuecard.data.units import UnitScope, divided_templates
+from cuecard.data.parallel import on_threads, started
+from cuecard.data.units import UnitScope
 from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.arrays import Floats, Ints
@@ -19,7 +20,6 @@ from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
 from cuecard.stats.units.codes import dense_codes
 from cuecard.stats.units.correlation import copy_correlation, correlated_pairs
 from cuecard.text import Encoded, Scope
-from cuecard.text.parallel import on_threads, started
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over pairs of these
 #: instances of how far they correlate (of the products of their weights within texts, where they have weights), by
@@ -129,6 +129,13 @@ def _distinct(codes: Ints) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
+def _of_every_row(counted: FeatureCounts) -> tuple[npt.NDArray[np.int32], Ints]:
+    """Return the features of every row, one row after another, and where each row begins."""
+    if counted.ids is None or counted.offsets is None:
+        raise ValueError("units are counted from the features of every row")
+    return counted.ids, counted.offsets
+
+
 def correlated_counts(
     counted: FeatureCounts, kinds: Sequence[Sequence[UnitLevel]], totals: npt.NDArray[np.int64]
 ) -> tuple[Ints, Floats]:
@@ -138,9 +145,7 @@ def correlated_counts(
     last, by which texts are counted. Of all these, for each feature the one that leaves the smallest effective sample
     size counts.
     """
-    if counted.ids is None or counted.offsets is None:
-        raise ValueError("units are counted from the features of every row")
-    ids, offsets = counted.ids, counted.offsets
+    ids, offsets = _of_every_row(counted)
     every = [level for levels in kinds for level in levels]
     each = on_threads(
         lambda i: unit_counts(ids, offsets, every[i].codes, len(counted.counts), totals=totals), len(every)
@@ -164,31 +169,6 @@ def most_correlated(
     return texts, totals + pairs
 
 
-def most_repeated(counted: FeatureCounts, units: list[Ints], weights: Floats) -> UnitCounts:
-    """Return units and squared weights of every feature; of several kinds of units, the most repeated."""
-    if counted.ids is None or counted.offsets is None:
-        raise ValueError("units are counted from the features of every row")
-    ids, offsets = counted.ids, counted.offsets
-    first, *others = on_threads(
-        lambda i: unit_counts(ids, offsets, units[i], len(counted.counts), weights=weights), len(units)
-    )
-    for other in others:
-        more = other.squares > first.squares
-        first = UnitCounts(
-            np.minimum(first.units, other.units),
-            np.where(more, other.squares, first.squares),
-            np.where(more[:, None], other.many, first.many),
-            np.where(more[:, None], other.rows_squared, first.rows_squared),
-            np.where(more, other.crossed, first.crossed),
-        )
-    return first
-
-
-def has_template(kinds: Sequence[Sequence[UnitLevel]]) -> bool:
-    """Return whether the near copies of some level are sentences of a template, rather than copies of a text."""
-    return any(divided_templates(every[0].codes, every[-1].codes)[1] is not None for every in kinds)
-
-
 def correlated_weights(
     counted: FeatureCounts,
     kinds: Sequence[Sequence[UnitLevel]],
@@ -197,10 +177,11 @@ def correlated_weights(
 ) -> UnitCounts:
     """Return units and squared weights of every feature by the correlation of copies, as `correlated_counts` does.
 
-    A feature's n rows are its effective sample size of units, all with as many rows.
+    A feature's n rows are its effective sample size of units, all with as many rows. Units as they are would draw as
+    often as there are: a template of 50 sentences of which five were not linked with the others would be six draws.
     """
     texts, squares = correlated_counts(counted, kinds, totals)
-    rows = most_repeated(counted, [np.arange(len(weights))], weights)
+    rows = unit_counts(*_of_every_row(counted), np.arange(len(weights)), len(totals), weights=weights)
     n = np.maximum(totals, 1).astype(np.float64)
     effective = np.maximum(np.rint(n**2 / np.maximum(squares, 1.0)), 1.0)
     many = np.where(totals > 0, effective, 0.0).astype(np.int64)
@@ -216,6 +197,8 @@ def within_units(
 
     An example is one observation of a feature that some but not all of its choices have. Where choices are copies, all
     examples in which the same text has the feature are one; of several such texts, the one that repeats most counts.
+    Examples that offer the same text, with the feature or without, are correlated as far as labels of copies are: if
+    one answer wins most comparisons, words of all others seem to lose.
     """
     train = data.instances.train
     n_train = len(train)
@@ -236,20 +219,16 @@ def within_units(
             "right": right,
         }
     )
-    unit = pl.col("example")
     if units:
         of_cells = cell_units(of_train, train.example_codes, units[0], np.bincount(units[0]))
-        entries = entries.join(of_cells.select("example", "feature", "unit"), on=["example", "feature"])
-        unit = pl.col("unit")
-    squares = (
-        entries.filter(pl.col("m") < pl.col("k"))
-        .group_by("feature", unit)
-        .agg(pl.col("weight").sum())
-        .group_by("feature")
-        .agg(pl.col("weight").pow(2).sum())
-    )
-    of_features = np.zeros(len(presence.names))
-    of_features[squares["feature"].to_numpy()] = squares["weight"].to_numpy()
+        columns = ["example", "feature", "unit", "offered"]
+        entries = entries.join(of_cells.select(columns), on=["example", "feature"])
+    mixed = entries.filter(pl.col("m") < pl.col("k"))
+    of_features = _squares(mixed, "unit" if units else "example", len(presence.names))
+    if units:
+        alone, together = (_squares(mixed, name, len(presence.names)) for name in ("example", "offered"))
+        correlation = choice_correlation(train, units[0])
+        of_features = np.maximum(of_features, alone + correlation * (together - alone))
     summed = (
         entries.group_by("feature", "k", "m")
         .agg(
@@ -272,21 +251,48 @@ def within_units(
     return table, of_features
 
 
+def choice_correlation(train: Instances, units: Ints) -> float:
+    """Return how far being right correlates between copies of a choice; `units` are those of the choices."""
+    codes = train.label_codes.astype(np.int64)
+    return copy_correlation(
+        units, codes, np.bincount(codes, minlength=len(train.labels)) / max(len(codes), 1)
+    )
+
+
+def _squares(entries: pl.DataFrame, unit: str, n_features: int) -> Floats:
+    """Return the sum over units of the squared weight of every feature's entries."""
+    sums = entries.group_by("feature", unit).agg(pl.col("weight").sum())
+    squares = sums.group_by("feature").agg(pl.col("weight").pow(2).sum())
+    of_features = np.zeros(n_features)
+    of_features[squares["feature"].to_numpy()] = squares["weight"].to_numpy()
+    return of_features
+
+
 def cell_units(presence: Presence, examples: Ints, units: Ints, sizes: Ints) -> pl.DataFrame:
     """Return for every example and feature the unit of the choice with the feature whose text repeats most.
 
-    `sizes` has the rows of every unit; k is the number of the example's choices, and m of those with the feature.
+    `sizes` has the rows of every unit; k is the number of the example's choices, and m of those with the feature. Of
+    all choices of the example, `offered` is the unit whose text repeats most.
     """
     rows = presence.rows()
+    often = np.lexsort((units, sizes[units], examples))  # of each example, the text that repeats most is last
+    offered = units[
+        often[
+            np.searchsorted(examples[often], np.arange(int(examples.max(initial=-1)) + 1), side="right") - 1
+        ]
+    ]
     table = pl.DataFrame(
         {
             "example": examples[rows],
             "feature": presence.indices.astype(np.int64),
             "unit": units[rows],
             "size": sizes[units[rows]],
+            "offered": offered[examples[rows]],
             "k": np.bincount(examples)[examples[rows]],
         }
     )
     most = pl.struct("size", "unit").sort_by("size", "unit", descending=True).first()
-    cells = table.group_by("example", "feature").agg(most.alias("most"), pl.col("k").first(), m=pl.len())
+    cells = table.group_by("example", "feature").agg(
+        most.alias("most"), pl.col("offered", "k").first(), m=pl.len()
+    )
     return cells.unnest("most")

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 MODELS.declare("bilstm", "cuecard.models.neural:BiLSTM")
 MODELS.declare("siamese-lstm", "cuecard.models.neural:SiameseLSTM")
+MODELS.declare("siamese-lstm-plain", "cuecard.models.neural:PlainSiameseLSTM")
 MODELS.declare("esim", "cuecard.models.neural:ESIM")
 MODELS.declare("transformer", "cuecard.models.neural:Transformer")
 MODELS.declare("fasttext", "cuecard.models.ngram_models:FastText")
+MODELS.declare("fasttext-plain", "cuecard.models.ngram_models:PlainFastText")
 MODELS.declare("linear", "cuecard.models.ngram_models:LinearText")
 
 __all__ = [

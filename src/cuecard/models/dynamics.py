@@ -26,10 +26,13 @@ class Epoch:
 class Dynamics:
     """What was recorded after every epoch, for all examples given to `fit`, in their order.
 
+    Those of a validation set, where one was given, follow those of the training set.
+
     Attributes:
         probability: epochs × examples, of the gold label.
         correct: epochs × examples, whether the gold label was the most likely.
-        held_out: of every example whether it was kept apart to stop early on, so that nothing was learned from it.
+        held_out: of every example whether it was kept apart to stop early on, so that nothing was learned from it; true
+            for a validation set.
     """
 
     probability: npt.NDArray[np.float32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +62,15 @@ def accuracy(probabilities: Floats, examples: Examples) -> float:
     return float(
         np.average(answers(probabilities, examples) == examples.gold, weights=examples.example_weights)
     )
+
+
+def recorded_epoch(
+    parts: Sequence[tuple[Floats, Examples]],
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    """Return the gold label's probability and whether it is the most likely, for all examples of some parts."""
+    gold = [gold_probabilities(chances, examples) for chances, examples in parts]
+    correct = [answers(chances, examples) == examples.gold for chances, examples in parts]
+    return np.concatenate(gold).astype(np.float32), np.concatenate(correct)
 
 
 def answers(probabilities: Floats, examples: Examples) -> Ints:

@@ -35,7 +35,7 @@ def read_one_file(
     Predictions are about all examples of the file. Cues that were chosen on the examples on which models are probed
     would look more reliable than they are.
     """
-    whole = _as_split(data, "test")
+    whole = as_split(data, "test")
     part, models = read_many_predictions(
         sources, whole, columns=columns, labels=labels, surplus_ids=surplus_ids
     )
@@ -61,6 +61,7 @@ def read_one_file(
     return halves, [model.only(np.flatnonzero(probed)) for model in models], note
 
 
-def _as_split(data: Instances, name: str) -> Instances:
+def as_split(data: Instances, name: str) -> Instances:
+    """Return all rows as those of one split."""
     kind = data.table.schema["split"]
     return replace(data, table=data.table.with_columns(split=pl.lit(name).cast(kind)))

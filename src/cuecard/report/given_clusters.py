@@ -18,6 +18,7 @@ from cuecard.report.html.chart_path import check_chart_path
 from cuecard.report.texts import display_text
 
 _SCORES = {"exact": "exact", "released": "as released"}
+_DIVERGENCES = {"l2": "L2", "l2_mean": "L2 / labels", "kl": "KL"}
 
 
 def render_given_clusters(result: GivenClusters, console: Console, *, top: int = 10) -> None:
@@ -25,7 +26,7 @@ def render_given_clusters(result: GivenClusters, console: Console, *, top: int =
     scores = _table("PECO", "Score", "Chance", "Excess", "95 % CI", "p")
     for row in result.scores.iter_rows(named=True):
         scores.add_row(
-            f"{row['divergence'].upper()}, {_SCORES[row['mode']]}",
+            f"{_DIVERGENCES[row['divergence']]}, {_SCORES[row['mode']]}",
             f"{row['score']:.3f}",
             f"{row['null_mean']:.3f}",
             f"{row['excess']:.3f}",
@@ -36,7 +37,8 @@ def render_given_clusters(result: GivenClusters, console: Console, *, top: int =
     console.print(
         Text(
             "exact: 100 × the area under the curve of the share of clusters above a divergence; as released: like the "
-            "authors' released code, 5.0 if no cluster is biased. Chance: with shuffled labels.",
+            "authors' released code, 5.0 if no cluster is biased; L2 / labels: equation 11 as printed. Chance: "
+            "with shuffled labels.",
             style="dim",
         )
     )

@@ -15,22 +15,20 @@ from cuecard.analysis import About, Finding, Measure, MeasureKind, Result
 from cuecard.cache import cached_arrays, content_key
 from cuecard.data import TASKS, Instances, Task
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
-from cuecard.models.debiasing.methods import AFTER_TRAINING, METHODS, Debias, change_last_layer
+from cuecard.models.debiasing.methods import AFTER_TRAINING, change_last_layer
 from cuecard.models.fitted import answer_probabilities, fit_key, fitted_model
 from cuecard.models.recipe import Recipe
 from cuecard.models.runs import Tell, seedless_recipes, silently
-from cuecard.models.text_model import TextModel, partial_condition
-from cuecard.probes import check_test
-from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
-from cuecard.remedies.correction.tuning import Part, Tuned, tune
-from cuecard.reproduce.frontier_schemes import CORRECTIONS, DEFAULT, ENSEMBLE, PLAIN, Scheme
+from cuecard.models.text_model import TextModel
+from cuecard.probes import DebiasedEvaluation, Predictions, check_test
+from cuecard.remedies import NeutralWeights
+from cuecard.reproduce.frontier_correction import FrontierCorrector, beside_train
+from cuecard.reproduce.frontier_schemes import DEFAULT, ENSEMBLE, NEUTRAL, PLAIN, Scheme
 from cuecard.reproduce.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
 from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights, majority_share
 from cuecard.run.correcting import dev_as_test
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats
-from cuecard.stats.correction import CueGroups
 from cuecard.wording import listed, percent, plural
 
 ACCURACY = MeasureKind("accuracy.{model}.{method}", "accuracy of {model}, {method}", "share", "lower")
@@ -38,8 +36,6 @@ GAP = MeasureKind(
     "gap.{model}.{method}", "accuracy of {model} with usual minus unusual label, {method}", "points", "higher"
 )
 P_VALUE = MeasureKind("p.{model}.{method}", "median p-value of the gap of {model}, {method}", "p", "lower")
-#: Standard deviations below zero that both tests must have on dev.
-MARGIN = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,11 @@ class FrontierExperiment:
         models: registered models to train.
         settings: their parameters, such as "epochs=3".
         seeds: how many seeds, counted from `seed`.
-        debias: ways to train ("plain", "words", "paper", "product-of-experts", …) and to correct ("constraint",
-            "expert", …); "words+constraint" corrects a model of another training, "ensemble" is the mean of all seeds.
+        debias: ways to train ("plain", "words", "paper", "neutral", "product-of-experts", …) and to correct
+            ("constraint", "expert", …); "words+constraint" corrects a model of another training, "ensemble" is the mean
+            of all seeds. "product-of-experts:length" and "expert-length" say what the expert reads,
+            "expert-hypothesis@0.5" sets a strength. If one of them is about the pair graph, models are also evaluated
+            under leakage-neutral weights.
         per_label: words of highest z per label that the test looks at.
         alpha: level of the test.
         seed: the first seed to train with.
@@ -93,23 +92,34 @@ class FrontierExperiment:
             raise UsageError("Strengths are tuned on a dev split, and there is none: give it with --dev.")
         others = [with_labels_of(other.train, data.labels) for other in self.also]
         tests = FrontierTests.of(data, per_label=self.per_label)
-        corrector = _Corrector(data, dev_as_test(data), tests.listed, tests.next)
+        parts = [
+            dev_as_test(data),
+            data.train_and_test,
+            *(beside_train(data.train, other) for other in others),
+        ]
+        corrector = FrontierCorrector(parts, tests.listed, tests.next)
+        schemes = [Scheme.of(name) for name in self.debias]
         rows: list[dict[str, Any]] = []
+        answers: list[Predictions] = []
         for recipe in seedless_recipes(self.models, self.settings):
-            for scheme in (Scheme.of(name) for name in self.debias):
-                for seed, outputs in self._outputs(recipe, scheme.base, data, others):
-                    tuned, corrected = corrector.corrected(outputs[0], outputs[1], scheme.correction)
+            for scheme in schemes:
+                for seed, outputs in self._outputs(recipe, scheme, data, others):
+                    strengths, corrected = corrector.corrected(outputs, scheme.corrections)
                     rows.append(
                         {
                             "model": recipe.model,
                             "method": scheme.name,
                             "seed": seed,
-                            "strength": "" if tuned is None else " ".join(f"{s:g}" for s in tuned.strengths),
-                            **tests.row(corrected),
-                            **self._transfer(outputs[2:], others, scheme),
+                            "strength": ", ".join(strengths),
+                            **tests.row(corrected[1]),
+                            **self._transfer(corrected[2:], others),
                         }
                     )
+                    answers.append(Predictions(str(len(answers)), corrected[1].argmax(axis=1), corrected[1]))
         runs = pl.DataFrame(rows)
+        if any(scheme.about_graph for scheme in schemes):
+            evaluated = DebiasedEvaluation().run(data.train_and_test, answers).tables["debiased_evaluation"]
+            runs = runs.with_columns(neutral_accuracy=evaluated.tail(len(answers))["weighted_accuracy"])
         groups = summed_up(runs, len(check_test(data)))
         chance = majority_share(check_test(data).gold)
         summary = {
@@ -123,12 +133,7 @@ class FrontierExperiment:
         tables = {"frontier": groups, "frontier_runs": runs}
         return Result(summary, tables, findings, measures=frontier_measures(summary))
 
-    def _transfer(
-        self, outputs: Sequence[Floats], others: Sequence[Instances], scheme: Scheme
-    ) -> dict[str, Any]:
-        """Return the accuracy on other sets, of methods that change the model and not only its answers to this one."""
-        if scheme.correction is not None:
-            return {f"on_{name}": None for name in self._names}
+    def _transfer(self, outputs: Sequence[Floats], others: Sequence[Instances]) -> dict[str, float]:
         return {
             f"on_{name}": transfer_accuracy(values, other)
             for name, other, values in zip(self._names, others, outputs, strict=True)
@@ -144,27 +149,33 @@ class FrontierExperiment:
         ]
 
     def _outputs(
-        self, recipe: Recipe, base: str, data: Instances, others: Sequence[Instances]
+        self, recipe: Recipe, scheme: Scheme, data: Instances, others: Sequence[Instances]
     ) -> list[tuple[int, list[Floats]]]:
         """Return the probabilities of dev, test and the other sets, per seed; once for an ensemble."""
         seeds = range(self.seed, self.seed + self.seeds)
-        if base == ENSEMBLE:
-            each = [outputs for _, outputs in self._outputs(recipe, PLAIN, data, others)]
+        if scheme.base == ENSEMBLE:
+            each = [outputs for _, outputs in self._outputs(recipe, Scheme.of(PLAIN), data, others)]
             return [(self.seed, [np.mean(parts, axis=0) for parts in zip(*each, strict=True)])]
-        return [(seed, self._trained(recipe.with_options(seed=seed), base, data, others)) for seed in seeds]
+        return [(seed, self._trained(recipe.with_options(seed=seed), scheme, data, others)) for seed in seeds]
+
+    def _weights(self, base: str, train: Instances) -> Floats | None:
+        if base not in WEIGHTS and base != NEUTRAL:
+            return None
+        with self.tell(f"balancing for {base} weights"):
+            if base == NEUTRAL:
+                remedy = NeutralWeights(trees=200, max_weight=20.0)
+                return remedy.run(train).tables["neutral_weights"]["weight"].to_numpy()
+            return balanced_weights(base, train, cache=self.cache)
 
     def _trained(
-        self, recipe: Recipe, base: str, data: Instances, others: Sequence[Instances]
+        self, recipe: Recipe, scheme: Scheme, data: Instances, others: Sequence[Instances]
     ) -> list[Floats]:
-        debias = Debias(base) if base in METHODS else None
-        changed = debias is not None and base in AFTER_TRAINING
+        debias, base = scheme.debias, scheme.base
+        changed = debias is not None and debias.method in AFTER_TRAINING
         if debias is not None and not changed:
             recipe = replace(recipe, debias=debias)
         scored = [data.split("dev"), check_test(data).instances, *others]
-        weights = None
-        if base in WEIGHTS:
-            with self.tell(f"balancing for {base} weights"):
-                weights = balanced_weights(base, data.train, cache=self.cache)
+        weights = self._weights(base, data.train)
 
         @cache
         def model() -> TextModel:
@@ -184,59 +195,6 @@ class FrontierExperiment:
             kept = partial(cached_arrays, "frontier", key, [part.n_examples])
             outputs += kept(partial(make, part)) if self.cache else make(part)
         return outputs
-
-
-@dataclass(frozen=True, eq=False)
-class _Corrector:
-    """Corrects probabilities of the test split by strengths tuned on dev; cues and experts are read once."""
-
-    data: Instances
-    dev: Instances
-    listed: ListedCues
-    next: ListedCues
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
-
-    def corrected(self, dev: Floats, test: Floats, name: str | None) -> tuple[Tuned | None, Floats]:
-        """Return what was tuned, and the corrected probabilities of the test split."""
-        if name is None:
-            return None, test
-        method, knows, tuned_on = CORRECTIONS[name]
-        parts = []
-        for probabilities, of in ((dev, self.dev), (test, self.data)):
-            expert = None if method == "constraint" else self._expert(of, method, knows)
-            gold = check_test(of).gold
-            parts.append(Part(probabilities, gold, self._bands(of, knows), expert))
-        other = self._bands(self.dev, tuned_on) if tuned_on != knows else None
-        tuned = tune(parts[0], "gap", margin=MARGIN, judged_by=other)
-        return tuned, tuned.apply(parts[1])
-
-    def _words(self, which: str) -> list[ListedCues]:
-        if which == "half":
-            return [self.listed.only(slice(None, None, 2))]
-        return [self.listed, self.next] if which == "all and next" else [self.listed]
-
-    def _bands(self, of: Instances, which: str) -> tuple[CueGroups, ...]:
-        def make() -> tuple[CueGroups, ...]:
-            return tuple(cue_groups(words.cue_set(of)) for words in self._words(which))
-
-        bands: tuple[CueGroups, ...] = self._once(("groups", of is self.dev, which), make)
-        return bands
-
-    def _expert(self, of: Instances, method: str, knows: str) -> Floats:
-        def make() -> Floats:
-            test = check_test(of).instances
-            if method == "hypothesis":
-                return BiasExpert(partial_condition(of)).log_probabilities(of.train, test)
-            train_rows, test_rows = self._words(knows)[0].rows(of)
-            return expert_log_probabilities(fit_expert(train_rows, of.train), test_rows, test)
-
-        values: Floats = self._once(("expert", of is self.dev, method, knows), make)
-        return values
-
-    def _once(self, key: Any, make: Any) -> Any:
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
 
 
 def summed_up(runs: pl.DataFrame, test_examples: int) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from cuecard.models.runs import Tell, seedless_recipes, silently
 from cuecard.probes import box_statistics, check_test, debiased_evaluation, identical_pairs
 from cuecard.registry import unknown_name
 from cuecard.remedies import NeutralWeights
+from cuecard.reproduce.selection_means import BIASED, DEBIASED, means_over_seeds
 from cuecard.stats.arrays import Floats
 from cuecard.stats.models.paired import paired_comparison
 from cuecard.wording import percent
@@ -36,7 +37,6 @@ MATCHES = (
     "true",
     "1",
 )
-BIASED, DEBIASED = "biased", "debiased"
 
 ACCURACY = MeasureKind("accuracy.{model}", "accuracy of {model}", "share", "lower")
 WEIGHTED = MeasureKind("weighted_accuracy.{model}", "reweighted accuracy of {model}", "share", "lower")
@@ -60,6 +60,7 @@ class SelectionExperiment:
         settings: its parameters, such as "epochs=3".
         seeds: how many seeds, counted from `seed`.
         match: the label that a sentence paired with itself should get; recognised by name.
+        pool: whether the weights of all splits are estimated together, as Algorithm 1 is written.
         max_weight: largest leakage-neutral weight, in units of the mean.
         identical: number of distinct sentences that are paired with themselves, rare and frequent ones alike.
         seed: the first seed to train with; also that of the weights and of the sentences drawn.
@@ -76,6 +77,7 @@ class SelectionExperiment:
     settings: tuple[str, ...] = ()
     seeds: int = 1
     match: str | None = None
+    pool: bool = False
     max_weight: float | None = None
     identical: int = 5_000
     seed: int = 0
@@ -96,7 +98,7 @@ class SelectionExperiment:
         for other in self.also:
             _check_labels(data, other)
         with self.tell("leakage-neutral weights"):
-            weighed = NeutralWeights(max_weight=self.max_weight, seed=self.seed).run(data)
+            weighed = NeutralWeights(pool=self.pool, max_weight=self.max_weight, seed=self.seed).run(data)
         assert weighed.examples is not None  # a remedy always weighs examples
         train_weights = weighed.examples.filter(split="train")["weight"].to_numpy()
         themselves, frequency = self._identical(data, match)
@@ -133,6 +135,7 @@ class SelectionExperiment:
             "identical_pairs": themselves.n_examples,
         }
         tables = {
+            "selection_means": means_over_seeds(evaluation, across, pl.concat(boxes), weighed.summary),
             "selection": evaluation,
             "selection_across": across,
             "selection_identical": box_table,

@@ -15,6 +15,7 @@ from cuecard.data.weights import check_not_read, check_writable, write_rows
 from cuecard.errors import InputError, UsageError
 from cuecard.limits import check_seed
 from cuecard.probes import Predictions, PredictionSource, read_predictions
+from cuecard.probes.one_file import as_split
 from cuecard.remedies.correction import Corrected, Correction
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, loaded
@@ -35,12 +36,13 @@ def correct(
     """Return a model's test predictions without what cues alone predict, and what the correction cost.
 
     The strength is tuned on the dev split where there are predictions of it; otherwise every fifth of the test split is
-    corrected with a strength that was tuned on the others.
+    corrected with a strength that was tuned on the others. Of a benchmark of one file, every fifth is corrected for the
+    cues of the others.
 
     Args:
-        data: what `cuecard.load` returned, with a test split; or what it takes, such as ``"train.csv"``; or a function
-            that returns the dataset.
-        predictions: the model's probabilities for the test split: a file, a frame or `Predictions`.
+        data: what `cuecard.load` returned; or what it takes, such as ``"train.csv"``; or a function that returns the
+            dataset. Without a test split, it is a benchmark of one file.
+        predictions: the model's probabilities for the test split or the one file: a file, a frame or `Predictions`.
         test: the test split, where `data` is a file or a table.
         model: what to call the model; the file's own name by default.
         dev_predictions: the model's probabilities for the dev split, which `data` must then have.
@@ -53,6 +55,8 @@ def correct(
     check_seed(correction.seed)
     data = loaded(data, test)
     check_labels(data)
+    if "test" not in data.splits and dev_predictions is None:
+        data = as_split(data.train, "test")
     read = {"model": model, "columns": prediction_columns, "labels": labels}
     dev = None
     if dev_predictions is not None:

@@ -24,6 +24,7 @@ from cuecard.run.choosing.selection import check_objects, configured
 from cuecard.run.choosing.settings import Settings
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Data, Progress, loaded, require_done, run_analyses
+from cuecard.writing import Staged
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def debias_file(
     reading: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str = "",
-    alongside: Callable[[Card], AbstractContextManager[object]] | None = None,
+    alongside: Callable[[Card, Staged], AbstractContextManager[object]] | None = None,
     **options: Any,
 ) -> Debiased:
     """Write the rows of a file as they stand, with a column of weights, and return the weights with their card.
@@ -92,8 +93,8 @@ def debias_file(
         reading: how to read the rows: task, columns, labels, on_error as `cuecard.load` takes them.
         progress: called with what is done; returns a context manager it is done in.
         command: what the user typed, for the card's provenance.
-        alongside: called with the card once the rows are written beside their place; they take it only if the context
-            that it returns ends well, so that rows and card are both written or neither.
+        alongside: called with the card and with the rows once these are written beside their place; they take it only
+            if the context that it returns ends well, so that rows and card are both written or neither.
         options: parameters of the remedy.
     """
     remedy = selected_remedy(method, _with_card(method, like, options))
@@ -103,7 +104,10 @@ def debias_file(
     check_new_column(read.rows, weight_column)
     debiased = debias(read.data, remedy, progress=progress, command=command)
     weighted = rows_with_weights(read, debiased.weights, column=weight_column)
-    with staged_rows(weighted, out, kind), alongside(debiased.card) if alongside else nullcontext():
+    with (
+        staged_rows(weighted, out, kind) as rows,
+        alongside(debiased.card, rows) if alongside else nullcontext(),
+    ):
         return debiased
 
 

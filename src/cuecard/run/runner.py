@@ -16,7 +16,8 @@ from cuecard.analysis import About, Analysis, Result, Skip, parameters
 from cuecard.card.card import Card, FindingModel, Provenance, Section
 from cuecard.data import Instances, Source
 from cuecard.data import loaded as load_if_needed
-from cuecard.errors import CueCardError, MissingExtraError, UsageError
+from cuecard.data.parallel import started
+from cuecard.errors import CueCardError, FailedError, MissingExtraError, UsageError
 from cuecard.run.choosing.needs import Inputs, inputs_of, reason_to_skip
 from cuecard.run.finishing.card_wide import judged_over_card
 from cuecard.run.finishing.checking_results import EXAMPLES, Unusable, clash, failed, finished
@@ -24,7 +25,6 @@ from cuecard.run.finishing.describing import describe, examples_table, versions,
 from cuecard.run.finishing.merging import merged_findings
 from cuecard.run.finishing.repeating import repeating
 from cuecard.run.side_by_side import side_by_side
-from cuecard.text.parallel import started
 
 #: Called with an analysis' title; the analysis runs inside the context it returns.
 Progress = Callable[[str], AbstractContextManager[object]]
@@ -111,7 +111,7 @@ def require_done(section: Section) -> None:
     if section.status == "skipped":
         raise UsageError(f"{section.title} cannot run here: {section.reason}.")
     if section.status == "failed":
-        raise RuntimeError(f"{section.title} failed: {section.reason}.")
+        raise FailedError(f"{section.title} failed, and nothing is written: {section.reason}.")
 
 
 def _result(section: Section, name: str, run: Callable[[], Result]) -> tuple[Section, Result | None]:

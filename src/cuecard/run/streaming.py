@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,11 +17,12 @@ from cuecard.data.files.paths import files_below
 from cuecard.data.files.sources import STDIN, paths_by_split, without_preset
 from cuecard.data.loading import Unread
 from cuecard.engines import Map, Store, Stream, locally
-from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, text_bytes
+from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, memory_needed, text_bytes
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels
 from cuecard.run.runner import Progress, answer, card_of, in_steps
+from cuecard.run.side_by_side import same_digits
 from cuecard.wording import listed, plural
 from cuecard.writing import locked
 
@@ -80,19 +81,19 @@ def does_not_fit(unread: Unread, selected: Sequence[Analysis], budget: Budget) -
             source,
             *(without_preset(unread.options[s])[1] for s in ("test", "dev") if unread.options.get(s)),
         ]
-        size = text_bytes(
+        size = memory_needed(
             path for each in sources for paths in paths_by_split(each).values() for path in paths
         )
     except (InputError, TypeError):  # told about where it is read
         return False
-    if not must and size * PER_BYTE <= budget.memory:
+    if not must and size <= budget.memory:
         return False
     in_memory = [f"--{name.replace('_', '-')}" for name in _WHOLE if unread.options.get(name)]
     in_memory += ["--weights"] if any(getattr(one, "weights", None) for one in selected) else []
     if in_memory and (budget.chosen or must):
         raise UsageError(
             f"{listed(in_memory)} {'needs' if len(in_memory) == 1 else 'need'} the whole dataset in memory (about "
-            f"{size * PER_BYTE / 1e9:.1f} GB): allow more with --memory, or leave the option out."
+            f"{size / 1e9:.1f} GB): allow more with --memory, or leave the option out."
         )
     return not in_memory
 
@@ -130,7 +131,8 @@ def audit_in_pieces(
                 result: Result = one.run_stream(stream) if streams else one.run(sample)
                 return result
 
-            told = answer(one, data if streams else sample, run=run, progress=shown)
+            with same_digits() if getattr(one, "parallel", False) else nullcontext():
+                told = answer(one, data if streams else sample, run=run, progress=shown)
             if not streams and not whole and told.result is not None:
                 told.section.sampled = sampled
             answers.append(told)
@@ -170,9 +172,8 @@ def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
 def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
     """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
     audits = [one for one in selected if hasattr(one, "run_stream")]
-    own = any(not isinstance(name, str) for one in audits for name in getattr(one, "features", None) or ())
-    # The key has no code of a user's own family.
-    place = None if not cache or own else _kept(scanned, audits, seed)
+    # The key has no code of families that a user or another package has written.
+    place = None if not cache or any(map(_has_foreign_code, audits)) else _kept(scanned, audits, seed)
     if place is None:
         with tempfile.TemporaryDirectory(prefix="cuecard-") as folder:
             yield Store(Path(folder))
@@ -181,6 +182,14 @@ def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: boo
         store = Store(place)
         yield store
         store.remove()
+
+
+def _has_foreign_code(audit: Analysis) -> bool:
+    """Return whether code that is not of this package counts features."""
+    families = audit.families() if hasattr(audit, "families") else ()
+    return any(not isinstance(name, str) for name in getattr(audit, "features", None) or ()) or any(
+        not type(family).__module__.startswith("cuecard.") for family in families
+    )
 
 
 def _kept(scanned: Scan, audits: Sequence[Analysis], seed: int) -> Path | None:

@@ -24,8 +24,8 @@ def projected_svd(matrix: csr_matrix, rank: int, *, seed: int) -> tuple[Singles,
     basis = np.random.RandomState(seed).normal(size=(tall.shape[1], rank + OVERSAMPLED)).astype(matrix.dtype)
     for _ in range(ROUNDS):  # triangular factors keep the columns apart
         for side in (tall, tall.T):
-            basis, _ = linalg.lu(side @ basis, permute_l=True, check_finite=False)
-    basis, _ = linalg.qr(tall @ basis, mode="economic", check_finite=False)
+            basis, _ = linalg.lu(side @ basis, permute_l=True, overwrite_a=True, check_finite=False)
+    basis, _ = linalg.qr(tall @ basis, mode="economic", overwrite_a=True, check_finite=False)
     inner, singular, right = linalg.svd((tall.T @ basis).T, full_matrices=False, check_finite=False)
     left = (basis @ inner)[:, :rank]
     singular, right = singular[:rank], right[:rank]

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cuecard.data.parallel import on_threads, parts_of_rows
 from cuecard.text import _kernels
 from cuecard.text.ngrams import NGrams
-from cuecard.text.parallel import on_threads, parts_of_rows
 from cuecard.text.tokens import Tokens
 
 #: Below this many tokens a second thread costs more than it saves.

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.errors import UsageError
 from cuecard.text import _kernels
-from cuecard.text.parallel import on_threads, parts_of_rows, running_total
 from cuecard.text.tokens import Tokens
 
 #: Below this many tokens a second thread costs more than it saves.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cuecard.stats.arrays import Floats
+from cuecard.stats.arrays import Bools, Floats
 
 #: What is counted in a text, as a regular expression; white space before a mark of a list is allowed.
 FORMATTING = {
@@ -45,7 +45,16 @@ def style_counts(texts: pl.Series) -> dict[str, Floats]:
     return {column.name: column.to_numpy().astype(np.float64) for column in counted}
 
 
-def formatting(texts: pl.Series) -> Floats:
-    """Return how many headings, bold spans, list items, code spans and emoji a text has, counted in one pass."""
+def formatting(texts: pl.Series, signs: Bools | None = None) -> Floats:
+    """Return how many headings, bold spans, list items, code spans and emoji a text has, counted in one pass.
+
+    `signs` (of `FoldedTexts`) says which texts may have signs, digits or characters beyond ASCII. All formatting needs
+    one, or a backtick, so that other texts are not looked at.
+    """
     pattern = "|".join(f"(?:{pattern})" for pattern in FORMATTING.values())
-    return texts.cast(pl.String).fill_null("").str.count_matches(pattern).to_numpy().astype(np.float64)
+    strings = texts.cast(pl.String).fill_null("")
+    counts = np.zeros(len(strings))
+    some = np.ones(len(strings), dtype=np.bool_) if signs is None else signs
+    some = some | strings.str.contains("`", literal=True).to_numpy()
+    counts[some] = strings.filter(pl.Series(some)).str.count_matches(pattern).to_numpy()
+    return counts

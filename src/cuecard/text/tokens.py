@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.parallel import running_total
 from cuecard.text import _kernels
-from cuecard.text.parallel import running_total
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The HTTP API: everything the pages do, as JSON. Documented at /api/docs and as /api/openapi.json."""
+"""The HTTP API: everything the pages do, as JSON. Described by /api/openapi.json."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from cuecard.report import numbers
 from cuecard.web.explore import tables
 from cuecard.web.explore.models import biased
+from cuecard.web.forms import all_forms
 from cuecard.web.library import Entry
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
 from cuecard.web.service import Service
@@ -49,11 +50,6 @@ def table_query(
     where: Annotated[list[str] | None, Query(max_length=20)] = None,
 ) -> tables.Query:
     """Return which rows a request asks for; `where` is COLUMN:COMPARISON:VALUE, such as `z:>:3`."""
-    conditions = []
-    for one in where or []:
-        column, _, rest = one.partition(":")
-        comparison, _, value = rest.partition(":")
-        conditions.append((column, comparison, value))
     return tables.Query(
         search=search,
         sort=sort,
@@ -61,7 +57,7 @@ def table_query(
         by_size=by_size,
         offset=offset,
         limit=limit,
-        where=tuple(conditions),
+        where=tuple(map(tables.parse_condition, where or ())),
     )
 
 
@@ -200,9 +196,9 @@ async def preview(body: DataBody, service: Services) -> dict[str, Any]:
 
 
 @router.get("/forms")
-def analyses(service: Services) -> dict[str, Any]:
+def analyses() -> dict[str, Any]:
     """Return the parameters of all analyses."""
-    return service.forms()
+    return all_forms()
 
 
 @router.post("/audits")

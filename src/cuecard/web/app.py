@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -17,6 +18,9 @@ from cuecard.web.safety import Asgi, Guard
 from cuecard.web.service import Service
 from cuecard.web.settings import AppSettings
 
+#: Requests that are answered at the same time: more would wait for the same processors and need more memory.
+THREADS = 8
+
 
 def create_app(settings: AppSettings) -> Asgi:
     """Return the app for a folder of cards; an ASGI server such as uvicorn runs it."""
@@ -24,6 +28,7 @@ def create_app(settings: AppSettings) -> Asgi:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
         await service.jobs.start()
         try:
             yield
@@ -45,6 +50,7 @@ def create_app(settings: AppSettings) -> Asgi:
     app.add_exception_handler(CueCardError, _user_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unexpected)
     return Guard(app, settings)
 
 
@@ -76,3 +82,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first: dict[str, Any] = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:])
     return _answer(request, 422, f"{where}: {first['msg']}")
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    return _answer(
+        request, 500, "This is an error of the app, not of your data: the server's log says where."
+    )

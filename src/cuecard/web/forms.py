@@ -1,15 +1,45 @@
-"""The options of analyses as a form: made from the parameters that they declare."""
+"""The options of analyses as a form: made from the parameters that they declare.
+
+`python -m cuecard.web.forms` prints all of them. The server asks a process for them, so that it never loads the
+libraries that analyses need.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import cache
+from threading import Lock
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from cuecard._processes import PYTHON
 from cuecard.analysis import Analysis
+
+_LOADING = Lock()
+
+
+def all_forms() -> dict[str, Any]:
+    """Return the forms of all audits and remedies, and the models that can be trained; a process looks once."""
+    with _LOADING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> dict[str, Any]:
+    words = [*PYTHON, "-m", "cuecard.web.forms"]
+    output = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    answer: dict[str, Any] = json.loads(output)
+    return answer
+
+
+def names_in(kind: str) -> list[str]:
+    """Return the names of the audits, remedies or models."""
+    return [one if isinstance(one, str) else one["name"] for one in all_forms()[kind]]
 
 
 def forms(kinds: Mapping[str, type[Analysis]]) -> list[dict[str, Any]]:
@@ -72,3 +102,17 @@ def _help(kind: type[Any]) -> dict[str, str]:
     _, _, listed = (inspect.getdoc(kind) or "").partition("Args:\n")
     described = re.findall(r"^ {4}(\w+): ((?:.+\n?)(?: {8}.+\n?)*)", listed, re.MULTILINE)
     return {name: re.sub(r"\s+", " ", text).strip() for name, text in described}
+
+
+def main() -> None:
+    """Print what can be chosen, as JSON."""
+    from cuecard.audits import AUDITS
+    from cuecard.models import MODELS
+    from cuecard.remedies import REMEDIES
+
+    audits, remedies = ({n: kinds.get(n) for n in kinds.names()} for kinds in (AUDITS, REMEDIES))
+    print(json.dumps({"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -8,12 +8,12 @@ import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cuecard._processes import PYTHON
 from cuecard.web.library import Library
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import ENDED, Job, State
@@ -28,6 +28,8 @@ MOST_ATTEMPTS = 3
 #: Characters of a message that are kept.
 MOST_REASON = 600
 MOST_SAID = 8_000
+#: How far the priority of jobs is below that of the server, whose pages people wait for.
+NICENESS = 15
 _POLL = 0.3
 _GRACE = 5.0
 
@@ -129,12 +131,12 @@ class Jobs:
 
     async def _run(self, job: Job) -> None:
         self._progress_file(job.id).unlink(missing_ok=True)
-        commands = [[sys.executable, "-m", "cuecard", job.kind, *job.arguments]]
+        commands = [[*PYTHON, "-m", "cuecard", job.kind, *job.arguments]]
         if job.kind == "prepare":
-            commands = [[sys.executable, "-m", "cuecard.web.explore.preparing", *job.arguments]]
+            commands = [[*PYTHON, "-m", "cuecard.web.explore.preparing", *job.arguments]]
         elif job.kind in WITH_CARD:
             commands.append(
-                [sys.executable, "-m", "cuecard.web.explore.preparing", job.out, str(self.settings.root)]
+                [*PYTHON, "-m", "cuecard.web.explore.preparing", job.out, str(self.settings.root)]
             )
         try:
             for command in commands:
@@ -166,6 +168,7 @@ class Jobs:
                 env=environment,
                 start_new_session=True,
             )
+            _give_way(process.pid)
             try:
                 await asyncio.to_thread(self.state.set_pid, job.id, process.pid)
                 code = await process.wait()
@@ -189,6 +192,12 @@ class Jobs:
 
     def _progress_file(self, job_id: str) -> Path:
         return self.settings.jobs / f"{job_id}.progress"
+
+
+def _give_way(pid: int) -> None:
+    """Let a process that has just begun, and what it starts, wait for the server whenever both need a processor."""
+    with contextlib.suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -76,11 +76,9 @@ class Library:
         with self._lock:
             entries, seen = {}, {}
             for file in card_files(self.settings.root):
-                try:
-                    status = file.stat()
-                except OSError:
+                mark = _mark(file)
+                if mark is None:
                     continue
-                mark = (status.st_mtime_ns, status.st_size, status.st_ino)
                 earlier = self._read.get(file)
                 entry = earlier[1] if earlier is not None and earlier[0] == mark else self._entry(file)
                 seen[file] = (mark, entry)
@@ -95,7 +93,8 @@ class Library:
 
     def get(self, card_id: str) -> Entry:
         """Return a card of the library; KeyError if there is none."""
-        return self._entries.get(card_id) or self.refresh()[card_id]
+        entry = self._entries.get(card_id)
+        return entry if entry is not None and self._is_as_read(entry) else self.refresh()[card_id]
 
     def card(self, card_id: str) -> Card:
         """Return the card itself, without its tables: they stay on disk."""
@@ -152,6 +151,11 @@ class Library:
         shutil.move(self.settings.trash / card_id, folder)
         return self.refresh()[card_id]
 
+    def _is_as_read(self, entry: Entry) -> bool:
+        """Return whether a card was not replaced since it was read, as the command line may do."""
+        file = entry.folder / CARD_FILE
+        return file in self._read and self._read[file][0] == _mark(file)
+
     def _entry(self, file: Path) -> Entry | None:
         try:
             raw = file.read_bytes()
@@ -177,6 +181,15 @@ class Library:
             command=card.provenance.command,
             key=hashlib.sha256(raw).hexdigest()[:24],
         )
+
+
+def _mark(file: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is replaced, None where there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _sorted(entries: Sequence[Entry], sort: str, descending: bool) -> list[Entry]:

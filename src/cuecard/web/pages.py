@@ -21,6 +21,7 @@ from cuecard.report.palette import DARK, LIGHT, css_variables, vega_config
 from cuecard.report.texts import display_text
 from cuecard.web.api import Entries, Services, entry_of
 from cuecard.web.commands import equivalent
+from cuecard.web.forms import all_forms
 from cuecard.web.safety import REPORT_POLICY
 from cuecard.web.service import Service
 
@@ -124,7 +125,7 @@ def cue_page(request: Request, entry: Entries, service: Services, family: str, f
 @router.get("/cards/{card}/examples")
 def examples_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
     """Show the examples of a card."""
-    return _of_card(request, service, entry, "examples.html.j2")
+    return _of_card(request, service, entry, "examples.html.j2", models=service.explorer.models(entry))
 
 
 @router.get("/cards/{card}/map")
@@ -136,10 +137,8 @@ def map_page(request: Request, entry: Entries, service: Services) -> HTMLRespons
 @router.get("/cards/{card}/models")
 def models_page(request: Request, entry: Entries, service: Services) -> HTMLResponse:
     """Show which model is biased, by which cue, and take further models."""
-    forms = service.forms()
-    return _of_card(
-        request, service, entry, "models.html.j2", models=forms["models"], files=service.data_files()
-    )
+    models = all_forms()["models"]
+    return _of_card(request, service, entry, "models.html.j2", models=models, files=service.data_files())
 
 
 @router.get("/cards/{card}/remedies")
@@ -150,7 +149,7 @@ def remedies_page(request: Request, entry: Entries, service: Services) -> HTMLRe
         service,
         entry,
         "remedies.html.j2",
-        remedies=service.forms()["remedies"],
+        remedies=all_forms()["remedies"],
         goals=sorted(entry.measures),
     )
 

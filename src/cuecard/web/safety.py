@@ -7,10 +7,13 @@ send back; a page of another site cannot read it.
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
+import traceback
 from asyncio import Event
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +24,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LOG = logging.getLogger("cuecard.web")
 COOKIE = "cuecard-session"
 PAGE_TOKEN_HEADER = "x-cuecard-page"
 #: Where files are sent, which have a limit of their own and go to disk as they come.
@@ -71,7 +75,10 @@ class Guard:
                 return
             receive = _again(body)
         scope.setdefault("state", {})["page_token"] = self.page_token
-        await self.app(scope, receive, _with_headers(send))
+        try:
+            await self.app(scope, receive, _with_headers(send))
+        except Exception as error:  # answered already; its message may hold texts of the user
+            LOG.error("%s", without_message(error))
 
     def _refusal(self, method: str, headers: dict[str, str]) -> str:
         """Return why a request may not pass, or nothing."""
@@ -87,7 +94,7 @@ class Guard:
             if not opens_page:
                 return "Requests from other sites are refused."
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
+        if origin is not None and _host(origin) != headers["host"].lower():
             return "Requests from other sites are refused."
         if self._session is not None and not _same(_cookie(headers), self._session):
             return "Open the address with the token that the server printed when it started."
@@ -108,6 +115,13 @@ class Guard:
             await _answer(
                 send, 403, "The token is wrong or was used before: start the server again for a new one."
             )
+
+
+def without_message(error: BaseException) -> str:
+    """Return the kind of an error and where it was raised, not its message: that may hold texts of the user."""
+    steps = traceback.extract_tb(error.__traceback__)
+    places = " > ".join(f"{Path(step.filename).name}:{step.lineno}" for step in steps[-4:])
+    return f"{type(error).__name__} at {places}"
 
 
 async def _body(receive: Receive, most: int) -> bytes | None:
@@ -135,6 +149,14 @@ def _again(body: bytes) -> Receive:
         raise AssertionError("unreachable")
 
     return receive
+
+
+def _host(origin: str) -> str:
+    """Return the host and the port of an origin, nothing where it is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _same(left: str, right: str) -> bool:

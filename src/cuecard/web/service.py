@@ -8,23 +8,20 @@ import json
 import os
 import re
 import secrets
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cuecard._processes import PYTHON
 from cuecard.analysis import Measure
-from cuecard.audits import AUDITS
 from cuecard.data.files.paths import files_below
 from cuecard.errors import InputError, UsageError
-from cuecard.models import MODELS
 from cuecard.registry import unknown_name
-from cuecard.remedies import REMEDIES
 from cuecard.report import numbers
 from cuecard.web.commands import Reading, inside, reading_of_card, shown_command
 from cuecard.web.explore.explorer import Explorer
-from cuecard.web.forms import forms
+from cuecard.web.forms import names_in
 from cuecard.web.jobs import Jobs
 from cuecard.web.library import Entry, Library
 from cuecard.web.schemas import AskBody, AuditBody, DataBody, DebiasBody, PlanBody, ProbeBody
@@ -105,7 +102,7 @@ class Service:
             "header": data.header or None,
         }
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "cuecard.web.previewing"),
+            *(*PYTHON, "-m", "cuecard.web.previewing"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -150,8 +147,8 @@ class Service:
     def audit(self, body: AuditBody) -> Job:
         """Queue an audit."""
         for name in body.only:
-            if name not in AUDITS.names():
-                raise unknown_name("audit", name, AUDITS.names())
+            if name not in names_in("audits"):
+                raise unknown_name("audit", name, names_in("audits"))
         reading = self.reading(body.data)
         name = body.name or self._dataset_name(body.data.train)
         arguments = reading.arguments()
@@ -185,7 +182,7 @@ class Service:
             named = f"{stem_of(self._upload(source).name)}=" if source.startswith(UPLOAD) else ""
             arguments += ["--predictions", f"{named}{self.path_of(source)}"]
         for model in body.models:
-            arguments += ["--model", model if model in MODELS.names() else self.path_of(model)]
+            arguments += ["--model", model if model in names_in("models") else self.path_of(model)]
         arguments += ["--cues", ",".join(body.cues)] if body.cues else []
         arguments += _settings(body.settings)
         folder = self._new_folder(body.name or f"{entry.name}-models", reading)
@@ -202,7 +199,8 @@ class Service:
 
     def debias(self, entry: Entry, body: DebiasBody) -> Job:
         """Queue a remedy; its weighted rows and its card are written below the root."""
-        REMEDIES.get(body.method)
+        if body.method not in names_in("remedies"):
+            raise unknown_name("remedy", body.method, names_in("remedies"))
         reading = self._reading_of(entry)
         folder = self._new_folder(body.name or f"{entry.name}-weights", reading)
         ending = "".join(Path(reading.train).suffixes[-2:]) if Path(reading.train).is_file() else ""
@@ -283,12 +281,6 @@ class Service:
             if not place.exists() and str(place) not in taken:
                 return place
         return parent / f"{stem}-{secrets.token_hex(4)}{dot}{ending}"
-
-    def forms(self) -> dict[str, Any]:
-        """Return the forms of all analyses, and the models that can be trained."""
-        audits = {name: AUDITS.get(name) for name in AUDITS.names()}
-        remedies = {name: REMEDIES.get(name) for name in REMEDIES.names()}
-        return {"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}
 
 
 def _cell(measure: Measure) -> dict[str, Any]:

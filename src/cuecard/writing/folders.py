@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from cuecard.errors import InputError
 from cuecard.writing.exchange import exchanged
 from cuecard.writing.faults import STAGING, writing_to
-from cuecard.writing.files import Write, made_folders
+from cuecard.writing.files import Staged, Write, made_folders
 from cuecard.writing.locks import locked
 
 _PLAN, _NEW, _OLD = "plan.json", "new", "old"
@@ -35,7 +35,11 @@ def write_together(
 
 @contextmanager
 def staged_folder(
-    folder: Path, files: Mapping[str, Write], *, stale: Callable[[Path], Iterable[str]] = lambda _: ()
+    folder: Path,
+    files: Mapping[str, Write],
+    *,
+    stale: Callable[[Path], Iterable[str]] = lambda _: (),
+    last: Staged | None = None,
 ) -> Iterator[None]:
     """Have files written beside their places, and move all of them there after the body, unless the body raises.
 
@@ -43,6 +47,8 @@ def staged_folder(
         folder: where they belong; it is made where it is missing. Other writers wait meanwhile.
         files: what writes the file of each name, in their order.
         stale: names the files of an earlier run, which go if they are not written again; called with the folder.
+        last: a file elsewhere that takes its place with these, or not at all. Where a run is killed between the two, it
+            does so when the folder is next opened.
     """
     folder = Path(os.path.realpath(folder))
     with made_folders(folder), locked(folder) as alone:
@@ -56,18 +62,19 @@ def staged_folder(
             _stage(folder, staging, files)
             yield
             with writing_to(folder):
-                if not (whole and exchanged(staging / _NEW, folder)):
+                if not (whole and _exchange(folder, staging, last)):
                     if whole:  # the system has no exchange for this folder, and files beside it may be on another disk
                         shutil.rmtree(staging, ignore_errors=True)
                         staging = _staging(folder, beside=False)
                         _stage(folder, staging, files)
-                    _move(folder, staging, list(files), old)
+                    _move(folder, staging, list(files), old, last)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
 def recover(folder: Path) -> None:
     """Complete what a run that was killed had begun to move into a folder; nothing, if there is no such thing."""
+    folder = Path(os.path.realpath(folder))
     if not any(_plans(folder)):
         return
     with locked(folder):
@@ -112,31 +119,64 @@ def _all_ours(folder: Path, names: set[str]) -> bool:
     return True
 
 
-def _move(folder: Path, staging: Path, names: list[str], stale: list[str]) -> None:
+def _exchange(folder: Path, staging: Path, last: Staged | None) -> bool:
+    """Exchange a folder for the staged one and have the last file follow; whether that is possible."""
+    if last is None:
+        return exchanged(staging / _NEW, folder)
+    # The plan comes with the new folder: from then on, the file's place is to be taken.
+    name = f"{STAGING}{secrets.token_hex(4)}"
+    (staging / _NEW / name).mkdir(mode=0o700)
+    _write_plan(staging / _NEW / name, [], [], last)
+    try:
+        if exchanged(staging / _NEW, folder):
+            last.take_place()
+            return True
+    except BaseException:
+        if (folder / name).exists() and last.file.exists():
+            exchanged(staging / _NEW, folder)
+        raise
+    finally:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return False
+
+
+def _move(folder: Path, staging: Path, names: list[str], stale: list[str], last: Staged | None) -> None:
     """Move the old files out and the new ones in, in this order; or, if anything stops it, none of them."""
     for name in (*stale, *names):
         (staging / _OLD / name).parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as made:
         for place in sorted({(folder / name).parent for name in names}):
             made.enter_context(made_folders(place))
-        _follow_plan(folder, staging, names, stale)
+        _follow_plan(folder, staging, names, stale, last)
 
 
-def _follow_plan(folder: Path, staging: Path, names: list[str], stale: list[str]) -> None:
-    new, old = staging / _NEW, staging / _OLD
+def _write_plan(staging: Path, names: list[str], stale: list[str], last: Staged | None) -> None:
+    """Write a plan, which is in force from then on."""
     draft = staging / f"{_PLAN}.draft"
-    draft.write_text(json.dumps({"files": names, "stale": stale}), encoding="utf-8")
+    moved = [str(last.file), str(last.place)] if last is not None else []
+    draft.write_text(json.dumps({"files": names, "stale": stale, "last": moved}), encoding="utf-8")
+    os.replace(draft, staging / _PLAN)
+
+
+def _follow_plan(
+    folder: Path, staging: Path, names: list[str], stale: list[str], last: Staged | None
+) -> None:
+    new, old = staging / _NEW, staging / _OLD
     try:
-        os.replace(draft, staging / _PLAN)
+        _write_plan(staging, names, stale, last)
         for name in (*stale, *names):
             if (folder / name).is_file():
                 os.replace(folder / name, old / name)
             if name in names:
                 os.replace(new / name, folder / name)
+        if last is not None:
+            last.take_place()
         (staging / _PLAN).unlink()
     except BaseException:
         with suppress(OSError):
             (staging / _PLAN).unlink(missing_ok=True)
+        if last is not None and not last.file.exists():
+            raise  # everything is in its place
         for name in (*stale, *names):
             if (old / name).exists():
                 os.replace(old / name, folder / name)
@@ -157,20 +197,30 @@ def _complete(folder: Path) -> None:
         try:
             steps = json.loads(plan.read_text(encoding="utf-8"))
             names, stale = ([str(name) for name in steps[key]] for key in ("files", "stale"))
+            last = Staged(*map(Path, steps.get("last", ()))) if steps.get("last") else None
         except (ValueError, TypeError, LookupError):
             continue  # no plan of ours
-        for name in filter(_inside, names):
-            if (plan.parent / _NEW / name).is_file():
-                os.replace(plan.parent / _NEW / name, folder / name)
-        for name in filter(_inside, stale):
+        new = plan.parent / _NEW
+        places = [*names, *stale, *(f"{plan.parent.name}/{_NEW}/{name}" for name in names)]
+        if not all(_inside(folder, name) for name in places):
+            continue
+        for name in names:
+            if (new / name).is_file():
+                os.replace(new / name, folder / name)
+        for name in stale:
             (folder / name).unlink(missing_ok=True)
+        if last is not None and last.is_ours():
+            last.take_place()
+            shutil.rmtree(last.file.parent, ignore_errors=True)
         shutil.rmtree(plan.parent, ignore_errors=True)
 
 
-def _inside(name: str) -> bool:
-    """Return whether a name stays inside the folder: a plan may come with a folder from elsewhere."""
+def _inside(folder: Path, name: str) -> bool:
+    """Return whether a name stays inside the folder, without links: a plan may come with a folder from elsewhere."""
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    if path.is_absolute() or ".." in path.parts:
+        return False
+    return not any((folder / parent).is_symlink() for parent in path.parents if parent.name)
 
 
 def _sweep(folder: Path) -> None:

@@ -18,6 +18,8 @@ except ImportError:  # Windows has no such locks
 #: Seconds to wait for another run that is writing its card: that takes seconds.
 PATIENCE = 60.0
 _PAUSE = 0.05
+#: Seconds after which a folder without a lock is nobody's: it is locked as soon as it is made.
+_ABANDONED = 60.0
 
 
 @contextmanager
@@ -37,6 +39,23 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Iterator[bool]:
     finally:
         if held is not None:
             os.close(held)
+
+
+def abandoned(folder: Path) -> bool:
+    """Return whether a folder, which a run locks as long as it lives, was left by one that was killed."""
+    if fcntl is None:
+        return False
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return time.time() - os.fstat(handle).st_mtime > _ABANDONED
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
 
 
 def _held(folder: Path, until: float) -> int | None:

@@ -39,6 +39,19 @@ def test_planted_cues_are_found_with_their_strength_within_its_interval():
         assert row["share_low"] - 0.02 <= planted.strength <= row["share_high"] + 0.02
 
 
+def test_cues_are_sorted_by_cueness_where_that_is_wanted():
+    data = demo_nli(2_000, seed=3).instances
+    usual, sorted_ = (
+        Cues(features=("word",), sort=sort).run(data).tables["cues"] for sort in ("significance", "cueness")
+    )
+    cueness = sorted_.filter("is_cue")["cueness"]
+    assert cueness.to_list() == sorted(cueness, reverse=True)
+    assert sorted_["is_cue"].to_list() == sorted(sorted_["is_cue"], reverse=True)
+    assert sorted_.sort("feature").equals(usual.sort("feature"))
+    with pytest.raises(UsageError, match="cueness"):
+        Cues(sort="cuteness")
+
+
 @pytest.mark.parametrize("make", [demo_nli, demo_choice])
 def test_the_clean_control_is_quiet(make):
     """Overlap is left out: it compares the two texts, and their relation is what the label is about."""
@@ -385,3 +398,55 @@ def test_a_family_that_the_user_names_and_that_fails_is_an_error(monkeypatch):
     ):
         Cues(features=("word", "overlap")).run(pair_instances(rows))
     assert "planted" in Cues().run(pair_instances(rows)).summary["families"]["overlap"]["skipped"]
+
+
+def test_words_of_texts_whose_copies_have_other_labels_than_the_rest_are_no_cues() -> None:
+    """Copies have labels of their own, but 50 % of a label of which single texts have 10 %."""
+    cues = 0
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 41])
+        frequency = 1 / np.arange(3, 303)
+        drawn = rng.choice(300, (420, 8), p=frequency / frequency.sum())
+        times = np.where(np.arange(420) < 400, 1, 30)
+        lean = np.where(np.arange(420) < 400, 0.1, np.where(rng.random(420) < 0.5, 0.3, 0.7))
+        rows = np.repeat(np.arange(420), times)
+        texts = [" ".join(f"w{j}" for j in drawn[row]) for row in rows]
+        labels = np.where(rng.random(len(rows)) < lean[rows], "yes", "no")
+        data = load(pl.DataFrame({"text": texts, "label": labels}))
+        cues += Cues(features=("word", "bigram")).run(data).summary["significant"] > 0
+    assert cues == 0
+
+
+def test_words_of_the_answers_that_lose_to_one_and_the_same_are_no_cues() -> None:
+    """One answer wins 70 % of 300 comparisons: every word of all other answers is in 70 % of losing ones."""
+    rng = np.random.default_rng(12)
+    frequency = 1 / np.arange(3, 303)
+    words = rng.choice(300, (601, 10), p=frequency / frequency.sum())
+    texts = [" ".join(f"w{j}" for j in row) for row in words]
+    wins = rng.random(300) < 0.7
+    rows = {
+        "prompt": texts[301:],
+        "chosen": [texts[0] if won else other for won, other in zip(wins, texts[1:301], strict=True)],
+        "rejected": [other if won else texts[0] for won, other in zip(wins, texts[1:301], strict=True)],
+    }
+    cues = Cues(features=("word", "bigram")).run(load(pl.DataFrame(rows))).tables["cues"]
+    assert not cues["significant"].any()
+
+
+def test_a_share_of_both_splits_says_whose_chance_level_it_has() -> None:
+    """The label is more frequent in train: the share of both is not that of their examples."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for split, n, share in (("train", 1_500, 0.5), ("test", 900, 0.3)):
+        yes = rng.random(n) < share
+        telling = rng.random(n) < np.where(yes, 0.3, 0.1)
+        words = rng.integers(0, 500, (n, 6))
+        texts = [
+            " ".join(f"w{j}" for j in row) + (" mark" if has else "")
+            for row, has in zip(words, telling, strict=True)
+        ]
+        parts.append(pl.DataFrame({"premise": [f"p{split}{i}" for i in range(n)], "hypothesis": texts,
+                                   "label": np.where(yes, "yes", "no")}))  # fmt: skip
+    findings = Cues(features=("word",)).run(load(parts[0], test=parts[1])).findings
+    [text] = [finding.text for finding in findings if "mark" in finding.cue]
+    assert "training and test set together, at the chance level of the training set, " in text

@@ -64,6 +64,26 @@ def test_weights_do_not_make_cues_of_templates_that_have_one_label_each() -> Non
     assert not cues["significant"].any()
 
 
+def test_sentences_of_a_template_that_were_not_linked_are_no_draws_of_their_own_under_weights() -> None:
+    """Sentences that share 60 % of their words are linked by chance only, to a large unit and many small ones."""
+    significant = []
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 21])
+        templates = [rng.choice(60, 9, replace=False) for _ in range(8)]
+        rare, which = rng.random(8) < 0.35, rng.integers(0, 8, 400)
+        rows = {
+            "text": [
+                " ".join([*(f"t{j}" for j in templates[k]), *(f"s{j}" for j in rng.integers(0, 100, 3))])
+                for k in which
+            ],
+            "label": np.where(rare[which], "yes", "no"),
+        }
+        data = with_weights(cc.load(pl.DataFrame(rows)), "inverse_frequency")
+        audit = Cues(features=("word", "bigram"), weights="weight")
+        significant.append(audit.run(data).summary["significant"])
+    assert significant == [0, 0, 0]
+
+
 def test_the_order_of_rows_does_not_change_the_closest_copies() -> None:
     data = repeated(demo_template(60), 3, near=True)
     order = pl.Series(range(len(data))).shuffle(seed=1)

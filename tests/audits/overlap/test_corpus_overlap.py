@@ -16,10 +16,12 @@ import cuecard as cc
 from cuecard.audits.overlap.corpus import parts
 from cuecard.audits.overlap.index import NgramIndex
 from cuecard.audits.overlap.order import read_orders
+from cuecard.card.measures import largest_shortcut
 from cuecard.errors import CueCardError
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
 from cuecard.stats.preferences.order_test import order_test
+from cuecard.wording import percent
 
 LINE = "the cat sat quietly on the warm mat"
 
@@ -57,9 +59,7 @@ def test_a_long_text_is_found_by_its_longest_run():
 def test_equal_hashes_of_other_words_are_no_hit(monkeypatch):
     from cuecard.audits.overlap import index
 
-    monkeypatch.setattr(
-        index, "ngram_hashes", lambda words, n: np.zeros(max(len(words) - n + 1, 0), np.uint64)
-    )
+    monkeypatch.setattr(index, "BITS", np.uint64(0))
     assert spans([LINE], "eight other words that have nothing to do") == []
     assert spans([LINE], f"and {LINE} too") == [(0, 0, 8, LINE)]
 
@@ -87,7 +87,9 @@ def test_runs_across_parts_of_a_file_are_found_once(tmp_path):
     place = path.read_bytes().find(LINE.encode())
     for size in (place + 3, place + 20, 64):
         index = NgramIndex([LINE])
-        found = {p.offset + h.start for p in parts(path, size, 120) for h in index.hits(p.data)}
+        found = {
+            p.offset + h.start for p in parts(path, size, 120) for h in index.hits(p.data, again=p.again)
+        }
         assert found == {place}
 
 
@@ -147,6 +149,7 @@ def test_files_of_every_kind_are_searched(tmp_path, kind):
     row = card.tables["overlap"].row(0, named=True)
     assert (row["example_id"], row["words"], row["role"]) == ("4", 8, "hypothesis")
     assert card.measure("overlap.answers").value == pytest.approx(1 / 30)
+    assert largest_shortcut(card) is None  # it says nothing about the label
     if kind == "txt":
         assert path.read_bytes()[row["offset"] :][: row["length"]].decode() == row["span"] == LINE
     assert card.findings[0].id == "overlap/contained"
@@ -195,7 +198,87 @@ def test_orders_are_tested_for_every_model():
     severities = {finding.id: finding.severity for finding in card.findings}
     assert severities == {"published_order/seen": "high", "published_order/new": "info"}
     assert section_view(card, "published_order").tables[0].total == 2
+    unnamed = pl.DataFrame([row for row in rows if row["model"] == "seen"]).drop("model")
+    [finding] = cc.overlap(questions(), orders=unnamed).findings
+    assert finding.title == "The model finds the published order likelier than shuffled ones"
+    assert f"likelier than {percent(1.0)} of" in finding.text
     with pytest.raises(CueCardError, match="has no column 'logprob'"):
         read_orders(pl.DataFrame({"order": ["published"]}))
     with pytest.raises(CueCardError, match="0 rows with the order 'published'"):
         read_orders(pl.DataFrame({"order": ["1", "2"], "logprob": [1.0, 2.0]}))
+
+
+def brute_runs(text: list[str], corpus: list[str], n: int) -> list[tuple[int, int, int]]:
+    """Return every maximal run of at least n words, or of all words, as (first, last, place in the corpus)."""
+    size, runs = min(len(text), n), []
+    for first in range(len(text)):
+        for place in range(len(corpus)):
+            if first and place and text[first - 1] == corpus[place - 1]:
+                continue
+            end = 0
+            while (
+                first + end < len(text)
+                and place + end < len(corpus)
+                and text[first + end] == corpus[place + end]
+            ):
+                end += 1
+            if end >= size:
+                runs.append((first, first + end, place))
+    return runs
+
+
+@pytest.mark.parametrize("part", [10_000, 400, 150])
+def test_runs_of_texts_with_a_shared_template_are_those_of_a_slow_search(tmp_path, part):
+    rng = np.random.default_rng(2)
+    template = [f"t{i}" for i in range(9)]
+    texts = [[*template[: 9 - i % 3], *rng.choice(["a", "b", "c"], 4), *template[-4:]] for i in range(12)]
+    texts += [list(rng.choice(["a", "b", "c"], 6)) for _ in range(6)]
+    pieces = [texts[i] if i % 3 else list(rng.choice(["a", "b", "c"], 20)) for i in rng.integers(0, 18, 40)]
+    corpus = [word for piece in pieces for word in piece]
+    path = tmp_path / "corpus.txt"
+    path.write_text(" ".join(corpus))
+    index = NgramIndex([" ".join(t) for t in texts], n=8, most_spans=10_000)
+    places = np.cumsum([0, *(len(word) + 1 for word in corpus)])
+    spans = {
+        (hit.text, hit.first, p.offset + hit.start): hit.last
+        for p in parts(path, part, 120)
+        for hit in index.hits(p.data, again=p.again)
+    }
+    expected = {
+        (i, first, int(places[place])): last
+        for i, text in enumerate(texts)
+        for first, last, place in brute_runs(text, corpus, 8)
+    }
+    assert spans == expected
+    counts = [sum(key[0] == i for key in expected) for i in range(len(texts))]
+    assert index.occurrences().tolist() == counts
+    for i, share in enumerate(index.covered()):
+        words = {w for (t, first, _), last in expected.items() if t == i for w in range(first, last)}
+        assert share == pytest.approx(len(words) / len(texts[i]))
+
+
+def test_texts_that_share_a_template_are_listed_a_bounded_number_of_times():
+    template = " ".join(f"t{i}" for i in range(20))
+    index = NgramIndex([f"{template} own{i}" for i in range(50)], most_spans=3)
+    hits = list(index.hits((f"{template} .. " * 40).encode()))
+    assert len(hits) == 150
+    assert index.occurrences().tolist() == [40] * 50
+
+
+def test_all_words_of_a_text_may_be_in_runs_of_different_places(tmp_path):
+    words = str(questions()["question"][0]).split()
+    path = tmp_path / "corpus.txt"
+    path.write_text(f"{' '.join(words[:13])} and elsewhere {' '.join(words[7:])}")
+    card = cc.overlap(questions(), path)
+    assert card.measure("overlap.whole").value == pytest.approx(1 / 30)
+    assert "1 of them with all its words, in one run or several" in card.findings[0].text
+    assert card.tables["overlap"]["words"].to_list() == [13, 13]
+
+
+def test_a_run_does_not_go_from_one_text_of_a_parquet_file_into_the_next(tmp_path):
+    words = LINE.split()
+    path = tmp_path / "corpus.parquet"
+    pl.DataFrame({"text": [" ".join(words[:4]), " ".join(words[4:]), LINE]}).write_parquet(path)
+    (part,) = parts(path)
+    hits = list(NgramIndex([LINE]).hits(part.data))
+    assert [(hit.first, hit.last, hit.start) for hit in hits] == [(0, 8, part.data.rfind(LINE.encode()))]

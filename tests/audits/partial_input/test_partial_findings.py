@@ -52,3 +52,10 @@ def test_where_only_the_ranking_leaks_the_number_of_the_finding_is_the_auc():
         SUMMARY, (line("length", 0.6, auc=0.56, auc_low=0.55, auc_high=0.57),), None, "pair"
     )
     assert (shown.value, shown.chance, shown.unit) == (0.6, 0.567, "share")
+
+
+def test_an_auc_whose_interval_holds_chance_is_not_said_to_be_above_it():
+    weak = line("length", 0.538, chance=0.5, low=0.493, high=0.582, auc=0.538, auc_low=0.496, auc_high=0.579)
+    [only] = partial_findings(SUMMARY, (weak,), None, "choice")
+    assert (only.severity, only.title) == ("info", "Length-only AUC may be above chance")
+    assert "Both intervals include chance; the test of the probabilities is significant (p = " in only.text

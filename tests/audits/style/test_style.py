@@ -8,7 +8,7 @@ import cuecard as cc
 from cuecard.analysis import Skip
 from cuecard.audits import Style
 from cuecard.data import load
-from cuecard.data.demo import demo_battles
+from cuecard.data.demo import demo_battles, repeated
 from cuecard.errors import UsageError
 from cuecard.report.charts.drawing import specification
 from cuecard.report.sections import section_view
@@ -80,7 +80,7 @@ def test_the_change_of_a_win_rate_is_as_certain_as_it_is_over_samples():
     assert ratio.max() < 2.0
 
 
-def test_preferences_of_one_prompt_say_nothing_of_others():
+def test_preferences_of_one_prompt_are_not_modelled():
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(
         {
@@ -89,9 +89,13 @@ def test_preferences_of_one_prompt_say_nothing_of_others():
             "rejected": ["w " * int(k) for k in rng.integers(5, 45, 80)],
         }
     )
-    result = Style().run(load(frame))
-    assert result.tables["style_coefficients"]["p_value"].to_list() == [1.0]
-    assert result.findings[0].severity == "info"
+    with pytest.raises(Skip, match="at least 5 prompts, found 1"):
+        Style().run(load(frame))
+
+
+def test_copies_are_counted_in_the_sentence():
+    [style, *_] = Style().run(repeated(battles(60, length=1.0, seed=0), 3)).findings
+    assert "on 180 preferences with 60 distinct sets of answers; " in style.text
 
 
 def test_a_cross_fit_of_one_fold_is_refused():
@@ -132,3 +136,13 @@ def test_the_section_shows_coefficients_and_models():
         assert specification(chart.draw)["layer"]
     assert [table.title for table in view.tables] == ["Covariates", "Style by slice", "Models"]
     assert "prompts" in view.lead[0]
+
+
+def test_a_system_prompt_that_all_prompts_share_does_not_make_them_one_prompt():
+    frame = demo_battles(300, length=1.5, strengths=dict.fromkeys(STRENGTH, 0.0), seed=3)
+    system = " ".join(f"rule{i}" for i in range(60))
+    prompts = pl.Series([f"{system} Explain topic{i % 20} to reader{i % 15}." for i in range(len(frame))])
+    shared = Style().run(load(frame.with_columns(prompt=prompts)))
+    measures = {m.name: m for m in shared.measures}
+    assert measures["style.accuracy"].low > 0.5
+    assert "longer responses win" in shared.findings[0].title

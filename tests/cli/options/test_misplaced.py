@@ -41,3 +41,10 @@ def test_extra_words_of_a_verb_without_a_dataset_are_an_error(cuecard):
     ran = cuecard("report", "card", "more")
     assert ran.code == 2
     assert "unexpected extra argument(s) (more)" in ran.err
+
+
+def test_an_option_without_its_value_is_said_with_the_usage_of_its_verb(cuecard):
+    ran = cuecard("report", "card", "--out")
+    assert ran.code == 2
+    assert "Usage: cuecard report" in ran.err
+    assert "'--out' requires an argument" in ran.err

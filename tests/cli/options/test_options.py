@@ -111,6 +111,7 @@ MEANINGS = {
     "--policy": "the file of the policy",
     "--predictions": "a model's predictions",
     "--sample": "number of random examples to work on",
+    "--sort": "what a table is sorted by",
     "--strength": "strength of the method",
     "--task": "the task of the dataset",
 }

@@ -22,7 +22,7 @@ def test_the_terminal_shows_both_sides_and_the_next_command(cuecard, files, tmp_
         "--predictions", f"bert={files / 'bert.csv'}", "--out", out,
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    for text in ("bert corrected for", "before", "after", "tuned on the other folds", "Next: cuecard probe"):
+    for text in ("bert corrected for", "before", "after", "on the other folds", "Next: cuecard probe"):
         assert text in ran.out
     probed = cuecard(
         "probe", files / "train.parquet", "--test", files / "test.parquet",

@@ -216,6 +216,32 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(cuecard, train, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.parquet", "w.parquet"]
 
 
+def test_a_remedy_that_fails_is_one_sentence_and_writes_nothing(cuecard, train, tmp_path, monkeypatch):
+    def broken(self, data):
+        raise ZeroDivisionError("division\x1b by zero")
+
+    monkeypatch.setattr("cuecard.remedies.LexicalWeights.run", broken)
+    ran = cuecard("debias", train, "--out", tmp_path / "w.csv", "--report", tmp_path / "report")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert "failed, and nothing is written: ZeroDivisionError: division\\x1b by zero (broken, line" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["train.parquet"]
+
+
+def test_rows_that_cannot_take_their_place_take_the_report_back(cuecard, train, tmp_path, monkeypatch):
+    out, report = tmp_path / "w.csv", tmp_path / "report"
+    command = ["debias", train, "--min-count", 20, "--out", out, "--report", report, "--quiet"]
+    assert cuecard(*command).code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def refused(self):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("cuecard.writing.Staged.take_place", refused)
+    ran = cuecard(*command)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_the_pair_graph_can_be_balanced_instead(cuecard, tmp_path):
     rng = np.random.default_rng(4)
     label = rng.choice(["no", "yes"], 300)

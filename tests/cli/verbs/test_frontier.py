@@ -6,10 +6,11 @@ import pytest
 
 import cuecard as cc
 from cuecard.card import load_card
+from cuecard.data.demo import demo_choice, write_demo
 from cuecard.errors import CueCardError
 from cuecard.reproduce import FrontierExperiment
 from cuecard.reproduce.frontier import ABOUT, _findings, closed
-from cuecard.reproduce.frontier_schemes import CORRECTIONS, Scheme
+from cuecard.reproduce.frontier_schemes import CORRECTIONS, FrontierCorrection, Scheme
 from cuecard.reproduce.frontier_tests import transfer_accuracy, with_labels_of
 from small_sets import pair_instances
 
@@ -49,7 +50,9 @@ def command(files, *more):
 
 def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, monkeypatch):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
-    methods = "plain,upweight,last-layer,constraint,expert-half,ensemble+constraint"
+    methods = (
+        "plain,upweight,last-layer,constraint,expert-half,expert-length@0+constraint,ensemble+constraint"
+    )
     arguments = command(files, "--debias", methods, "--seeds", 2, "--also", files / "other.parquet")
     ran = cuecard(*arguments, "--out", tmp_path / "out")
     assert ran.code == 0, ran.err
@@ -57,7 +60,7 @@ def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, mo
     runs = pl.read_parquet(tmp_path / "out" / "tables" / "frontier_runs.parquet")
     assert runs.group_by("method", maintain_order=True).len().rows() == [
         ("plain", 2), ("upweight", 2), ("last-layer", 2), ("constraint", 2), ("expert-half", 2),
-        ("ensemble+constraint", 1),
+        ("expert-length@0+constraint", 2), ("ensemble+constraint", 1),
     ]  # fmt: skip
     by_method = {
         row["method"]: row
@@ -65,7 +68,11 @@ def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, mo
     }
     assert by_method["constraint"]["gap"] < by_method["plain"]["gap"] / 2
     assert by_method["plain"]["on_other"] > 0.6
-    assert by_method["constraint"]["on_other"] is None
+    assert by_method["constraint"]["on_other"] != by_method["plain"]["on_other"]
+    same = ("accuracy", "gap", "on_other")
+    chained = by_method["expert-length@0+constraint"]
+    assert [chained[name] for name in same] == [by_method["constraint"][name] for name in same]
+    assert chained["strength"] == f"0, {by_method['constraint']['strength']}"
     assert 0 < by_method["plain"]["hard_accuracy"] < 1
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Accuracy against the gap" in page
@@ -85,12 +92,58 @@ def test_a_correction_that_knows_half_of_the_words_is_told_by_the_other_half(fil
         settings=("epochs=3",),
         seeds=1,
         per_label=2,
-        debias=("plain", "constraint", "constraint-half"),
+        debias=("plain", "constraint", "constraint-half", "constraint-bands@0.1"),
         cache=False,
     )
-    table = {row["method"]: row for row in experiment.run(data).tables["frontier"].to_dicts()}
+    result = experiment.run(data)
+    table = {row["method"]: row for row in result.tables["frontier"].to_dicts()}
     assert table["constraint"]["half_gap"] < table["plain"]["half_gap"]
     assert table["constraint-half"]["half_gap"] > table["constraint"]["half_gap"]
+    runs = {row["method"]: row["strength"] for row in result.tables["frontier_runs"].to_dicts()}
+    assert runs["constraint-bands@0.1"] == "0.1 0.1 0.1 0.1"  # two tests of two lists
+
+
+def test_what_the_pair_graph_says_is_corrected_for_and_evaluated_without():
+    """Frequent sentences are duplicates more often than not, and a word says the label, too."""
+    rng = np.random.default_rng(0)
+    table = []
+    for i in range(900):
+        often, gold = i % 2 == 0, rng.random() < (0.8 if i % 2 == 0 else 0.2)
+        first, second = rng.integers(0, 60, 2) if often else (1000 + 2 * i, 1001 + 2 * i)
+        says = gold if rng.random() < 0.6 else not gold
+        split = ("train", "dev", "test")[i // 300]
+        table.append((split, f"s{first}", f"s{second} {SAYS[says]} {WORDS[rng.integers(2)]}", LABELS[gold]))
+    experiment = FrontierExperiment(
+        models=("linear",),
+        seeds=1,
+        per_label=2,
+        debias=("plain", "neutral", "constraint-pair-graph", "expert-pair-graph"),
+        cache=False,
+    )
+    rows = {row["method"]: row for row in experiment.run(pair_instances(table)).tables["frontier"].to_dicts()}
+    assert all(0.4 < row["neutral_accuracy"] < 1 for row in rows.values())
+    assert rows["constraint-pair-graph"]["strength"] != "0 0"
+    assert rows["plain"]["neutral_accuracy"] < rows["plain"]["accuracy"]
+
+
+def test_questions_are_corrected_for_what_their_choices_say(tmp_path):
+    names = ("train", "dev", "test", "other")
+    train, dev, test, other = (
+        write_demo(demo_choice(160, seed=seed), tmp_path / name)["train"] for seed, name in enumerate(names)
+    )
+    data = cc.load(train, dev=dev, test=test)
+    experiment = FrontierExperiment(
+        models=("linear",),
+        seeds=1,
+        per_label=2,
+        debias=("plain", "expert-hypothesis@1", "expert-choices@1"),
+        also=(cc.load(other),),
+        cache=False,
+    )
+    plain, hypothesis, choices = experiment.run(data).tables["frontier"].to_dicts()
+    assert hypothesis["accuracy"] == choices["accuracy"] != plain["accuracy"]
+    [name] = [name for name in plain if name.startswith("on_")]
+    assert hypothesis[name] == choices[name] != plain[name]
 
 
 def test_methods_are_closed_if_no_seed_of_either_test_is_significant():
@@ -118,9 +171,17 @@ def test_a_method_at_chance_closes_nothing():
 
 
 def test_names_are_a_training_a_correction_or_both():
-    assert Scheme.of("words+expert") == Scheme("words+expert", "words", "expert")
-    assert all(Scheme.of(name) == Scheme(name, "plain", name) for name in CORRECTIONS)
+    assert Scheme.of("words+expert") == Scheme("words+expert", "words", ("expert",))
+    assert all(Scheme.of(name) == Scheme(name, "plain", (name,)) for name in CORRECTIONS)
+    chain = Scheme.of("upweight:length+expert-hypothesis@0.5+constraint")
+    assert (chain.base, chain.corrections) == ("upweight:length", ("expert-hypothesis@0.5", "constraint"))
+    assert chain.debias is not None
+    assert chain.debias.expert == "length"
+    assert FrontierCorrection.of("expert-hypothesis@0.5").strength == 0.5
     for wrong, right in (
+        ("expert-lenght", "length"),
+        ("constraint@much", "constraint@0.5"),
+        ("upweight:lenght", "length"),
         ("wrods", "words"),
         ("plain+constrain", "constraint"),
         ("words+", "words+constraint"),

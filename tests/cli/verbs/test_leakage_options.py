@@ -150,7 +150,8 @@ def test_what_cannot_be_done_is_said_in_one_sentence(cuecard, files, tmp_path, a
 
 def test_set_reaches_audits_and_remedies(cuecard, files, tmp_path):
     ran = cuecard(
-        "audit", files / "train.csv", "--only", "pair_graph,cues", "--features", "word", "--json",
+        "audit", files / "train.csv", "--test", files / "test.csv",
+        "--only", "pair_graph,cues", "--features", "word", "--json",
         "--set", "pair_graph.forest=paper-small", "--set", "pair_graph.advanced=no",
         "--set", "pair_graph.unlexicalized=no", "--set", "cues.correction=by",
     )  # fmt: skip

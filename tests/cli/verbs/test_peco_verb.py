@@ -41,7 +41,7 @@ def test_json_holds_scores_and_clusters(cuecard, points):
     done = cuecard("peco", points, "--columns", "label=y_true,cluster=clid", "--json")
     found = json.loads(done.out)
     assert {(row["divergence"], row["mode"]) for row in found["scores"]} == {
-        ("l2", "exact"), ("l2", "released"), ("kl", "exact"), ("kl", "released"),
+        ("l2", "exact"), ("l2", "released"), ("kl", "exact"), ("kl", "released"), ("l2_mean", "exact"),
     }  # fmt: skip
     assert len(found["clusters"]) == 3
 

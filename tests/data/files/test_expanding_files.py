@@ -31,18 +31,19 @@ def packed(folder: Path, kind: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
 @pytest.mark.parametrize("kind", ["jsonl.gz", "jsonl.zst", "parquet"])
 def test_a_file_that_expands_beyond_the_limit_is_refused_and_read_where_more_is_allowed(
-    tmp_path, monkeypatch, kind
+    tmp_path, monkeypatch, kind, on_error
 ):
     path = packed(tmp_path, kind)
     monkeypatch.setenv("CUECARD_MAX_GB", "0.001")
     with pytest.raises(
         InputError, match=r"expands to more than 0\.001 GB: split it, .* such as CUECARD_MAX_GB=8\."
     ):
-        load(path)
+        load(path, on_error=on_error)
     monkeypatch.setenv("CUECARD_MAX_GB", "0.01")
-    assert load(path).n_examples == 30
+    assert load(path, on_error=on_error).n_examples == 30
 
 
 def test_a_limit_that_is_no_number_is_said(tmp_path, monkeypatch):

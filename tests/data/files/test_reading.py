@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cuecard.data import load
+from cuecard.data.files.nesting import json_marks
 from cuecard.data.files.reading import class_names, read_file
 
 #: Any text but NUL, which is refused, and lone surrogates, which no file format can hold.
@@ -150,3 +151,38 @@ def test_numbers_are_named_by_the_metadata_in_a_parquet_file(tmp_path):
     data = load(tmp_path / "x.parquet")
     assert data.labels == ("no", "yes")
     assert data.table["label"].to_list() == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("late", "columns"),
+    [
+        ({"text": "a", "label": "x", "note": "late"}, {"text", "label", "note"}),
+        ({"text": "a", "note": "late"}, {"text", "label", "note"}),
+        ({"text": 'say \\": "b": no', "label": "x"}, {"text", "label"}),
+        ({"text": {"key": "value"}, "label": "x"}, {"text", "label"}),
+    ],
+)
+def test_keys_and_types_may_change_after_any_number_of_json_lines(tmp_path, late, columns):
+    rows = [{"text": f'text {i} "quoted": yes', "label": "y"} for i in range(1_200)] + [late]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = read_file(path).frame
+    assert set(frame.columns) == columns
+    assert frame.height == 1_201
+    whole = pl.read_ndjson(path, infer_schema_length=None)
+    assert frame.equals(whole.select(frame.columns))
+
+
+@pytest.mark.parametrize(
+    ("data", "marks"),
+    [
+        (b"", (0, 0, 0)),
+        (b"{", (0, 0, 0)),
+        (b"[1]", (0, 0, 1)),
+        (b'{"a":1}\n{"a" :[2]}', (1, 1, 1)),
+        (b'{"a":"x\\":{"}\n{"b":"[["}', (2, 0, 3)),
+        (b"1\n{", (0, 0, 0)),
+    ],
+)
+def test_keys_and_brackets_of_json_are_counted_without_parsing(data, marks):
+    assert tuple(json_marks(data)) == marks

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from cuecard.data import Instances
-from cuecard.data.units import copies, example_units
+from cuecard.data.units import FoldedTexts, copies, example_units
 from cuecard.errors import CueCardError
 
 
@@ -150,3 +150,28 @@ def test_the_same_answer_to_another_question_is_another_choice() -> None:
     choice = data.units("choice").tolist()
     assert choice[:2] == choice[3:1:-1]
     assert choice[4] != choice[0]
+
+
+def test_words_that_two_texts_share_are_counted_once_each() -> None:
+    responses = ["The cat, the dog.", "THE CAT", "nothing here", "", "a b a b"]
+    prompts = ["the cat sat", "the cat sat", "the cat sat", "the cat", "b c"]
+    first, second = FoldedTexts(), FoldedTexts()
+    first.add(pl.Series(responses))
+    second.add(pl.Series(prompts))
+    assert first.shared_with(second).tolist() == [2, 2, 0, 0, 1]
+
+
+def test_runs_of_texts_have_the_units_of_their_words_together() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(400)]
+    texts = [" ".join(rng.choice(words, 9)) for _ in range(60)]
+    texts[40:44] = [texts[1], texts[0], texts[3], texts[2] + " more"]
+    bounds = np.arange(0, 61, 2)
+    folded = FoldedTexts()
+    folded.add(pl.Series(texts))
+    of_texts, of_runs = folded.copies_and_runs(bounds, 0.6, 0.4)
+    assert of_texts.tolist() == copies(pl.Series(texts)).tolist()
+    joined = copies(pl.Series([f"{a} {b}" for a, b in zip(texts[::2], texts[1::2], strict=True)]))
+    assert of_runs.tolist() == joined.tolist()
+    assert of_runs[20:22].tolist() == [0, 1]
+    assert len(set(of_runs.tolist())) == 28

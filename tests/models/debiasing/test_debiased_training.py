@@ -12,10 +12,11 @@ from cuecard.data.demo import demo_choice
 from cuecard.errors import CueCardError, UsageError
 from cuecard.models import MODELS, BiasExpert, Debias, load_model
 from cuecard.models.debiasing.experts import fit_expert
-from cuecard.models.debiasing.last_layer import refit_last_layer
+from cuecard.models.debiasing.last_layer import erase_cues, refit_last_layer
 from cuecard.models.debiasing.methods import METHODS
 from cuecard.models.debiasing.objective import Objective
 from cuecard.models.fitted import answer_probabilities
+from cuecard.models.ngram_models.descent import Descent
 from cuecard.models.recipe import Recipe
 from small_sets import pair_instances
 
@@ -66,7 +67,7 @@ def test_the_expert_predicts_from_listed_words_and_has_not_seen_what_it_predicts
     assert np.exp(log_probabilities).sum(axis=1) == pytest.approx(np.ones(train.n_examples))
     right = log_probabilities.argmax(axis=1) == Examples(train).gold
     assert right.mean() > 0.7
-    names = expert.reader(train)._names
+    names = expert.reader(train)._parts[0].names
     assert set(names) & set(WORDS)
     features = expert.reader(train).rows(train)
     inside = log_softmax(fit_expert(features, train).decision_function(features), axis=1)
@@ -76,11 +77,45 @@ def test_the_expert_predicts_from_listed_words_and_has_not_seen_what_it_predicts
     assert np.ptp(weak) < np.ptp(log_probabilities) / 2
 
 
-@pytest.mark.parametrize("cues", ["hypothesis", "premise", "length", "overlap"])
+@pytest.mark.parametrize(
+    "cues", ["hypothesis", "premise", "length", "overlap", "words+length", "word:nobody"]
+)
 def test_an_expert_reads_a_part_of_the_input_or_a_family(data, cues):
     log_probabilities = BiasExpert(cues).log_probabilities(data.train, data.test)
     assert log_probabilities.shape == (data.test.n_examples, 3)
     assert np.isfinite(log_probabilities).all()
+
+
+def test_one_feature_says_what_its_examples_say(data):
+    """An expert of one word has two answers: the label shares with the word, and without."""
+    expert = BiasExpert("word:nobody").log_probabilities(data.train, data.train)
+    has = np.array([text.split()[0] == "nobody" for text in data.train.table["hypothesis"]])
+    for members in (has, ~has):
+        shares = np.bincount(Examples(data.train).gold[members], minlength=3) / members.sum()
+        assert np.exp(expert[members]) == pytest.approx(np.tile(shares, (members.sum(), 1)), abs=0.04)
+    with pytest.raises(UsageError, match="No training example has the feature 'nobodies'"):
+        BiasExpert("word:nobodies").log_probabilities(data.train, data.train)
+
+
+def test_an_expert_of_the_pair_graph_knows_frequent_sentences_in_pairs_it_has_not_seen():
+    """Sentences that occur often are duplicates of each other; texts themselves say nothing."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(600):
+        often = i % 9 < 5
+        first, second = (rng.integers(0, 40, 2)) if often else (1000 + 2 * i, 1001 + 2 * i)
+        rows.append(("train" if i < 400 else "test", f"s{first}", f"s{second}", ("no", "yes")[often]))
+    data = pair_instances(rows)
+    expert = BiasExpert("pair-graph")
+    for values, part in (
+        (expert.cross_fitted(data.train), data.train),
+        (expert.log_probabilities(data.train, data.test), data.test),
+    ):
+        assert (values.argmax(axis=1) == Examples(part).gold).mean() > 0.9
+    alone = expert.log_probabilities(data.train, data.test.rows(np.arange(len(data.test)) < 3))
+    assert alone == pytest.approx(expert.log_probabilities(data.train, data.test)[:3])
+    with pytest.raises(UsageError, match="only applies to pairs"):
+        BiasExpert("pair-graph").cross_fitted(demo_choice(60, seed=0).instances.train)
 
 
 def test_an_expert_of_choices_leaves_out_choices_that_are_not_there():
@@ -89,8 +124,8 @@ def test_an_expert_of_choices_leaves_out_choices_that_are_not_there():
     assert np.exp(log_probabilities).sum(axis=1) == pytest.approx(np.ones(data.train.n_examples))
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("learned-mixin", "group-robust")])
-def test_fasttext_is_trained_with_every_method_it_can(data, method, tmp_path):
+@pytest.mark.parametrize("method", METHODS)
+def test_fasttext_is_trained_with_every_method(data, method, tmp_path):
     recipe = Recipe("fasttext", options=SMALL["fasttext"], debias=Debias(method))
     model = recipe.fit(data.train)
     plain = Recipe("fasttext", options=SMALL["fasttext"]).fit(data.train)
@@ -150,11 +185,80 @@ def test_fasttext_learns_nothing_that_the_expert_is_sure_of(data):
     assert np.array_equal(model.output_, np.zeros_like(model.output_))
 
 
+def test_choices_are_trained_with_an_expert_and_resume_as_if_never_stopped(tmp_path):
+    train = demo_choice(120, seed=0).instances.train
+    plain = Recipe("fasttext", options=SMALL["fasttext"]).fit(train)
+    for method in ("product-of-experts", "learned-mixin", "confidence", "group-robust", "upweight"):
+        recipe = Recipe("fasttext", options=SMALL["fasttext"], debias=Debias(method, expert="length"))
+        whole = recipe.fit(train, checkpoint=tmp_path / method)
+        assert not np.array_equal(whole.predict_proba(train), plain.predict_proba(train))
+
+        def stop(step):
+            if step.epoch == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            recipe.fit(train, checkpoint=tmp_path / f"{method}-stopped", watch=stop)
+        resumed = recipe.fit(train, checkpoint=tmp_path / f"{method}-stopped")
+        assert np.array_equal(resumed.predict_proba(train), whole.predict_proba(train))
+
+
+def test_groups_of_equal_loss_are_drawn_alike_often(data):
+    """A group of a hundredth of the examples is seen as often as the rest."""
+    model = MODELS.get("fasttext")(epochs=1, held_out=0.0)
+    groups = (np.arange(data.train.n_examples) % 100 == 0).astype(np.int64)
+    model.objective = Objective("group-robust", 0.01, groups=groups)
+    orders = []
+    original = Descent._order
+
+    class Seen(Descent):
+        def _order(self):
+            orders.append(original(self))
+            return orders[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cuecard.models.ngram_models.fasttext.Descent", Seen)
+        model.fit(data.train)
+    assert groups[orders[0]].mean() == pytest.approx(0.5, abs=0.1)
+
+
 def test_labels_as_targets_are_plain_training(data):
     models = [MODELS.get("fasttext")(epochs=2) for _ in range(2)]
     models[1].objective = Objective("confidence", targets=np.eye(3)[Examples(data.train).gold])
     plain, targets = (model.fit(data.train).predict_proba(data.test) for model in models)
     assert plain == pytest.approx(targets, abs=1e-5)
+
+
+def test_upweighting_is_training_with_weights_on_the_errors_of_one_epoch(data):
+    def fitted(debias=None, **options):
+        weights = options.pop("weights", None)
+        recipe = Recipe("fasttext", options=SMALL["fasttext"] | options, debias=debias)
+        return recipe.fit(data.train, weights=weights)
+
+    early = answer_probabilities(fitted(epochs=1), data.train).argmax(axis=1)
+    weights = np.where(early == Examples(data.train).gold, 1.0, 3.0)
+    assert 1 < weights.mean() < 3
+    pairs = (
+        (fitted(Debias("upweight", strength=3.0)), fitted(weights=weights)),
+        (fitted(Debias("upweight", strength=1.0)), fitted()),
+    )
+    for upweighted, same in pairs:
+        assert np.array_equal(upweighted.predict_proba(data.test), same.predict_proba(data.test))
+
+
+def test_nothing_linear_in_the_last_layers_input_predicts_the_erased_answer(data):
+    """Erasing a share of zero is a last layer fitted on all examples; erasing all of it leaves means alike."""
+    expert = BiasExpert("words", per_label=2).cross_fitted(data.train)
+    models = [Recipe("fasttext", options=SMALL["fasttext"]).fit(data.train) for _ in range(3)]
+    erase_cues(models[0], data.train, expert, strength=0.0)
+    refit_last_layer(models[1], data.train, np.zeros(data.train.n_examples, np.int64))
+    first, second = (model.predict_proba(data.train) for model in models[:2])
+    assert first == pytest.approx(second, abs=1e-3)
+    erase_cues(models[2], data.train, expert)
+    logits = models[2].embed(data.train) @ models[2].output_.T + models[2].bias_
+    answer = expert.argmax(axis=1)
+    means = np.array([logits[answer == k].mean(axis=0) for k in np.unique(answer)])
+    assert means == pytest.approx(np.tile(logits.mean(axis=0), (len(means), 1)), abs=1e-3)
 
 
 def test_a_last_layer_on_equal_groups_is_a_regression_on_features(data):
@@ -174,11 +278,13 @@ def test_a_last_layer_on_equal_groups_is_a_regression_on_features(data):
     [
         (lambda d: Debias("product"), "product-of-experts"),
         (lambda d: Debias("erase", expert="wrods"), "words"),
+        (lambda d: Debias("erase", expert="words+lenght"), "length"),
+        (lambda d: Debias("erase", expert="wrod:nobody"), "word"),
         (lambda d: Debias("erase", strength=2.0), "must be at most 1"),
         (lambda d: Debias("last-layer", strength=0.0), "must be a positive number"),
         (lambda d: Recipe("linear", debias=Debias("learned-mixin")).fit(d.train), "cannot be trained with"),
         (lambda d: Recipe("linear", debias=Debias("erase")).fit(d.train), "no last layer"),
-        (lambda d: Recipe("fasttext", debias=Debias("group-robust")).fit(d.train), "cannot be trained with"),
+        (lambda d: Recipe("linear", debias=Debias("group-robust")).fit(d.train), "choose fasttext"),
         (lambda d: Recipe("fasttext", debias=Debias("erase", "choices")).fit(d.train), "does not apply"),
     ],
 )

@@ -14,6 +14,8 @@ from told_sets import told_by_both, told_by_word, told_choices
 
 from cuecard.errors import UsageError
 from cuecard.models import FastText
+from cuecard.models.debiasing.objective import Objective
+from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import accuracy, examples_of, training_examples
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
@@ -43,6 +45,10 @@ def problem(outputs: int) -> Any:
     )
 
 
+#: What a loop takes for an objective without groups and without a learned mixture.
+NO_GROUPS = (np.empty(0, np.int64), np.empty(0, np.float32), 0.0)
+
+
 @pytest.mark.parametrize("objective", ["labels", "expert", "targets"])
 def test_a_step_on_labels_goes_down_the_exact_gradient(objective: str) -> None:
     features, vectors, output, bias = problem(3)
@@ -65,7 +71,7 @@ def test_a_step_on_labels_goes_down_the_exact_gradient(objective: str) -> None:
         target.astype(np.float32) if objective == "targets" else nothing,
     ]
     found = _kernels.learn_labels(
-        *loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped, *extra
+        *loop_arrays(features), gold, weight, np.array([3]), rate, 0.0, *stepped, *extra, *NO_GROUPS
     )
     assert found == pytest.approx(loss(), rel=1e-5)
     for one, other in zip(stepped, expected, strict=True):
@@ -82,8 +88,9 @@ def test_a_step_on_choices_goes_down_the_exact_gradient() -> None:
 
     expected = [array - rate * numeric_gradient(loss, array) for array in (vectors, output)]
     stepped = [array.astype(np.float32) for array in (vectors, output)]
+    plain = [np.empty((0, 3), np.float32)] * 2
     found = _kernels.learn_choices(
-        *loop_arrays(features), starts, gold, weight, np.array([1]), rate, 0.0, *stepped
+        *loop_arrays(features), starts, gold, weight, np.array([1]), rate, 0.0, *stepped, *plain, *NO_GROUPS
     )
     assert found == pytest.approx(loss(), rel=1e-5)
     for one, other in zip(stepped, expected, strict=True):
@@ -170,6 +177,26 @@ def test_no_step_counts_more_than_four_times_the_mean_and_all_steps_count_the_we
     assert run._factors.max() <= 4
     counted = np.bincount(run._order(), weights=run._factors[run._order()], minlength=300)
     np.testing.assert_allclose(counted, weights / weights.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_groups_are_as_frequent_as_each_other_and_heavy_examples_keep_their_weight(sampled: bool) -> None:
+    groups = np.repeat([0, 1, 2], [200, 90, 10])
+    weights = np.where(np.arange(300) == 7, 100.0, 1.0)
+    weights[groups == 2] = 0  # a group that has no weight is not drawn
+    run = Descent(
+        Bags(sparse.csr_matrix((300, 2)), training_examples(told_by_word(300), weights)), np.arange(300),
+        outputs=3, dimensions=2, epochs=1, learning_rate=0.1, patience=1, sampled=sampled, seed=0,
+        objective=Objective("group-robust", groups=groups),
+    )  # fmt: skip
+    drawn = []
+    for _ in range(60):
+        drawn.append(run._order())
+        run.history.append(Epoch(len(run.history) + 1, 0.0, 0.0))
+    order = np.concatenate(drawn)
+    assert np.bincount(groups[order], minlength=3) / len(order) == pytest.approx([0.5, 0.5, 0], abs=0.02)
+    counted = np.bincount(order, weights=run._factors[order])
+    assert counted[7] / counted[groups[: len(counted)] == 0].sum() == pytest.approx(100 / 299, abs=0.02)
 
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:

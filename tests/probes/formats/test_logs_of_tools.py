@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cuecard as cc
@@ -139,6 +140,9 @@ def test_log_likelihoods_written_as_text_pick_the_likeliest_choice(asked, tmp_pa
     (read,) = read_predictions(harness_log(tmp_path, lines), asked)
     assert read.model == "org/small-model"
     assert read.answers.tolist() == picks
+    expected = np.exp([-0.24, -1.61, -2.61])
+    assert read.probabilities is not None
+    np.testing.assert_allclose(read.probabilities[0], expected / expected.sum())
 
 
 def test_generated_text_is_read_by_the_answer_it_names(six, tmp_path):

@@ -14,6 +14,8 @@ from cuecard.errors import CueCardError
 from cuecard.probes import read_verdicts
 from cuecard.probes.judge import biases
 from cuecard.report.charts.drawing import specification
+from cuecard.report.headline.model_verdict import model_headline
+from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
 from cuecard.stats.preferences.kappa import cohen_kappa
 from cuecard.stats.preferences.lowess import lowess
@@ -37,7 +39,9 @@ def test_a_card_of_judges_has_findings_measures_and_a_chart():
     assert "judge/fair/fair" in ids
     assert card.measure("judge.position.flips_to_first").low > 0.5
     assert card.measure("judge.fair.kappa").low > 0
+    assert model_headline(card) == "position prefers the response shown first."
     view = section_view(card, "judge")
+    assert view.lead == ["fair: no bias found.", "position: depends on position."]
     assert specification(view.charts[0].draw)["layer"]
     assert view.tables[0].total == 2
 
@@ -113,7 +117,7 @@ def test_repeated_verdicts_that_agree_are_counted():
 FORMS = {
     "mt_bench": {
         "question_id": 81, "model_1": "alpaca", "model_2": "vicuna", "g1_winner": "model_2", "g2_winner": "tie",
-        "judge": "gpt-4", "turn": 1,
+        "judge": ["gpt-4", "pair-v2"], "turn": 1,
     },
     "alpaca_eval": {
         "instruction": "Say hi", "output_1": "Hi", "generator_1": "text-davinci", "output_2": "Hello you",
@@ -148,6 +152,7 @@ def test_verdicts_are_read_in_every_published_form(tmp_path, form):
         assert row[f"score_{side}"] == 2.5
         assert row["human"] == 1.0 - row["preferred"]
     if form == "mt_bench":
+        assert row["judge"] == "gpt-4"
         both = read_verdicts("j", path).table
         assert both["first"].n_unique() == 2
         assert both["preferred"].to_list()[1] == 0.5
@@ -253,3 +258,53 @@ def test_a_judge_with_too_few_verdicts_is_not_called_unbiased():
     [finding] = cc.probe(judge={"few": rows}).findings
     assert finding.title == "Biases of few were not tested"
     assert "at least 20 comparisons judged in both orders" in finding.text
+
+
+def test_the_verdict_about_a_judge_does_not_speak_of_cues_in_the_data():
+    rows = [{"id": i, "first": side, "verdict": side} for i in range(30) for side in "ab"]
+    biased = verdict(cc.probe(judge={"j": pl.DataFrame(rows)}))
+    assert biased.detail == "1 finding: 1 high."
+    fair = [{"id": i, "first": side, "verdict": "ab"[i % 2]} for i in range(30) for side in "ab"]
+    assert "cue" not in verdict(cc.probe(judge={"j": pl.DataFrame(fair)})).detail
+
+
+def test_a_reward_with_the_wrong_sign_is_below_chance_and_not_at_it():
+    rng = np.random.default_rng(0)
+    better = rng.normal(1.0, 1.0, 80)
+    frame = pl.DataFrame(
+        {"id": range(80), "chosen": "c", "rejected": "r", "score_chosen": -better, "score_rejected": 0.0}
+    )
+    [finding] = cc.probe(judge={"reward": frame}).findings
+    assert finding.title == "reward agrees with people less than by chance"
+    assert "below chance" in finding.text
+
+
+def test_verdicts_of_0_and_1_are_not_guessed_where_no_response_is_the_better_one():
+    verdicts = pl.DataFrame({"id": ["1", "2"], "verdict": [0, 1]})
+    with pytest.raises(CueCardError, match="unclear which response 0 means: write a, b or tie"):
+        read_verdicts("j", verdicts)
+    named = verdicts.with_columns(chosen=pl.lit("c"), rejected=pl.lit("r"))
+    assert read_verdicts("j", named).table["preferred"].to_list() == [0.0, 1.0]
+
+
+def test_verdicts_with_lists_and_objects_in_their_fields_are_read_or_refused():
+    games = {"question_id": [[1], [2]], "model_1": ["x", "y"], "model_2": ["z", "z"]}
+    frame = pl.DataFrame({**games, "g1_winner": ["model_1", "tie"], "judge": [["gpt-4", "pair-v2"]] * 2})
+    verdicts = read_verdicts(None, frame)
+    assert verdicts.name == "gpt-4"  # as MT-Bench writes it: the judge and its prompt
+    assert verdicts.table["preferred"].to_list() == [1.0, 0.5]
+    table = pl.DataFrame(
+        {
+            "id": [1, 2],
+            "verdict": ["a", "b"],
+            "Verdict": ["x", "y"],
+            "response_a": [{"t": 1}] * 2,
+            "response_b": ["no"] * 2,
+        }
+    )
+    row = read_verdicts("x", table).table.row(0, named=True)
+    assert {row["text_a"], row["text_b"]} == {'{"t": 1}', "no"}
+    with pytest.raises(CueCardError, match="neither a verdict nor two scores"):
+        read_verdicts("x", frame.drop("question_id"))
+    with pytest.raises(CueCardError, match="expected a, b or tie"):
+        read_verdicts("x", pl.DataFrame({"id": [1, 2], "verdict": [{"a": 1}] * 2}))

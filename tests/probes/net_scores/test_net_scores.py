@@ -10,8 +10,10 @@ from cuecard.probes import NetScores, Predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.net_scores.leak import neutral_weights
 from cuecard.report.charts.drawing import specification
+from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
 from cuecard.stats.preferences.item_response import item_response
+from cuecard.wording import percent
 from small_sets import choice_instances
 
 
@@ -51,6 +53,16 @@ def test_a_model_that_follows_the_leak_falls_to_chance_and_one_that_knows_stays(
     measures = {m.name: m for m in result.measures}
     assert measures["net_scores.longest.neutral"].value == rows["longest"]["neutral"]
     assert {f.id for f in result.findings} == {"net_scores/knows", "net_scores/longest"}
+
+
+def test_the_headline_names_the_best_models_net_of_the_leak():
+    data = questions(600, leak=0.5)
+    knows, longest = models(data)
+    card = cc.probe(data, predictions=[longest, knows], only=["net_scores"])
+    net = {m.name: percent(m.value) for m in card["net_scores"].measures}
+    headline = verdict(card).headline
+    assert headline.index("knows has an accuracy") < headline.index("longest has an accuracy")
+    assert f"{net['net_scores.knows.neutral']} net of the leak" in headline
 
 
 def test_a_leak_that_solves_everything_leaves_no_score_net_of_it():

@@ -11,6 +11,7 @@ from cuecard.data import Instances
 from cuecard.data.demo import demo_choice, demo_predictions, write_demo
 from cuecard.errors import InputError, UsageError
 from cuecard.probes import read_predictions
+from cuecard.remedies.correction.correction import cost_sentence
 from cuecard.run.correcting import dev_as_test
 from small_sets import pair_instances
 
@@ -120,6 +121,48 @@ def test_without_dev_an_example_is_not_corrected_with_the_help_of_its_own_label(
     assert len(done.metrics["strengths"]) == 5
     assert np.array_equal(done.probabilities[::5], moved.probabilities[::5])
     assert not np.array_equal(done.probabilities, moved.probabilities)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "expert"}])
+def test_a_benchmark_of_one_file_is_corrected_for_the_cues_of_other_folds(biased, options):
+    data, predictions = biased
+    whole = replace(
+        data, table=data.test.table.with_columns(split=pl.lit("train").cast(data.table.schema["split"]))
+    )
+    mine = of_split(predictions, "test").drop("split")
+    done = cc.correct(whole, mine, **PLANTED, **options)
+    assert done.metrics["tuned_on"] == "file"
+    assert done.metrics["before"]["gap"] > 0.15
+    assert done.metrics["after"]["gap"] < done.metrics["before"]["gap"] / 2
+    assert done.predictions["example_id"].to_list() == mine["example_id"].to_list()
+    beside_train = cc.correct(data, of_split(predictions, "test"), **PLANTED, **options)
+    assert done.metrics["after"]["accuracy"] == pytest.approx(
+        beside_train.metrics["after"]["accuracy"], abs=0.04
+    )
+
+
+def test_no_label_of_a_fold_enters_its_own_correction_in_one_file(biased):
+    class EveryFifth(cc.Correction):
+        def _test_folds(self, data, gold):
+            return np.arange(len(gold)) % 5
+
+    data, predictions = biased
+    whole = replace(data, table=data.test.table)
+    [model] = read_predictions(of_split(predictions, "test"), whole)
+    codes = whole.label_codes.copy()
+    codes[::5] = (codes[::5] + 1) % len(data.labels)
+    for method in ("constraint", "expert"):
+        correction = EveryFifth(per_label=1, method=method)
+        done, moved = (correction.run(one, model) for one in (whole, whole.relabelled(codes)))
+        assert np.array_equal(done.probabilities[::5], moved.probabilities[::5])
+        assert not np.array_equal(done.probabilities, moved.probabilities)
+
+
+def test_a_gap_that_is_not_significant_is_called_so():
+    before = {"accuracy": 0.8, "gap": 0.01, "log10_p": -0.2, "log10_p_within_label": -1.0}
+    metrics = {"before": before, "after": before, "changed_answers": 0, "examples": 10}
+    assert "not significant" in cost_sentence(metrics)
+    assert "not significant" not in cost_sentence(metrics | {"before": before | {"log10_p": -3.0}})
 
 
 def test_worst_group_accuracy_rises(biased):

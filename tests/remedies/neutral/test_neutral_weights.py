@@ -9,50 +9,28 @@ import pytest
 from cuecard.data import Instances, Task
 from cuecard.errors import UsageError
 from cuecard.remedies import REMEDIES, NeutralWeights
+from cuecard.reproduce.theorem import select, theorem_by_simulation
 from cuecard.run.debiasing import debias
 from cuecard.stats.neutral_weights import leakage_neutral_weights, weights_from_probabilities
-from cuecard.stats.weighted import weighted_share
 
 
-def neutral_world(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw labels and leakage independently; a model is right more often where leakage and label agree."""
-    label = (rng.random(n) < 0.5).astype(int)
-    leak = rng.integers(1, 5, n)
-    guess_high = leak > 2
-    right = rng.random(n) < np.where(guess_high == (label == 1), 0.9, 0.6)
-    return label, leak, right
-
-
-#: P(S = 1 | l) for leak 1, 2, 3, 4.
-INTENTION = np.array([0.15, 0.3, 0.7, 0.85])
-
-
-def selected(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Select by the intention rule: a draw is kept if the wanted label S equals Y."""
-    label, leak, right = neutral_world(n, rng)
-    intention = INTENTION[leak - 1]
-    kept = (rng.random(n) < intention) == (label == 1)
-    return label[kept], leak[kept], right[kept], intention[kept]
+def selected(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Draws of a neutral world that the intention rule keeps."""
+    drawn = select(n, np.random.default_rng(seed))
+    return drawn.label, drawn.leak, drawn.right, drawn.intention
 
 
 def test_weighted_accuracy_covers_the_neutral_one_and_unweighted_accuracy_does_not() -> None:
     """Theorem 1 with known P(S | l): the 95 % interval covers the truth in about 95 % of repetitions."""
-    rng = np.random.default_rng(7)
-    truth = 0.75
-    covered = np.zeros(2)
-    repetitions = 600
-    for _ in range(repetitions):
-        label, _, right, intention = selected(1200, rng)
-        weights = 1 / np.where(label == 1, intention, 1 - intention)
-        for i, used in enumerate((weights, np.ones(len(weights)))):
-            found = weighted_share(right, used)
-            covered[i] += found.low <= truth <= found.high
-    assert 0.925 < covered[0] / repetitions < 0.975
-    assert covered[1] / repetitions < 0.05
+    check = theorem_by_simulation()
+    assert 0.925 < check.weighted_coverage < 0.975
+    assert check.unweighted_coverage < 0.05
+    assert check.weighted == pytest.approx(check.truth, abs=0.005)
+    assert check.unweighted > check.truth + 0.03
 
 
 def test_estimated_weights_recover_the_neutral_accuracy() -> None:
-    label, leak, right, intention = selected(40_000, np.random.default_rng(3))
+    label, leak, right, intention = selected(40_000, 3)
     found = leakage_neutral_weights(label, leak, folds=5, trees=30)
     assert right.mean() > 0.80
     assert np.average(right, weights=found.weights) == pytest.approx(0.75, abs=0.015)
@@ -107,7 +85,7 @@ def test_an_impossible_label_is_counted_and_gets_a_finite_weight() -> None:
 
 
 def test_a_limit_on_weights_keeps_the_classes_shares() -> None:
-    label, leak, _, _ = selected(8000, np.random.default_rng(1))
+    label, leak, _, _ = selected(8000, 1)
     free = leakage_neutral_weights(label, leak, folds=4, trees=20)
     limited = leakage_neutral_weights(label, leak, folds=4, trees=20, max_weight=2.0)
     assert free.weights.max() > 2
@@ -165,6 +143,20 @@ def test_the_remedy_takes_the_leak_out_of_a_planted_dataset() -> None:
     finding = result.findings[0]
     assert "instead of" in finding.text
     assert (finding.severity, finding.title) == ("info", "Weights that balance the pair graph")
+
+
+def test_pooled_weights_have_mean_1_over_all_splits_and_know_them_as_one() -> None:
+    data = planted(900)
+    pooled = NeutralWeights(folds=10, trees=20, pool=True).run(data)
+    assert pooled.examples is not None
+    weight = pooled.examples["weight"]
+    assert weight.mean() == pytest.approx(1)
+    assert pooled.summary["splits"].keys() == {"all"}
+    assert pooled.summary["unweighted_splits"] == []
+    one_split = data.with_columns(split=pl.lit("train"))
+    alone = NeutralWeights(folds=10, trees=20).run(one_split)
+    assert alone.examples is not None
+    assert weight.to_list() == alone.examples["weight"].to_list()
 
 
 def told_by_frequency() -> Instances:

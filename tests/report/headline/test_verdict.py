@@ -110,6 +110,24 @@ def test_the_headline_names_an_auc_where_its_finding_is_more_serious_than_any_ac
     assert answers(card)[0].text.startswith("Yes: mine.a accuracy")
 
 
+def test_without_a_shortcut_of_the_whole_dataset_the_headline_names_the_first_cue(
+    make_card: CardMaker,
+) -> None:
+    numbers = {"low": 0.7, "high": 0.85, "chance": 0.5, "coverage": 0.1}
+    can = finding("low", cue="can", value=0.785, gain=0.04, **numbers)
+    rare = finding("low", cue="rare", value=0.9, gain=0.01, **numbers)
+    said = verdict(make_card(findings=[rare, can])).headline.replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "tiny contains only weak cues, the largest t, 78.5 % (chance 50.0 %)."
+
+
+def test_of_two_scores_of_one_severity_the_higher_leads(make_card: CardMaker) -> None:
+    first, second = (
+        finding("medium", value=value, low=value - 0.01, chance=0.5, unit="score", whole=True)
+        for value in (0.629, 0.64)
+    )
+    assert ordered_findings(make_card(findings=[first, second])) == [second, first]
+
+
 @pytest.mark.parametrize(
     ("low", "headline"),
     [

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
+from threadpoolctl import threadpool_limits
 
 from cuecard.stats import wilson
 from cuecard.stats.cues.shrinkage import _GRID, _IMAGINED, _ROUNDS, shrunk_shares
@@ -80,3 +81,15 @@ def test_a_few_features_keep_an_interval_as_wide_as_their_counts_allow() -> None
 def test_bad_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="no more hits"):
         shrunk_shares([3], [2])
+
+
+def test_the_number_of_threads_changes_no_digit() -> None:
+    rng = np.random.default_rng(0)
+    n = rng.integers(128, 512, 12_000)
+    k = rng.binomial(n, rng.uniform(0.1, 0.9, len(n)))
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            results.append(shrunk_shares(k, n))
+    for name in ("share", "low", "high"):
+        assert np.array_equal(*(getattr(one, name) for one in results))

@@ -16,6 +16,7 @@ def test_small_case_by_hand() -> None:
     result = agreement(normal, biased, gold)
     assert (result.n, result.agreed, result.both_right) == (6, 3, 2)
     assert (result.normal_right, result.biased_right) == (4, 3)
+    assert result.only_biased == 1 / 6
     assert nba(normal, biased) == result.nba == 3 / 6
     assert nbr(normal, biased, gold) == result.nbr == 2 / 3
     assert nbr_released(normal, biased, gold) == result.nbr_released == 2 / 4

@@ -59,7 +59,9 @@ def test_level_holds_for_a_model_that_errs_evenly(sizes: tuple[int, int, int], a
     gold = np.repeat([0, 1, 2], sizes)
     p_values = np.array(
         [
-            flattened_distribution(_even_model(rng, gold, accuracy), gold, draws=1, seed=i).p_value
+            flattened_distribution(
+                _even_model(rng, gold, accuracy), gold, draws=1, simulations=999, seed=i
+            ).p_value
             for i in range(400)
         ]
     )
@@ -86,7 +88,7 @@ def test_level_holds_where_a_gold_label_has_few_instances(
     for i in range(400):
         table = rng.multinomial(sizes, rows)
         predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
-        p_values.append(flattened_distribution(predicted, gold, draws=1, seed=i).p_value)
+        p_values.append(flattened_distribution(predicted, gold, draws=1, simulations=999, seed=i).p_value)
     for level in (0.05, 0.2):
         assert np.mean(np.array(p_values) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
 
@@ -117,7 +119,7 @@ def test_interval_covers_the_true_share() -> None:
     covered = []
     for i in range(200):
         predicted = np.array([rng.choice(3, p=rows[c]) for c in gold])
-        result = flattened_distribution(predicted, gold, draws=1, seed=i)
+        result = flattened_distribution(predicted, gold, draws=1, simulations=999, seed=i)
         covered.append((result.low <= truth) & (truth <= result.high))
     assert np.mean(covered) > 0.91
 
@@ -130,7 +132,7 @@ def test_interval_of_a_good_model_covers_the_true_share(sizes: tuple[int, int, i
     gold, covered = np.repeat([0, 1, 2], sizes), []
     for i in range(150):
         predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in rng.multinomial(sizes, rows)])
-        result = flattened_distribution(predicted, gold, draws=1, seed=i)
+        result = flattened_distribution(predicted, gold, draws=1, simulations=999, seed=i)
         covered.append((result.low <= 1 / 3) & (result.high >= 1 / 3))
     assert np.mean(covered, axis=0).min() > 0.87
 
@@ -141,7 +143,7 @@ def test_a_planted_follower_is_detected() -> None:
     found = 0
     for i in range(60):
         predicted = np.where(rng.random(250) < 0.3, 0, _even_model(rng, gold, 0.8))
-        result = flattened_distribution(predicted, gold, draws=1, seed=i)
+        result = flattened_distribution(predicted, gold, draws=1, simulations=999, seed=i)
         found += result.p_value <= 0.05 and result.share[0] > 1 / 3
     assert found >= 57
 
@@ -166,7 +168,7 @@ def test_interval_of_the_amplification_covers_the_truth_and_reaches_zero_for_a_f
     covered, from_zero, above = 0, 0, 0
     for i in range(150):
         predicted = np.concatenate([np.repeat([0, 1, 2], row) for row in rng.multinomial(sizes, rows)])
-        found = flattened_distribution(predicted, gold, draws=1, seed=i)
+        found = flattened_distribution(predicted, gold, draws=1, simulations=999, seed=i)
         covered += found.amplification_low <= truth <= found.amplification_high
         from_zero += found.amplification_low == 0.0
         above += found.amplification > found.amplification_null

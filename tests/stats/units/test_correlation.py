@@ -23,8 +23,8 @@ def test_agrees_with_counting_pairs_one_by_one() -> None:
     rng = np.random.default_rng(0)
     units, labels = rng.integers(0, 30, 200), rng.integers(0, 3, 200)
     pairs = [(i, j) for i, j in permutations(range(200), 2) if units[i] == units[j]]
-    agreement = np.mean([labels[i] == labels[j] for i, j in pairs])
-    expected = (agreement - 0.34) / 0.66
+    away = np.eye(3)[labels] - [0.4, 0.3, 0.3]
+    expected = np.mean([away[i] @ away[j] for i, j in pairs]) / 0.66
     assert expected < copy_correlation(units, labels, [0.4, 0.3, 0.3]) < expected + 0.2
 
 
@@ -94,3 +94,11 @@ def test_a_feature_of_half_of_a_unit_counts_in_full_and_one_of_all_its_rows_once
     units = np.repeat([0, 1], 200)
     assert pairs_of(np.arange(400) % 2 == 0, units, 1.0) == 0.0
     assert pairs_of(units == 0, units, 1.0) == pytest.approx(200 * 199 - 200, rel=0.01)
+
+
+def test_copies_correlate_if_their_labels_have_other_shares_than_the_rest() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 1_500)
+    assert copy_correlation(np.repeat(np.arange(50), 30), labels, [0.5, 0.5]) < 0.02
+    expected = (0.5 - 0.8) ** 2 / (0.8 * 0.2)
+    assert expected < copy_correlation(np.repeat(np.arange(50), 30), labels, [0.8, 0.2]) < expected + 0.25

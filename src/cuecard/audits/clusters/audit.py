@@ -25,6 +25,7 @@ from cuecard.audits.clusters.findings import cluster_findings, notable
 from cuecard.audits.clusters.map import MAP_METHODS, MapMethod, map_points, map_table, sampled_for_map
 from cuecard.audits.clusters.measures import KINDS, cluster_measures
 from cuecard.audits.clusters.scores import (
+    SCORES,
     SWEEP_COMPONENTS,
     SWEEP_K,
     Labelled,
@@ -210,7 +211,7 @@ class Clusters:
                     k=(*SWEEP_K, requested),
                     components=(*SWEEP_COMPONENTS, self.components),
                     headline=sweep_row(
-                        requested, min(self.components, vectors.shape[1]), of_starts, scores[0]
+                        labelled, requested, min(self.components, vectors.shape[1]), of_starts, scores[0]
                     ),
                 )
             if self.map != "none":
@@ -320,7 +321,7 @@ class Clusters:
             points = principal_components(vectors, weights, self.components)
             few = min(k, len(np.unique(points, axis=0)))
             starts = self._clusterings(points, weights, codes, few)
-            scores += over_starts(labelled, starts, all_scores=False)
+            scores += over_starts(labelled, starts, wanted=SCORES[:1])
         names = pl.Series("transformation", ["original", *self.transformations])
         table = score_table(scores).drop("divergence", "mode").rename({"score": "peco_exact_l2"})
         return table.insert_column(0, names)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits.clusters.clustering import Clustering
-from cuecard.audits.clusters.scores import Labelled, over_starts, score_table
+from cuecard.audits.clusters.scores import PRINTED, SCORES, Labelled, over_starts, score_table
 from cuecard.audits.clusters.table import characteristic_words, cluster_table
 from cuecard.data import Instances
 from cuecard.errors import InputError
@@ -92,7 +92,9 @@ def given_clusters(
     clusters = clusters.with_columns(name=pl.Series(ids).gather(clusters["cluster"]))
     distances = np.zeros(table.height, dtype=np.float32)
     labelled = Labelled(data.label_codes, None, permutations, seed)
-    scores = score_table(over_starts(labelled, [Clustering(codes, distances, 0.0)]))
+    scores = score_table(
+        over_starts(labelled, [Clustering(codes, distances, 0.0)], wanted=[*SCORES, PRINTED])
+    )
     placed = None
     if {"x", "y"} <= set(table.columns):
         placed = pl.DataFrame(

@@ -20,7 +20,7 @@ from cuecard.audits.cues.holding import held_shares
 from cuecard.audits.cues.measures import KINDS, NAME, cue_measures
 from cuecard.audits.cues.parts import CueStream
 from cuecard.audits.cues.redundancy import COMPARED, cue_matrix, redundancy_table
-from cuecard.audits.cues.statistics import Correction, CueTables, Prior, cue_tables
+from cuecard.audits.cues.statistics import Correction, CueTables, Order, Prior, cue_tables
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.units import divided_templates
 from cuecard.data.weights import unequal_weights
@@ -62,6 +62,7 @@ class Cues:
         alpha: a cue is significant if its q-value is at most this.
         correction: "bh" (Benjamini–Hochberg) or "by" (Benjamini–Yekutieli, for any dependence).
         prior: chance level of a label: its share of train, or 1/number of labels.
+        sort: order of the table of cues: by "significance", or by "cueness", the score of ICQ, cues first.
         weights: extra column that holds every instance's weight; all count the same by default.
     """
 
@@ -84,6 +85,7 @@ class Cues:
     alpha: float = 0.05
     correction: Correction = "bh"
     prior: Prior = "train"
+    sort: Order = "significance"
     weights: str | None = None
 
     def __post_init__(self) -> None:
@@ -101,6 +103,7 @@ class Cues:
             ("scope", self.scope, SCOPES),
             ("correction", self.correction, get_args(Correction)),
             ("prior", self.prior, get_args(Prior)),
+            ("sort", self.sort, get_args(Order)),
         ):
             if value not in allowed:
                 raise unknown_name(option, str(value), list(allowed))
@@ -209,6 +212,8 @@ class Cues:
         held = held_shares(strongest, matrix, sample.instances, self._repeated(sample.instances))
         about = pl.concat([redundancy.select("family", "feature", "group"), held], how="horizontal")
         cues = tables.cues.join(about, on=["family", "feature"], how="left", maintain_order="left")
+        if self.sort == "cueness":
+            cues = cues.sort("is_cue", "cueness", descending=True, maintain_order=True)
         evidence = CueEvidence(own, redundancy, held, matrix, sample.instances, families)
         by_length = tables.cues.height - own.height
         findings = cue_findings(

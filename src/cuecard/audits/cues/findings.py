@@ -212,10 +212,11 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
         text += f" In the test set: {again}{' distinct texts' if once else ''}"
         text += "" if row["outcome"] == HOLDS else ", too few to confirm it"
         pooled = f"95 % CI {percent(row['held_low'])} to {percent(row['held_high'])}"
-        ends = sorted((row["adjusted_share"], row["again_share"]))
-        # Where labels have other shares in the test set, the sum of both need not lie between them.
-        between = ends[0] - 0.001 <= row["held_share"] <= ends[1] + 0.001
-        level = "" if between else ", at the chance level of the training set,"
+        sizes = row["effective_n"], row["again_n"]
+        plain = (row["adjusted_share"] * sizes[0] + row["again_share"] * sizes[1]) / max(sum(sizes), 1)
+        # Where labels have other shares in the test set, the sum of both is not that of their examples.
+        same = abs(plain - row["held_share"]) < 0.002 + 0.5 / max(sum(sizes), 1)
+        level = "" if same else ", at the chance level of the training set,"
         text += f"; training and test set together{level} {percent(row['held_share'])} ({pooled})."
     elif "test" in sample.splits:
         text += " It does not occur in the test set."

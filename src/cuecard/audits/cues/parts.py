@@ -26,6 +26,7 @@ from cuecard.features.units import (
     TEXTS,
     UnitLevel,
     cell_units,
+    choice_correlation,
     most_correlated,
     text_prior,
     unit_levels,
@@ -36,6 +37,8 @@ from cuecard.stats.units import UnitCounts, has_repeats
 from cuecard.text import Encoded, Scope
 
 KEYS = ["family", "feature"]
+#: What the name of a level ends with where units are those of all texts that a question offers.
+OFFERED = " offered"
 #: Rows of tables that are added up at a time.
 AT_A_TIME = 20_000_000
 
@@ -152,7 +155,11 @@ class CueStream:
     def _levels(self) -> dict[UnitScope, list[UnitLevel]]:
         """The levels at which training rows may be copies of each other, by kind of text; questions have one."""
         if self.instances.grouped:
-            return {scope: [UnitLevel(units, 1.0, 0.0, 0.0)] for scope, units in self.repeated.items()}
+            train, repeated = self.instances.train, self.repeated.items()
+            return {
+                scope: [UnitLevel(units, choice_correlation(train, units), 0.0, 0.0)]
+                for scope, units in repeated
+            }
         totals = np.bincount(self.instances.train.label_codes, minlength=len(self.instances.labels))
         return unit_levels(self.instances, self.repeated, totals)
 
@@ -213,9 +220,13 @@ class CueStream:
                     rows_of.append(_of_units(*named, features, theirs, sizes))
                     if part.grouped:
                         cells = cell_units(presence, part.example_codes, units, sizes)
-                        mixed = cells.filter((pl.col("m") < pl.col("k")) & (pl.col("size") > 1))
-                        features, theirs = mixed["feature"].to_numpy(), mixed["unit"].to_numpy()
-                        cells_of.append(_of_units(*named, features, theirs, sizes))
+                        mixed = cells.filter(pl.col("m") < pl.col("k"))
+                        for kind, suffix in (("unit", ""), ("offered", OFFERED)):
+                            theirs = mixed[kind].to_numpy()
+                            copied = sizes[theirs] > 1
+                            features, theirs = mixed["feature"].to_numpy()[copied], theirs[copied]
+                            named = family.name, f"{scope} {i}{suffix}", presence.names
+                            cells_of.append(_of_units(*named, features, theirs, sizes))
         tables = {"copies": rows_of, "cells": cells_of}
         return {name: pl.concat(parts) for name, parts in tables.items() if parts}
 
@@ -283,8 +294,13 @@ class CueStream:
                 )
                 informative = _joined(own, mixed)["n"].to_numpy()
                 texts, squares = totals, informative.astype(np.float64)
-                for copies, level in zip(each, named, strict=True):
-                    texts, squares = copies.units, _unit_counts(own, informative, of_cells, level).squares
+                for copies, level, [kind] in zip(each, named, kinds, strict=True):
+                    squares, together = (
+                        _unit_counts(own, informative, of_cells, f"{level}{suffix}").squares
+                        for suffix in ("", OFFERED)
+                    )
+                    texts = copies.units
+                    squares = np.maximum(squares, informative + kind.correlation * (together - informative))
             parts.append(own.with_columns(pl.Series(TEXTS, texts), pl.Series(SQUARES, squares, pl.Float64)))
         return pl.concat(parts)
 

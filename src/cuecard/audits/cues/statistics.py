@@ -19,6 +19,8 @@ from cuecard.stats.cues.shrinkage import ShrunkShares, shrunk_shares
 
 Correction = Literal["bh", "by"]
 Prior = Literal["train", "uniform"]
+#: How the table of cues is sorted.
+Order = Literal["significance", "cueness"]
 LN10 = np.log(10.0)
 #: What a feature does to its label.
 POINTS_TO, RULES_OUT = "points to", "rules out"

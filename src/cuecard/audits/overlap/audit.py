@@ -15,24 +15,20 @@ from cuecard.audits.overlap.corpus import corpus_files, parts
 from cuecard.audits.overlap.index import NgramIndex
 from cuecard.data import TASKS, Instances, Task
 from cuecard.stats import clopper_pearson
-from cuecard.stats.arrays import Bools, Ints
-from cuecard.wording import percent, plural
+from cuecard.stats.arrays import Bools
+from cuecard.wording import file_size, percent, plural
 
 NAME = "overlap"
 SHARE = MeasureKind("share", "examples with a text that the corpus contains", "share", "higher", key=True)
-WHOLE = MeasureKind("whole", "examples with a text that the corpus contains whole", "share", "higher")
+WHOLE = MeasureKind("whole", "examples with a text whose words the corpus contains all", "share", "higher")
 ANSWERS = MeasureKind("answers", "examples whose right answer occurs in the corpus", "share", "higher")
-#: More spans of one text than this are counted and not listed.
-MOST_SPANS = 20
 
 
 def overlap_measures(summary: Mapping[str, Any]) -> list[Measure]:
     """Return the shares of examples that the corpus contains."""
     n = summary["examples"]
     return [
-        kind.of(
-            NAME, summary[key]["value"], low=summary[key]["low"], high=summary[key]["high"], chance=0.0, n=n
-        )
+        kind.of(NAME, summary[key]["value"], low=summary[key]["low"], high=summary[key]["high"], n=n)
         for kind, key in ((SHARE, "share"), (WHOLE, "whole"), (ANSWERS, "answers"))
     ]
 
@@ -64,50 +60,37 @@ class Overlap:
         texts, owners = _texts(data)
         index = NgramIndex(texts, self.n, self.shortest)
         if not index.searched.any():
-            raise Skip(f"needs a text of at least {self.shortest} words: set overlap.shortest lower")
+            raise Skip(f"needs a text of at least {self.shortest} words: lower it with --shortest")
         files = corpus_files(corpus)
-        covered = [np.zeros(length, dtype=np.bool_) for length in index.lengths]
-        rows: list[dict[str, Any]] = []
-        counts: Ints = np.zeros(len(texts), np.int64)
+        rows: dict[tuple[str, int, int, int], dict[str, Any]] = {}
         searched = 0
         for path in files:
-            places: set[tuple[int, int, int]] = set()
             for part in parts(path):
-                searched = searched + len(part.data)
-                for hit in index.hits(part.data, escapes=part.escapes):
-                    covered[hit.text][hit.first : hit.last] = True
-                    place = (hit.text, hit.first, part.offset + hit.start)
-                    if place in places:
-                        continue
-                    places.add(place)
-                    counts[hit.text] += 1
-                    if counts[hit.text] <= MOST_SPANS:
-                        rows.append(
-                            {
-                                "text_number": hit.text,
-                                "text": texts[hit.text],
-                                "words": hit.last - hit.first,
-                                "of_words": int(index.lengths[hit.text]),
-                                "file": part.file,
-                                "offset": part.offset + hit.start,
-                                "length": hit.end - hit.start,
-                                "span": part.data[hit.start : hit.end].decode("utf-8", "replace"),
-                            }
-                        )
-        shares = np.array([c.mean() if len(c) else 0.0 for c in covered])
-        return self._result(data, owners, index, shares, counts, rows, len(files), searched)
+                searched += len(part.data) - part.again
+                for hit in index.hits(part.data, escapes=part.escapes, again=part.again):
+                    # A run that a part cuts is there again, whole, in the next one.
+                    rows[part.file, part.offset + hit.start, hit.text, hit.first] = {
+                        "text_number": hit.text,
+                        "text": texts[hit.text],
+                        "words": hit.last - hit.first,
+                        "of_words": int(index.lengths[hit.text]),
+                        "file": part.file,
+                        "offset": part.offset + hit.start,
+                        "length": hit.end - hit.start,
+                        "span": part.data[hit.start : hit.end].decode("utf-8", "replace"),
+                    }
+        return self._result(data, owners, index, list(rows.values()), len(files), searched)
 
     def _result(
         self,
         data: Instances,
         owners: pl.DataFrame,
         index: NgramIndex,
-        shares: np.ndarray[Any, np.dtype[np.float64]],
-        counts: Ints,
         rows: list[dict[str, Any]],
         files: int,
         searched: int,
     ) -> Result:
+        shares, counts = index.covered(), index.occurrences()
         per_text = owners.with_columns(
             covered=pl.Series(shares).gather(owners["text_number"]),
             hits=pl.Series(counts).gather(owners["text_number"]),
@@ -183,7 +166,7 @@ def _texts(data: Instances) -> tuple[list[str], pl.DataFrame]:
 
 def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
     share, n = summary["share"], summary["examples"]
-    where = f"{plural(summary['files'], 'file')} ({summary['bytes'] / 1e6:,.1f} MB)"
+    where = f"{plural(summary['files'], 'file')} ({file_size(summary['bytes'])})"
     if not share["count"]:
         text = (
             f"None of {plural(summary['texts'], 'text')} of {plural(n, 'example')} shares a run of "
@@ -196,8 +179,8 @@ def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
     text = (
         f"{share['count']:,} of {plural(n, 'example')} ({percent(share['value'])}, 95 % CI {percent(share['low'])} to "
         f"{percent(share['high'])}) have a text that occurs at least in part in {where}, {summary['whole']['count']:,} "
-        f"of them whole; the longest run has {plural(longest['words'], 'word')} ({Path(longest['file']).name}, byte "
-        f"{longest['offset']:,})."
+        "of them with all its words, in one run or several; the longest run has "
+        f"{plural(longest['words'], 'word')} ({Path(longest['file']).name}, byte {longest['offset']:,})."
     )
     severity: Severity = "high" if share["low"] >= 0.05 else "medium" if share["value"] >= 0.01 else "low"
     return Finding(
@@ -208,8 +191,7 @@ def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
         share["value"],
         share["low"],
         share["high"],
-        0.0,
-        n,
+        n=n,
         key="contained",
         role="flaw",
     )

@@ -22,17 +22,23 @@ _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open
 _ZSTD = ".zst"
 #: Files whose bytes are not their text, and which are not unpacked here.
 _PACKED = {".zip", ".7z", ".lz4", ".br", ".rar", ".arrow", ".feather", ".avro", ".orc"}
+#: Between the texts of a parquet file: a word that no text has, so that no run of words goes from one into the next.
+_BETWEEN = "\n\ue000\n"
 _ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some bytes of a file: where they begin, and whether they are JSON, in which line ends are escaped."""
+    """Some bytes of a file: where they begin, and whether they are JSON, in which line ends are escaped.
+
+    The first `again` bytes are the end of the part before.
+    """
 
     file: str
     offset: int
     data: bytes
     escapes: bool
+    again: int = 0
 
 
 def corpus_files(sources: Sequence[str | Path]) -> list[Path]:
@@ -56,7 +62,7 @@ def parts(path: Path, size: int = PART, again: int = AGAIN) -> Iterator[Part]:
     """Yield the parts of a file, each with the end of the one before, so that no run of words is cut.
 
     Offsets count the bytes of the text itself, after decompression and with characters in the place of their escapes
-    (JSON's \\u00e9); in parquet files, those of all texts in turn.
+    (JSON's \\u00e9); in parquet files, those of all texts in turn, with five bytes between two.
     """
     suffixes = [s.lower() for s in path.suffixes]
     escapes = any(s in _JSON for s in suffixes)
@@ -72,7 +78,7 @@ def parts(path: Path, size: int = PART, again: int = AGAIN) -> Iterator[Part]:
             text = _unescaped(whole) if escapes else whole
             if text:
                 data = kept + text
-                yield Part(str(path), offset - len(kept), data, escapes)
+                yield Part(str(path), offset - len(kept), data, escapes, len(kept))
                 offset += len(text)
                 kept = _from_word(data[-again:]) if len(data) > again else data
 
@@ -127,10 +133,10 @@ def _parquet(path: Path) -> Iterator[Part]:
     offset = 0
     for batch in file.iter_batches(batch_size=2_000, columns=texts):
         for column in batch.columns:
-            data = "\n\n".join(_strings(column.to_pylist())).encode("utf-8", "replace")
+            data = _BETWEEN.join(_strings(column.to_pylist())).encode("utf-8", "replace")
             if data:
                 yield Part(str(path), offset, data, False)
-                offset += len(data) + 2
+                offset += len(data) + len(_BETWEEN.encode())
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.audits.overlap._kernels import word_hashes
-from cuecard.stats.arrays import Ints
+from cuecard.audits.overlap import _kernels
+from cuecard.stats.arrays import Floats, Ints
 
-Hashes = npt.NDArray[np.uint64]
-_BASE = np.uint64(0x9E3779B97F4A7C15)
+#: Bits of a hash that are compared before the words themselves are.
+BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+#: More spans of one text than this are counted and not listed.
+MOST_SPANS = 20
 
 
 @dataclass(frozen=True)
@@ -28,103 +30,89 @@ class Hit:
     """Bytes of the corpus, counted in the part that was searched."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Words:
-    hashes: Hashes
-    words: list[bytes]
-
-
 class NgramIndex:
-    """The n-grams of texts by hash; n is the number of words of a text where that is less than `n`.
+    """The n-grams of texts, equal ones once; n is the number of words of a text where that is less than `n`.
 
-    Texts with fewer than `shortest` words are not searched: a name or a number occurs everywhere.
+    Texts with fewer than `shortest` words are not searched: a name or a number occurs everywhere. Time and memory grow
+    with the words of the texts and of the corpus, not with how many texts share an n-gram: an n-gram of the corpus is
+    counted once for all texts that have it. Whatever a hash says is compared word by word.
     """
 
-    def __init__(self, texts: Sequence[str], n: int = 13, shortest: int = 5) -> None:
-        self.texts = [_words(text.encode(), escapes=False) for text in texts]
-        self.lengths = np.array([len(t.words) for t in self.texts], np.int64)
-        self.n, self.shortest = n, shortest
-        sizes = np.minimum(self.lengths, n)
-        self.sizes: list[int] = [int(size) for size in np.unique(sizes) if size >= shortest]
-        self._of_size = {size: self._grams(np.flatnonzero(sizes == size), size) for size in self.sizes}
+    def __init__(
+        self, texts: Sequence[str], n: int = 13, shortest: int = 5, most_spans: int = MOST_SPANS
+    ) -> None:
+        encoded = [text.encode() for text in texts]
+        self._data = np.frombuffer(b"\n".join(encoded) + b"\n", np.uint8)
+        hashes, self._starts, self._ends = _kernels.word_hashes(self._data, False)
+        bounds = np.cumsum([0, *(len(text) + 1 for text in encoded)])
+        first_words = np.searchsorted(self._starts, bounds)
+        self._first_word = first_words[:-1]
+        self.lengths: Ints = np.diff(first_words)
+        self.n, self.shortest, self._most_spans = n, shortest, most_spans
+        size = np.minimum(self.lengths, n)
+        self.sizes: list[int] = [int(s) for s in np.unique(size) if s >= shortest]
+        # A text's runs of n words, then those of n + 1: where both occur, two of the first are one longer run.
+        runs = np.where(self.searched, self.lengths - size + 1, 0)
+        longer = np.where(self.searched & (self.lengths > n), self.lengths - n, 0)
+        self._owner = np.repeat(np.arange(len(texts)), runs)
+        self._place = _within(runs)
+        self._longer_owner = np.repeat(np.arange(len(texts)), longer)
+        first = self._first_word[self._owner] + self._place
+        longer_first = self._first_word[self._longer_owner] + _within(longer)
+        self._first = np.concatenate([first, longer_first])
+        self._sizes = np.concatenate([size[self._owner], np.full(len(longer_first), n + 1)])
+        self._power = _kernels.powers(n + 1)
+        numbers, self._keys, self._held, self._occurs, self._leaders = _kernels.number_runs(
+            self._data, self._starts, self._ends, _kernels.prefix_hashes(hashes), self._power, self._first,
+            self._sizes, BITS,
+        )  # fmt: skip
+        self._numbers, self._longer_numbers = numbers[: len(first)], numbers[len(first) :]
+        self._counts: Ints = np.zeros(len(self._leaders), np.int64)
+        self._listed: Ints = np.zeros(len(texts), np.int64)
+        order = np.argsort(self._numbers, kind="stable")
+        ends = np.cumsum(np.bincount(self._numbers, minlength=len(self._leaders)))
+        self._posts = (np.concatenate([[0], ends[:-1]]), ends, self._owner[order], self._place[order])
+        self._widths = np.unique(self._sizes)
 
     @property
     def searched(self) -> npt.NDArray[np.bool_]:
         """Which texts are long enough to be searched for."""
-        return self.lengths >= self.shortest
+        return np.asarray(self.lengths >= self.shortest)
 
-    def _grams(self, texts: Ints, size: int) -> tuple[Hashes, Ints, Ints]:
-        """Return the sorted hashes of all n-grams of a size, with the text and the word of each."""
-        hashes, owner, place = [], [], []
-        for text in texts:
-            grams = ngram_hashes(self.texts[text].hashes, size)
-            hashes.append(grams)
-            owner.append(np.full(len(grams), text))
-            place.append(np.arange(len(grams)))
-        every = np.concatenate(hashes)
-        order = np.argsort(every, kind="stable")
-        return every[order], np.concatenate(owner)[order], np.concatenate(place)[order]
+    def hits(self, data: bytes, *, escapes: bool = False, again: int = 0) -> Iterator[Hit]:
+        """Yield the longest runs of words that a part of the corpus shares with a text, each verified word by word.
 
-    def hits(self, data: bytes, *, escapes: bool = False) -> Iterator[Hit]:
-        """Yield the longest runs of words that a part of the corpus shares with a text, each verified word by word."""
-        hashes, starts, ends = word_hashes(np.frombuffer(data, np.uint8), escapes)
-        seen: dict[tuple[int, int], int] = {}
-        for size in self.sizes:
-            grams = ngram_hashes(hashes, size)
-            if not len(grams):
-                continue
-            index, owner, place = self._of_size[size]
-            low = np.searchsorted(index, grams, "left")
-            candidates = np.flatnonzero(index[np.minimum(low, len(index) - 1)] == grams)
-            for at in candidates.tolist():
-                k = int(low[at])
-                while k < len(index) and index[k] == grams[at]:
-                    text, word = int(owner[k]), int(place[k])
-                    k += 1
-                    # A run that was extended over this n-gram has it already.
-                    if seen.get((text, at - word), -1) >= at + size:
-                        continue
-                    run = self._verified(text, word, size, at, data, starts, ends)
-                    if run is not None:
-                        first, last = run
-                        corpus = at - word
-                        seen[text, corpus] = corpus + last
-                        yield Hit(
-                            text, first, last, int(starts[corpus + first]), int(ends[corpus + last - 1])
-                        )
+        The first `again` bytes are the end of the part before: a run that began there is yielded again with all its
+        words. A text has at most `most_spans` hits over all parts; `occurrences` counts the others, too.
+        """
+        hashes, starts, ends = _kernels.word_hashes(np.frombuffer(data, np.uint8), escapes)
+        spans = _kernels.search(
+            np.frombuffer(data, np.uint8), starts, ends, _kernels.prefix_hashes(hashes), self._power, again,
+            self._widths, BITS, self._keys, self._held, self._occurs, self._first, self._sizes, self._leaders,
+            self._data, self._starts, self._ends, self._first_word, self.lengths, *self._posts, self._counts,
+            self._listed, self._most_spans, self.n + 1,
+        )  # fmt: skip
+        for span in spans.tolist():
+            yield Hit(*span)
 
-    def _verified(
-        self, text: int, word: int, size: int, at: int, data: bytes, starts: Ints, ends: Ints
-    ) -> tuple[int, int] | None:
-        """Return the words of the text that agree around an n-gram, None where only its hash does."""
-        words, shift = self.texts[text].words, at - word
+    def occurrences(self) -> Ints:
+        """Return how many runs of words of every text the corpus holds: n-grams less those that continue another."""
+        n = len(self.lengths)
+        counts = np.bincount(self._owner, self._counts[self._numbers], n)
+        counts -= np.bincount(self._longer_owner, self._counts[self._longer_numbers], n)
+        return counts.astype(np.int64)
 
-        def same(i: int) -> bool:
-            j = i + shift
-            return 0 <= j < len(starts) and data[starts[j] : ends[j]].lower() == words[i]
-
-        if not all(same(i) for i in range(word, word + size)):
-            return None
-        first, last = word, word + size
-        while first > 0 and same(first - 1):
-            first -= 1
-        while last < len(words) and same(last):
-            last += 1
-        return first, last
+    def covered(self) -> Floats:
+        """Return the share of every text's words that are in a run of the corpus."""
+        hit = self._counts[self._numbers] > 0
+        first, size = self._first[: len(hit)][hit], self._sizes[: len(hit)][hit]
+        change = np.bincount(first, minlength=len(self._starts) + 1)
+        change -= np.bincount(first + size, minlength=len(self._starts) + 1)
+        inside = np.concatenate([[0], np.cumsum(np.cumsum(change)[:-1] > 0)])
+        words = inside[self._first_word + self.lengths] - inside[self._first_word]
+        return np.asarray(words / np.maximum(self.lengths, 1))
 
 
-def ngram_hashes(words: Hashes, n: int) -> Hashes:
-    """Return the hash of every run of n words."""
-    count = len(words) - n + 1
-    if count <= 0:
-        return np.empty(0, np.uint64)
-    total = np.zeros(count, np.uint64)
-    with np.errstate(over="ignore"):
-        for k in range(n):
-            total = total * _BASE + words[k : k + count]
-    return total
-
-
-def _words(data: bytes, *, escapes: bool) -> _Words:
-    hashes, starts, ends = word_hashes(np.frombuffer(data, np.uint8), escapes)
-    return _Words(hashes, [data[a:b].lower() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+def _within(sizes: Ints) -> Ints:
+    """Return 0, 1, 2, … within each of some runs."""
+    return np.asarray(np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))

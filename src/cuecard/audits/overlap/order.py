@@ -17,10 +17,11 @@ from cuecard.data.files.reading import read_file
 from cuecard.errors import InputError
 from cuecard.stats import format_probability
 from cuecard.stats.preferences.order_test import order_test
-from cuecard.wording import plural
+from cuecard.wording import percent, plural
 
 NAME = "published_order"
 PUBLISHED = "published"
+UNNAMED = "the model"
 RANK = MeasureKind(
     "{model}.rank", "shuffles that {model} finds less likely than the published order", "share", "higher"
 )
@@ -77,13 +78,16 @@ class PublishedOrder:
 
     def _finding(self, model: str, part: Mapping[str, Any], tests: int) -> Finding:
         knows = part["p_value"] * tests <= self.alpha
+        named = f"{model[:1].upper()}{model[1:]}" if model == UNNAMED else model
         text = (
-            f"{model} finds the published order likelier than {part['rank_share']:.1%} of {part['shuffles']:,} "
+            f"{named} finds the published order likelier than {percent(part['rank_share'])} of {part['shuffles']:,} "
             f"shuffles, on average over {plural(part['shards'], 'shard')} (50 % if it has not seen it; exact p = "
             f"{format_probability(part['p_value'])})."
         )
         title = (
-            f"{model} knows the published order" if knows else f"{model} does not know the published order"
+            f"{named} finds the published order likelier than shuffled ones"
+            if knows
+            else f"{named} finds the published order no likelier than shuffled ones"
         )
         return Finding(
             NAME,
@@ -117,7 +121,7 @@ def read_orders(source: str | Path | pl.DataFrame) -> list[tuple[str, list[float
     table = frame.select(
         pl.col("order").cast(pl.String),
         values,
-        (pl.col("model").cast(pl.String) if "model" in frame.columns else pl.lit("the model")).alias("model"),
+        (pl.col("model").cast(pl.String) if "model" in frame.columns else pl.lit(UNNAMED)).alias("model"),
         (pl.col("shard").cast(pl.String) if "shard" in frame.columns else pl.lit("0")).alias("shard"),
     )
     if table["logprob"].null_count() or table["logprob"].is_nan().any():

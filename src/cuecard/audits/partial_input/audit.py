@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -19,10 +19,16 @@ from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.learned.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_folds
 from cuecard.audits.partial_input.learned.leak_scores import Scored, leak_histogram, leak_table, most_leaking
-from cuecard.audits.partial_input.learned.learner_pair import learner_pairs, pair_finding, pairs_summary
+from cuecard.audits.partial_input.learned.learner_pair import (
+    PARTIAL_NAMES,
+    learner_pairs,
+    pair_finding,
+    pairs_summary,
+)
 from cuecard.audits.partial_input.learned.learning_curve import curve
 from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
+from cuecard.audits.partial_input.outside import outside_accuracy
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
@@ -30,6 +36,7 @@ from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
+from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import weighted_quantiles
 from cuecard.text import encode
@@ -60,6 +67,10 @@ class PartialInput:
         max_train: examples to learn from at most, drawn by the seed.
         shown_examples: how many of the most leaking examples to list.
         learner: names of trained models to ask as well, with the full and with partial input (bilstm, …).
+        learner_condition: the partial input of those models: "hypothesis", "premise" or "choices"; by default the one
+            that should not be enough for the task.
+        outside: extra column that tells how often a model from elsewhere is correct on an example, as true and false, a
+            share, or a percentage: its accuracy is A_SOTA, and %R_S is what partial input recovers of it.
         learner_settings: their parameters, such as "epochs=3" or "bilstm.epochs=3".
         cache: whether what learners gave before may come from the user's cache folder, and this go there.
         alpha: a score differs from chance if its q-value over all baselines is at most this.
@@ -87,6 +98,8 @@ class PartialInput:
     shown_examples: int = 50
     learner: tuple[str, ...] = ()
     learner_settings: tuple[str, ...] = ()
+    learner_condition: Literal["hypothesis", "premise", "choices"] | None = None
+    outside: str | None = None
     cache: bool = field(default=True, metadata={"parameter": False})
     alpha: float = 0.05
     seed: int = 0
@@ -101,6 +114,9 @@ class PartialInput:
     def __post_init__(self) -> None:
         """Check the names of learners and their parameters at once, so that a typo costs no time."""
         self._recipes()
+        partial = PARTIAL_NAMES.keys()
+        if self.learner_condition is not None and self.learner_condition not in partial:
+            raise unknown_name("condition (learner_condition)", self.learner_condition, list(partial))
 
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
@@ -115,7 +131,7 @@ class PartialInput:
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(f"needs at least {FEWEST_EXAMPLES} training examples, found {len(train)}")
         encoded = encode(data, tokens=self.tokens)
-        extra = slice_columns(examples, without=(self.weights, data.cluster))
+        extra = slice_columns(examples, without=(self.weights, self.outside, data.cluster))
         inputs = conditions(encoded, examples, ngrams=self.ngrams, extra=extra)
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
@@ -174,11 +190,14 @@ class PartialInput:
         if words is not None:
             tables["premise_words"] = words
             findings = with_words(findings, words)
+        if self.outside is not None:
+            summary["outside"] = outside_accuracy(examples, self.outside, scored)
         if self.learner:
             pairs, missing = learner_pairs(
                 self._recipes(),
                 data,
                 folds,
+                condition=self.learner_condition,
                 weights=row_weights,
                 alpha=self.alpha,
                 tell=self.tell,

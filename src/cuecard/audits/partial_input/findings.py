@@ -93,7 +93,7 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
     else:
         text += f"{_against_full(baseline)}{_beyond_accuracy(baseline, task)} {LOWER_BOUND}"
         named = accuracy.replace("accuracy", "AUC") if _only_ranks(baseline) else accuracy
-        title = f"{named} is above chance"
+        title = f"{named} {_verb(baseline)} above chance"
     return _finding(baseline, severity_of_baseline(baseline), title, text, evidence)
 
 
@@ -119,7 +119,9 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     text = f" AUC {baseline.auc:.3f} (95 % CI {baseline.auc_low:.3f} to {baseline.auc_high:.3f}; chance 0.5)"
     if baseline.information is not None and baseline.information > 0:
         text += f", {baseline.information:.3f} bits about the answer"
-    if baseline.low <= baseline.chance:
+    if _unsure(baseline):
+        text += f". Both intervals include chance; the test of the probabilities is significant (p = {_p(baseline)})"
+    elif baseline.low <= baseline.chance:
         single = task in ("pair", "text")
         majority = (
             "the model predicts the most frequent label for most examples, but the" if single else "the"
@@ -202,6 +204,8 @@ def severity_of_baseline(baseline: Baseline) -> Severity:
     """
     if baseline.direction == "below" and baseline.turned_low is None:
         return "medium" if baseline.luck - baseline.high >= 0.05 else "low"
+    if _unsure(baseline):
+        return "info"
     gain, ranking = _gains(baseline)
     if gain >= 0.15 or ranking >= 0.4:
         return _capped(baseline, "high")
@@ -293,8 +297,17 @@ def _only_ranks(baseline: Baseline) -> bool:
     return baseline.direction == "above" and baseline.low <= baseline.chance and baseline.auc is not None
 
 
+def _unsure(baseline: Baseline) -> bool:
+    """Return whether the test of the probabilities is significant, but neither interval excludes chance."""
+    return _only_ranks(baseline) and baseline.auc_low is not None and baseline.auc_low <= 0.5
+
+
+def _verb(baseline: Baseline) -> str:
+    return "may be" if _unsure(baseline) else "is"
+
+
 def _auc_title(baseline: Baseline) -> str:
-    return f"{SPOKEN.get(baseline.name, baseline.name).capitalize()} AUC is above chance"
+    return f"{SPOKEN.get(baseline.name, baseline.name).capitalize()} AUC {_verb(baseline)} above chance"
 
 
 def _by_ranking(finding: Finding, baseline: Baseline) -> Finding:

@@ -38,10 +38,20 @@ LEARNER_FULL = MeasureKind("{model}.full.accuracy", "full accuracy of {model}", 
 NBA = MeasureKind("{model}.nba", "{model}: agreement of full and partial input (NBA)", "share")
 NBR = MeasureKind("{model}.nbr", "{model}: both correct among agreements (NBR)", "share")
 NBR_RELEASED = MeasureKind("{model}.nbr_released", "{model}: both correct among correct", "share")
+ONLY_PARTIAL = MeasureKind(
+    "{model}.only_partial", "{model}: only the partial input is answered correctly", "share"
+)
 TRA = MeasureKind("{model}.tra", "{model}: token relevance agreement (TRA)", "score")
+OUTSIDE = MeasureKind(
+    "outside.{column}.accuracy", "accuracy of the outside model ({column}, A_SOTA)", "share"
+)
+RECOVERED = MeasureKind(
+    "{shortcut}.percent_s", "{shortcut}: share of the outside model's accuracy (%R_S)", "share", "higher"
+)
 KINDS = (
     *(ACCURACY, EXCESS, TURNED, AUC, BITS, REFERENCE),
-    *(LEARNER, LEARNER_FULL, NBA, NBR, NBR_RELEASED, TRA),
+    *(LEARNER, LEARNER_FULL, NBA, NBR, NBR_RELEASED, ONLY_PARTIAL, TRA),
+    *(OUTSIDE, RECOVERED),
 )
 ENDS = ("low", "high", "chance", "n")
 #: What a shortcut is called before "accuracy", where that is not its name.
@@ -69,7 +79,26 @@ def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
         measures.append(REFERENCE.of(NAME, line["accuracy"], **ends, reference=line["name"]))
     for pair in summary.get("learners", ()):
         measures += _of_learner(pair)
-    return measures
+    return measures + _of_outside(summary)
+
+
+def _of_outside(summary: Mapping[str, Any]) -> list[Measure]:
+    """Return the accuracy of a model that the data tells of, and how much of it partial input recovers."""
+    outside = summary.get("outside")
+    if outside is None:
+        return []
+    measures = [OUTSIDE.of(NAME, outside["accuracy"], n=outside["n"], column=outside["column"])]
+    if not outside["accuracy"]:
+        return measures
+    scored = [(line["name"], line["accuracy"]) for line in summary["baselines"] if line["kind"] == "partial"]
+    scored += [
+        (f"{pair['learner']}.{pair['condition']}_only", pair["ssc"]["accuracy"])
+        for pair in summary.get("learners", ())
+    ]
+    return measures + [
+        RECOVERED.of(NAME, accuracy / outside["accuracy"], n=outside["n"], shortcut=name)
+        for name, accuracy in scored
+    ]
 
 
 def _of_shortcut(line: Mapping[str, Any]) -> list[Measure]:
@@ -106,5 +135,6 @@ def _of_learner(pair: Mapping[str, Any]) -> list[Measure]:
         NBA.of(NAME, pair["nba"], chance=pair["expected_nba"], n=n, model=model),
         NBR.of(NAME, pair["nbr"], n=n, model=model),
         NBR_RELEASED.of(NAME, pair["nbr_released"], n=n, model=model),
+        *([] if "only_partial" not in pair else [ONLY_PARTIAL.of(NAME, pair["only_partial"], n=n, model=model)]),
         *([] if pair["tra"] is None else [TRA.of(NAME, pair["tra"], **tra, model=model)]),
     ]  # fmt: skip

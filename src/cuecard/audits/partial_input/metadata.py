@@ -11,6 +11,7 @@ from scipy import sparse
 from cuecard.data import COLUMNS
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
+from cuecard.stats.arrays import Ints
 
 #: A column with more values than this is a text or an identifier, not a slice.
 MOST_VALUES = 60
@@ -31,7 +32,7 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
             continue
         if not 2 <= values.n_unique() <= MOST_VALUES:
             continue
-        if data.grouped and not column.equals(values.gather(data.example_codes), null_equal=True):
+        if data.grouped and _differs_within(column, starts):
             continue
         if not data.grouped and _writes_the_label(values, examples):
             continue
@@ -48,14 +49,20 @@ def response_columns(examples: Examples) -> list[pl.Series]:
     data = examples.instances
     kept = []
     for column in data.table.select(pl.exclude(*COLUMNS, FILE_POSITION)):
-        first = column.gather(examples.first_rows[:-1]).gather(data.example_codes)
-        if column.dtype.is_nested() or column.equals(first, null_equal=True):
+        if column.dtype.is_nested() or not _differs_within(column, examples.first_rows[:-1]):
             continue
         text = column.dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(column.dtype, pl.Enum)
         values = column.cast(pl.String) if text else column.is_null().cast(pl.String)
         if 2 <= values.n_unique() <= MOST_VALUES:
             kept.append(values)
     return kept
+
+
+def _differs_within(column: pl.Series, starts: Ints) -> bool:
+    """Return whether two rows of one example have different values; `starts` are the examples' first rows."""
+    changes = column.ne_missing(column.shift(1)).to_numpy().copy()
+    changes[starts] = False
+    return bool(changes.any())
 
 
 def metadata_features(columns: Sequence[pl.Series]) -> sparse.csr_matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -95,7 +96,7 @@ class Slices:
             ).run(data)
             battery = Battery.kept(data, self.weights)
         assert battery is not None
-        rules = answer_rules(battery.examples, battery.scored, self.tokens)
+        rules = answer_rules(battery.examples, battery.scored)
         return replace(battery, guesses={**battery.guesses, **rules})
 
     def _table(self, battery: Battery) -> pl.DataFrame:
@@ -105,21 +106,30 @@ class Slices:
         for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
             values = column.gather(scored)
             names = values.drop_nulls().unique().sort()
-            codes = values.replace_strict(names, np.arange(len(names)), default=-1).to_numpy()
+            # Small numbers are sorted in one pass over them.
+            codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
             order = np.argsort(codes, kind="stable")
             bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+            # In the order of their slices, those of a slice are a view and no copy.
+            ranked = {rule: guesses.take(order) for rule, guesses in battery.guesses.items()}
+            rests = {rule: _rest(guesses, gold[order], examples.grouped) for rule, guesses in ranked.items()}
             for value, start, end in zip(names, bounds[:-1], bounds[1:], strict=True):
                 if self.fewest <= end - start < len(scored):
-                    inside = order[start:end]
                     rows += [
                         {
                             "rule": rule,
                             "column": column.name,
                             "value": str(value),
-                            "share": len(inside) / len(scored),
+                            "share": (end - start) / len(scored),
                         }
-                        | _tested(guesses, gold, inside, examples.grouped, battery.inflation.get(rule, 1.0))
-                        for rule, guesses in battery.guesses.items()
+                        | _tested(
+                            guesses.take(slice(start, end)),
+                            gold[order[start:end]],
+                            rests[rule](start, end),
+                            grouped=examples.grouped,
+                            inflation=battery.inflation.get(rule, 1.0),
+                        )
+                        for rule, guesses in ranked.items()
                     ]
         if not rows:
             return pl.DataFrame(schema={"rule": pl.String})
@@ -130,20 +140,30 @@ class Slices:
         )
 
 
-def _tested(guesses: Guesses, gold: Ints, inside: Ints, grouped: bool, inflation: float) -> dict[str, Any]:
-    """Return the columns of one rule on one slice; the excess of the rest is what the others have by sums."""
-    test = slice_test(guesses.take(inside), gold[inside], grouped=grouped, inflation=inflation)
-    if grouped:
-        over = guesses.score - 1 / guesses.options
-        weight = np.ones(len(over)) if guesses.weight is None else guesses.weight
-        outside = weight.sum() - weight[inside].sum()
-        rest = (
-            float(((over * weight).sum() - (over * weight)[inside].sum()) / outside) if outside > 0 else 0.0
-        )
-    else:
-        outer = np.ones(len(gold), dtype=np.bool_)
-        outer[inside] = False
-        rest = excess_of(guesses.take(outer), gold[outer])
+def _rest(guesses: Guesses, gold: Ints, grouped: bool) -> Callable[[int, int], float]:
+    """Return the function that gives the excess over luck of all guesses but those from one place to another."""
+    if not grouped:
+
+        def of_labels(start: int, end: int) -> float:
+            outer = np.ones(len(gold), dtype=np.bool_)
+            outer[start:end] = False
+            return excess_of(guesses.take(outer), gold[outer])
+
+        return of_labels
+    weight = np.ones(len(guesses)) if guesses.weight is None else guesses.weight
+    over = np.append(0.0, np.cumsum((guesses.score - 1 / guesses.options) * weight))
+    total = np.append(0.0, np.cumsum(weight))
+
+    def of_choices(start: int, end: int) -> float:
+        outside = total[-1] - (total[end] - total[start])
+        return float((over[-1] - (over[end] - over[start])) / outside) if outside > 0 else 0.0
+
+    return of_choices
+
+
+def _tested(guesses: Guesses, gold: Ints, rest: float, *, grouped: bool, inflation: float) -> dict[str, Any]:
+    """Return the columns of one rule on one slice; `rest` is the rule's excess on all other examples."""
+    test = slice_test(guesses, gold, grouped=grouped, inflation=inflation)
     return {
         "n": test.n,
         "texts": test.units,

@@ -42,8 +42,8 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
     copies of each other or were cross-fitted, hits are counted by their effective sample size.
     """
     chance = guesses.named / guesses.options if grouped else _share_named(guesses, gold)
+    shares, cells = _by_places(guesses) if grouped else _distinct(chance)
     low, high = interval(guesses.score, guesses.weight, unit=guesses.unit, inflation=inflation)
-    shares, cells = np.unique(chance.round(12), return_inverse=True)
     hits, counts = counted_hits(guesses, cells)
     if inflation != 1.0:
         total = int(counts.sum())
@@ -54,6 +54,21 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
     n = len(guesses)
     units = n if guesses.unit is None else len(np.unique(guesses.unit))
     return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, n, units)
+
+
+def _distinct(chance: Floats) -> tuple[Floats, Ints]:
+    shares, cells = np.unique(chance.round(12), return_inverse=True)
+    return shares, cells
+
+
+def _by_places(guesses: Guesses) -> tuple[Floats, Ints]:
+    """Return the different chances t/k of the guesses and which each has, from small numbers without sorting."""
+    most = int(guesses.options.max(initial=0)) + 1
+    codes = guesses.named * most + guesses.options
+    used = np.flatnonzero(np.bincount(codes))
+    place = np.zeros(int(used.max(initial=0)) + 1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return (used // most) / (used % most), place[codes]
 
 
 def excess_of(guesses: Guesses, gold: Ints) -> float:

@@ -7,16 +7,14 @@ import numpy as np
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
-from cuecard.models.linear.ngram_features import word_overlap
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.text import encode
 from cuecard.text.style import formatting
 
 #: A rule says something where it tells the answers of at least this many examples apart.
 FEWEST_EXAMPLES = 20
 
 
-def answer_rules(examples: Examples, scored: Ints, tokens: str | None = None) -> dict[str, Guesses]:
+def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
     """Return the guesses by place, formatting and shared words, for examples whose answers compete.
 
     The place of a response is the one in its file, where the file shows both and names the winner.
@@ -28,10 +26,9 @@ def answer_rules(examples: Examples, scored: Ints, tokens: str | None = None) ->
     place = _places(examples)
     if place is not None:
         margins |= {"first_position": -place[rows], "last_position": place[rows]}
-    texts = table["hypothesis"].gather(rows)
-    margins["most_formatted"] = formatting(texts)
-    encoded = encode(examples.instances, tokens=tokens)
-    margins["most_overlap"] = word_overlap(encoded.premise, encoded.hypothesis)[0].astype(np.float64)[rows]
+    responses, prompts = (examples.instances.folded(side) for side in ("hypothesis", "premise"))
+    margins["most_formatted"] = formatting(table["hypothesis"], responses.signs)[rows]
+    margins["most_overlap"] = responses.shared_with(prompts).astype(np.float64)[rows]
     sizes, gold, units = examples.options[scored], examples.gold[scored], examples.units("choices", scored)
     rules = {}
     for name, margin in margins.items():

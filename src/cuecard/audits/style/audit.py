@@ -74,7 +74,10 @@ class Style:
             raise Skip(
                 "needs responses that differ in length or formatting; those of every example are alike"
             )
-        clusters = examples.units("premise") if _have_prompts(examples) else examples.units("choices")
+        clusters = _prompt_units(examples) if _have_prompts(examples) else examples.units("choices")
+        prompts = len(np.unique(clusters))
+        if prompts < self.folds:
+            raise Skip(f"needs preferences about at least {self.folds} prompts, found {prompts}")
         table, fitted = self._coefficients(examples, covariates, clusters)
         probability = self._cross_fit(examples, covariates, clusters)
         chance = 1 / examples.sizes
@@ -83,6 +86,7 @@ class Style:
         inflation = cross_fit_inflation(self.folds)
         summary: dict[str, Any] = {
             "n": len(examples),
+            "distinct": len(np.unique(examples.units("choices"))),
             "clusters": fitted["clusters"],
             "chance": float(np.average(chance, weights=examples.weights)),
             "accuracy": _with_ends(score, clusters, examples.weights, inflation),
@@ -99,7 +103,7 @@ class Style:
         if slices.height:
             tables["style_slices"] = slices
         models = model_names(examples)
-        if models is not None and fitted["clusters"] > 1:
+        if models is not None:
             rates = controlled_win_rates(examples, models, covariates.matrix, clusters, self.seed)
             tables["style_models"] = rates
             summary["models"] = rates.to_dicts()
@@ -210,6 +214,20 @@ class Style:
 def _have_prompts(examples: Examples) -> bool:
     filled = (examples.of_first_rows("premise").str.len_chars() > 0).to_numpy()
     return 2 * int(filled.sum()) > len(filled)
+
+
+def _prompt_units(examples: Examples) -> Ints:
+    """Return a number per example that the copies of its prompt share.
+
+    Near copies are one prompt, unless half of all examples are near copies of each other: they share a system prompt or
+    a template then, and only identical ones are one prompt.
+    """
+    units = examples.units("premise")
+    sizes = np.bincount(units)
+    if examples.instances.cluster is not None or 2 * int(sizes.max()) <= len(units):
+        return units
+    identical = examples.of_first_rows("premise").rank("dense").to_numpy().astype(np.int64)
+    return np.where(units == sizes.argmax(), len(sizes) + identical, units)
 
 
 def _hits(examples: Examples, probability: Floats) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cuecard.analysis import Finding, severity_of
+from cuecard.audits.repetition import with_distinct_texts
 from cuecard.stats import format_probability
 from cuecard.wording import percent, plural
 
@@ -31,10 +32,11 @@ def style_findings(summary: Mapping[str, Any]) -> list[Finding]:
 
 def _explained(summary: Mapping[str, Any]) -> Finding:
     accuracy, chance = summary["accuracy"], summary["chance"]
+    copies = with_distinct_texts(summary["n"], summary["distinct"], "preference")
     said = (
         f"Differences in style predict the preferred response with an accuracy of {percent(accuracy['value'])} "
         f"(cross-fitted, 95 % CI {percent(accuracy['low'])} to {percent(accuracy['high'])}; chance "
-        f"{percent(chance)}) on {plural(summary['n'], 'preference')}; pseudo-R² {summary['pseudo_r2']:.3f}, "
+        f"{percent(chance)}) on {plural(summary['n'], 'preference')}{copies}; pseudo-R² {summary['pseudo_r2']:.3f}, "
         f"{summary['information']['value']:.3f} bits (p = {format_probability(summary['p_value'])} for all covariates)."
     )
     clear = [row for row in summary["coefficients"] if row["q_value"] <= summary["alpha"]]

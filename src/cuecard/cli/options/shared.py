@@ -23,6 +23,7 @@ from cuecard.limits import LARGEST_SEED
 if TYPE_CHECKING:
     from cuecard.card import Card
     from cuecard.run import Progress
+    from cuecard.writing import Staged
 
 
 def path(text: str) -> Path:
@@ -130,11 +131,11 @@ class Output:
         if out is not None:
             check_folder(out, CARD_FILES, inputs=inputs, option=option)
 
-    def staged(self, out: Path | None) -> Callable[[Card], AbstractContextManager[None]]:
-        """Return what stages a card and its report for a folder; nothing where there is none."""
+    def staged(self, out: Path | None) -> Callable[[Card, Staged | None], AbstractContextManager[None]]:
+        """Return what stages a card and its report for a folder, and a file with them; nothing without a folder."""
         from cuecard.cli.show import staged_with_report
 
-        return lambda card: staged_with_report(card, out) if out is not None else nullcontext()
+        return lambda card, last: staged_with_report(card, out, last) if out is not None else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class CardOutput(Output):
         """Write the card to `out`, or to a temporary folder to open it, and print it; `sections` are printed whole."""
         if self.open and out is None:
             out = Path(mkdtemp(prefix="cuecard-"))
-        with self.staged(out)(card):
+        with self.staged(out)(card, None):
             pass
         self.print(card, out, sections=sections)
 

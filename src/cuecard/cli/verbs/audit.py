@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cuecard.cli import timings
-from cuecard.cli.help import DATA, MODELS
+from cuecard.cli.help import DATA, FEATURES, MODELS
 from cuecard.cli.options import completion
 from cuecard.cli.options.completion import listed_names
 from cuecard.cli.options.data import Dataset
@@ -71,6 +71,26 @@ def audit(
             panel=MODELS,
         ),
     ] = None,
+    learner_condition: Annotated[
+        Literal["hypothesis", "premise", "choices"] | None,
+        option(
+            "--learner-condition",
+            "NAME",
+            "Partial input of --learner: hypothesis, premise or choices.",
+            panel=MODELS,
+            default="choices for multiple choice and preferences, else hypothesis",
+        ),
+    ] = None,
+    sort: Annotated[
+        Literal["significance", "cueness"] | None,
+        option(
+            "--sort",
+            "COLUMN",
+            "Order of the cues: significance or cueness.",
+            panel=FEATURES,
+            default="significance",
+        ),
+    ] = None,
     no_cache: NoCacheOption = False,
     memory: Annotated[
         str | None,
@@ -128,6 +148,8 @@ def audit(
             weights=weights,
             learner=names_of(learner),
             learner_settings=of_models or None,
+            learner_condition=learner_condition,
+            sort=sort,
             cache=False if no_cache else None,
             engine=engine,
             memory=memory,

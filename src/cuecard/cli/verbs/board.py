@@ -42,18 +42,26 @@ def board(
         Path | None,
         option("--page", "FILE", "Write the board as a page to this file (.html or .md).", parser=path),
     ] = None,
+    badges: Annotated[
+        Path | None,
+        option("--badges", "DIR", "Write a badge per dataset to this folder, as SVG.", parser=path),
+    ] = None,
 ) -> None:
     """Rank datasets by what gives their labels away, the worst first."""
     from cuecard.card import board as rank
     from cuecard.card import card_folders, load_card
-    from cuecard.report.board.page import check_board_path, write_board
-    from cuecard.writing import check_file
+    from cuecard.report.board.page import check_board_path, write_badges, write_board
+    from cuecard.writing import check_file, check_folder
 
     if page is not None:
         check_file(check_board_path(page), inputs=[], option="--page")
+    if badges is not None:
+        check_folder(badges, ["*.svg"], inputs=[], option="--badges")
     ranked = rank([load_card(folder) for place in cards for folder in card_folders(place)], sort=sort)
     if page is not None:
         output.say(f"Board: {write_board(ranked, page)}")
+    if badges is not None:
+        output.say(f"Badges: {len(write_badges(ranked, badges))} in {badges}")
     if output.json:
         from json import dumps
 

@@ -23,6 +23,8 @@ Examples:
 
 `cuecard correct train.parquet --test test.parquet --predictions p.csv --method expert --expert hypothesis --out c.csv`
 
+`cuecard correct benchmark.csv --predictions llm.csv --out corrected.csv`
+
 `cuecard probe train.parquet --test test.parquet --predictions before=p.csv --predictions after=c.csv`
 """
 
@@ -38,7 +40,8 @@ def correct(
             "--predictions",
             "-p",
             "[NAME=]FILE",
-            "The model's predictions of TEST with a column p_<answer> per answer, in any form `probe` reads.",
+            "The model's predictions of TEST (without one, of TRAIN, a benchmark of one file) with a column p_<answer> "
+            "per answer, in any form `probe` reads.",
             default=False,
         ),
     ],
@@ -108,7 +111,8 @@ def correct(
         option(
             "--expert",
             "NAME",
-            "What the expert reads: cues, hypothesis, premise, choices, or a feature family such as length.",
+            "What the expert reads: cues, hypothesis, premise, choices, pair-graph, a feature family such as length, "
+            "or several with a plus.",
             default="cues",
         ),
     ] = None,

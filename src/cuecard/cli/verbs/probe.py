@@ -54,8 +54,8 @@ def probe(
             "-p",
             "[NAME=]FILE",
             "A model's predictions: .csv, .jsonl or .parquet with id and prediction, what `cuecard ask` wrote, a "
-            "sample log of lm-evaluation-harness, a .json log of Inspect, or a folder with a Hugging Face text "
-            "classifier. Repeatable.",
+            "sample log of lm-evaluation-harness, a .json or .eval log of Inspect, or a folder with a Hugging Face "
+            "text classifier. Repeatable.",
         ),
     ] = None,
     model: Annotated[

@@ -84,7 +84,8 @@ def train(
         option(
             "--expert",
             "NAME",
-            "What the bias expert of --debias reads: words, hypothesis, premise, choices, or a feature family.",
+            "What the bias expert of --debias reads: words, hypothesis, premise, choices, pair-graph, a feature "
+            "family, or several with a plus.",
             default="words",
         ),
     ] = None,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from cuecard.data.files.paths import shown
+from cuecard.data.files.paths import check_regular, shown
 from cuecard.errors import InputError, UsageError, printable
 
 Format = Literal["parquet", "csv", "tsv", "jsonl", "json", "txt"]
@@ -67,6 +67,7 @@ def stem(name: str) -> str:
 
 def checked_format(path: Path) -> tuple[Format, Compression]:
     """Return the format and compression of a file, or raise an error if name and first bytes disagree."""
+    check_regular(path)
     named = format_of(path)
     if named is None:
         raise InputError(

@@ -30,6 +30,14 @@ def typed_path(source: str | Path) -> Path:
     return path
 
 
+def check_regular(path: Path) -> None:
+    """Raise if a path names a pipe, a socket or a device: files are read more than once, and these cannot be."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(
+            f"{shown(path)} is a pipe or a device: save its content as a file, or pipe the rows in as - instead."
+        )
+
+
 def shown(path: str | Path) -> str:
     """Return a path as text that can be printed and written: bytes that are no UTF-8 appear as `\\udc..`."""
     text = str(path).encode("utf-8", "backslashreplace").decode()

@@ -121,10 +121,12 @@ def stacked(tables: Sequence[RawTable]) -> RawTable:
     """Return the rows of several tables one after another; a column some lack is empty there."""
     if len(tables) == 1:
         return tables[0]
-    schemas = {tuple(t.frame.schema.items()) for t in tables}
-    frames = [t.frame for t in tables]
+    frames = [t.frame for t in tables if t.frame.width]  # a damaged file that is left out has no columns
+    schemas = {tuple(frame.schema.items()) for frame in frames}
     notes = tuple(note for t in tables for note in t.notes)
-    if len(schemas) == 1:
+    if not frames:
+        frame = pl.DataFrame()
+    elif len(schemas) == 1:
         frame = pl.concat(frames)
     else:
         frame = pl.concat(alike(frames), how="diagonal_relaxed")

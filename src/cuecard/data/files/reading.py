@@ -15,7 +15,7 @@ from cuecard.data.files.formats import Compression, Format, check_size, checked_
 from cuecard.data.files.guard import guarded
 from cuecard.data.files.json_documents import read_document
 from cuecard.data.files.metadata import class_names
-from cuecard.data.files.nesting import may_be_nested
+from cuecard.data.files.nesting import JsonMarks, json_marks, may_be_nested
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.text_blocks import read_blocks, read_lines
@@ -24,6 +24,11 @@ from cuecard.errors import InputError, UsageError
 
 #: Rows of a parquet file that are read before their size is looked at.
 _ROWS_AT_A_TIME = 4096
+
+#: Rows that say which keys and types the others are expected to have.
+_LIKE_THE_FIRST = 1_000
+#: Bytes that are looked at first for anything but white space.
+_BEGINNING = 4096
 
 OnError = Literal["stop", "skip"]
 
@@ -53,9 +58,16 @@ def read_file(
     """
     kind, compression = checked_format(path)
     if kind == "parquet":
-        return read_parquet(path, compression, limit=limit)
+        try:
+            return read_parquet(path, compression, limit=limit)
+        except InputError:
+            if on_error == "stop" or compression != "none":
+                raise
+            from cuecard.data.files.row_groups import undamaged
+
+            return undamaged(path)
     data, whole = content(path, compression, allow_cut=on_error == "skip")
-    if not data.strip():
+    if not data[:_BEGINNING].strip() and not data.strip():
         raise InputError(f"{shown(path)} is empty: give a file with at least one row.")
     dropped = {}
     if not whole:
@@ -100,13 +112,32 @@ def parse(
 
 def _lines_of_json(data: bytes, where: str, on_error: OnError, first_row: int) -> RawTable:
     skip = on_error == "skip"
-    if (b"\\u" in data and _LONE_SURROGATE.search(data)) or may_be_nested(data):
+    marks = json_marks(data)
+    # One character is looked for far more quickly than two.
+    if (b"\\" in data and b"\\u" in data and _LONE_SURROGATE.search(data)) or may_be_nested(data, marks):
         return mend_jsonl(data, where, skip=skip, first_row=first_row)
     try:
-        frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=None), where)
+        frame = _rows_like_the_first(data, where, marks)
+        if frame is None:
+            frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=None), where)
     except InputError:
         return mend_jsonl(data, where, skip=skip, first_row=first_row)
     return RawTable(frame, (where,), (frame.height,), first_row=first_row)
+
+
+def _rows_like_the_first(data: bytes, where: str, marks: JsonMarks) -> pl.DataFrame | None:
+    """Return the rows of JSON lines that all have the keys and types of the first ones, None where that is not sure.
+
+    To look for keys and types everywhere is to parse the file twice. A value of another type is an error of the parser,
+    and a further key shows in the number of keys, which is sure where no space stands before a colon.
+    """
+    try:
+        frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=_LIKE_THE_FIRST), where)
+    except InputError:
+        return None
+    if frame.is_empty() or any(column.null_count() or column.dtype.is_nested() for column in frame):
+        return None
+    return frame if not marks.spaced and marks.keys == frame.height * frame.width else None
 
 
 def _separated(

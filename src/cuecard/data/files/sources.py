@@ -33,9 +33,11 @@ from cuecard.data.files.hub import (
     saved_splits,
 )
 from cuecard.data.files.json_documents import read_splits
-from cuecard.data.files.paths import shown, typed_path
+from cuecard.data.files.paths import check_regular, shown
 from cuecard.data.files.raw import RawTable, stacked
 from cuecard.data.files.reading import OnError, parquet_table, parse, read_file
+from cuecard.data.files.row_groups import DAMAGED_FILE
+from cuecard.data.object_storage import local_path
 from cuecard.data.presets import Preset, split_preset
 from cuecard.errors import InputError, UsageError
 
@@ -107,7 +109,13 @@ def read_as_is(
         tables = _in_document(by_split["train"][0])
         if tables:
             return {split: table if limit is None else table.head(limit) for split, table in tables.items()}
-    return {split: stacked([read(p) for p in paths]) for split, paths in by_split.items()}
+    return {split: _readable(stacked([read(p) for p in paths])) for split, paths in by_split.items()}
+
+
+def _readable(table: RawTable) -> RawTable:
+    if not table.frame.width and any(reason.startswith(DAMAGED_FILE) for reason in table.dropped):
+        raise InputError(f"No row of {table.where} can be read: copy or export it again.")
+    return table
 
 
 def _in_document(path: Path) -> dict[str, RawTable]:
@@ -126,7 +134,7 @@ def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
 
     The files of a folder are split by name only if every one names its split and one of them is train.
     """
-    path = typed_path(source)
+    path = local_path(source)
     if path.is_file():
         return {"train": [path]}
     if path.is_dir():
@@ -134,6 +142,7 @@ def paths_by_split(source: str | Path) -> dict[str, list[Path]]:
     listed = sorted(Path(p) for p in glob.glob(str(path), recursive=True) if Path(p).is_file())
     if listed:
         return {"train": listed}
+    check_regular(path)
     kind = "No file matches" if glob.has_magic(str(path)) else "There is no file or folder"
     raise InputError(f"{kind} {shown(source)}; check the path (the current folder is {shown(Path.cwd())}).")
 

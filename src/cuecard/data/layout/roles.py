@@ -185,6 +185,8 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "preferred",
         "human_preference",
         "better_response_id",
+        "overall_preference",
+        "preference_strength",
         "label",
         "labels",
         "verdict",

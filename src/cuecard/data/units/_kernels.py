@@ -1,4 +1,4 @@
-"""Compiled loops that compare texts by their words: bytes in, hashes out."""
+"""Compiled loops that compare texts by the hashes of their words."""
 
 from __future__ import annotations
 
@@ -9,23 +9,13 @@ import numpy.typing as npt
 
 from cuecard._compiled import njit
 from cuecard._prefetch import prefetch, prefetch_range
+from cuecard.data.units._folding import PRIME, START, begin_mixed, end_mixed, inner_mixed
 
 Array = npt.NDArray[Any]
 
-_PRIME = np.uint64(0x100000001B3)
-_START = np.uint64(0xCBF29CE484222325)
-_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_B = np.uint64(0x94D049BB133111EB)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_S27 = np.uint64(27)
-_S30 = np.uint64(30)
-_S31 = np.uint64(31)
+_S54 = np.uint64(54)
 _S58 = np.uint64(58)
-
-#: What a byte does: it ends a word, belongs to one, or begins a character that is a word by itself.
-SEPARATES = 0
-BELONGS = 1
-ALONE = 2
 
 #: Texts are in the order of their hashes, so each comes from another place in memory: it is fetched this many texts
 #: ahead, and where it begins twice as many.
@@ -35,87 +25,44 @@ SHORT = 64
 
 
 @njit(cache=True, nogil=True)
-def mixed(value: np.uint64) -> np.uint64:
-    value = (value ^ (value >> _S30)) * _MIX_A
-    value = (value ^ (value >> _S27)) * _MIX_B
-    return value ^ (value >> _S31)
+def word_bits(words: Array, starts: Array, rows: Array) -> tuple[Array, Array]:
+    """Return 64 bits for every text of `rows`, one of them set for each word, and how many are set.
 
-
-@njit(cache=True, nogil=True)
-def fold_rows(data: Array, offsets: Array, kinds: Array, letters: Array) -> tuple[Array, Array, Array]:
-    """Return the hash of every text's words in order, the words' hashes, and where each text's begin.
-
-    `kinds` says what each byte does and `letters` what it is read as. A text without any word is hashed as it stands.
+    Texts that differ in few words differ in few bits, and a text has at least as many different words as bits.
     """
-    n = len(offsets) - 1
-    whole = np.empty(n, dtype=np.uint64)
-    starts = np.zeros(n + 1, dtype=np.int64)
-    words = np.empty(max(16, len(data) // 2 + n + 1), dtype=np.uint64)
-    used = 0
-    for row in range(n):
-        text = _START
-        word = _START
-        open_word = False
-        i, end = offsets[row], offsets[row + 1]
-        while i <= end:
-            kind = kinds[data[i]] if i < end else SEPARATES
-            if kind == BELONGS:
-                word = (word ^ np.uint64(letters[data[i]])) * _PRIME
-                open_word = True
-                i += 1
-                continue
-            if open_word:
-                words[used] = mixed(word)
-                text = (text ^ words[used]) * _PRIME
-                used += 1
-                word, open_word = _START, False
-            i += 1
-            if kind == ALONE:
-                word = (word ^ np.uint64(data[i - 1])) * _PRIME
-                while i < end and data[i] & 0xC0 == 0x80:
-                    word = (word ^ np.uint64(data[i])) * _PRIME
-                    i += 1
-                words[used] = mixed(word)
-                text = (text ^ words[used]) * _PRIME
-                used += 1
-                word = _START
-        starts[row + 1] = used
-        if used == starts[row]:
-            for i in range(offsets[row], offsets[row + 1]):
-                if data[i] > 32:
-                    text = (text ^ np.uint64(data[i])) * _PRIME
-        whole[row] = mixed(text)
-    return whole, words[:used], starts
-
-
-@njit(cache=True, nogil=True)
-def word_sets(words: Array, starts: Array, rows: Array, least: int) -> tuple[Array, Array, Array]:
-    """Return the distinct words of texts, each text's in rising order, where each text's begin, and which texts.
-
-    Only texts of `rows` with at least `least` different words are kept; the last array holds their places in `rows`.
-    """
-    total = 0
-    for row in rows:
-        total += starts[row + 1] - starts[row]
-    kept = np.empty(total, dtype=np.uint64)
-    bounds = np.zeros(len(rows) + 1, dtype=np.int64)
-    which = np.empty(len(rows), dtype=np.int64)
-    used = texts = 0
+    bits = np.zeros(len(rows), dtype=np.uint64)
+    counts = np.zeros(len(rows), dtype=np.int64)
     for i in range(len(rows)):
         if i + 2 * AHEAD < len(rows):
             prefetch(starts, rows[i + 2 * AHEAD])
         if i + AHEAD < len(rows):
             ahead = rows[i + AHEAD]
             prefetch_range(words, starts[ahead], min(starts[ahead + 1], starts[ahead] + SHORT))
-        own = words[starts[rows[i]] : starts[rows[i] + 1]]
-        first, used = used, _insert(own if len(own) <= SHORT else np.sort(own), kept, used)
-        if used - first < least:
-            used = first
-            continue
-        which[texts] = i
-        texts += 1
-        bounds[texts] = used
-    return kept[:used], bounds[: texts + 1], which[:texts]
+        for j in range(starts[rows[i]], starts[rows[i] + 1]):
+            bits[i] |= np.uint64(1) << (words[j] >> _S58)
+        counts[i] = bits_differing(bits[i], np.uint64(0))
+    return bits, counts
+
+
+@njit(cache=True, nogil=True)
+def word_sets(words: Array, starts: Array, rows: Array, needed: Array) -> tuple[Array, Array]:
+    """Return the distinct words of texts of `rows`, each text's in rising order, and where each text's begin.
+
+    Texts that are not `needed` have none.
+    """
+    total = 0
+    for i in range(len(rows)):
+        if needed[i]:
+            total += starts[rows[i] + 1] - starts[rows[i]]
+    kept = np.empty(total, dtype=np.uint64)
+    bounds = np.zeros(len(rows) + 1, dtype=np.int64)
+    used = 0
+    for i in range(len(rows)):
+        if needed[i]:
+            own = words[starts[rows[i]] : starts[rows[i] + 1]]
+            used = _insert(own if len(own) <= SHORT else np.sort(own), kept, used)
+        bounds[i + 1] = used
+    return kept[:used], bounds
 
 
 @njit(cache=True, nogil=True)
@@ -159,27 +106,46 @@ def repeated(keys: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def band_keys(sets: Array, bounds: Array, bands: int, height: int) -> Array:
-    """Return a number per band for every set of words, which two sets share with probability (Jaccard index) ^ height.
+def band_keys(words: Array, starts: Array, runs: Array, keys: Array, run_keys: Array, height: int) -> None:
+    """Write a number per band for every text, and for every run of texts, made of their words in any order.
 
-    All hashes of a word are made at once: the loop over them is one the processor does eight at a time.
+    Two texts share a number with probability (Jaccard index) ^ height. Texts from `runs[i]` to `runs[i + 1]` are one
+    run, such as the choices of a question: the least hash of its words is the least of its texts'. All hashes of a word
+    are made at once: the loop over them is one the processor does eight at a time.
     """
-    n, hashes = len(bounds) - 1, bands * height
-    keys = np.empty((bands, n), dtype=np.uint64)
+    bands = len(keys)
+    n, n_runs, hashes = len(starts) - 1, len(runs) - 1, bands * height
     salts = np.arange(1, hashes + 1).astype(np.uint64) * _GOLDEN
+    # The first step of `mixed` is the same for a word and a salt apart, and the last keeps the order: neither is done
+    # for every word and salt.
+    for layer in range(hashes):
+        salts[layer] = begin_mixed(salts[layer])
     least = np.empty(hashes, dtype=np.uint64)
+    least_of_run = np.full(hashes, np.uint64(0xFFFFFFFFFFFFFFFF))
+    run = 0
     for i in range(n):
         least[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        for j in range(bounds[i], bounds[i + 1]):
-            word = sets[j]
+        for j in range(starts[i], starts[i + 1]):
+            word = begin_mixed(words[j])
             for layer in range(hashes):
-                least[layer] = min(least[layer], mixed(word ^ salts[layer]))
-        for band in range(bands):
-            key = _START
-            for layer in range(band * height, (band + 1) * height):
-                key = (key ^ least[layer]) * _PRIME
-            keys[band, i] = key
-    return keys
+                least[layer] = min(least[layer], inner_mixed(word ^ salts[layer]))
+        _write_keys(least, keys, i, bands, height)
+        if run < n_runs:
+            for layer in range(hashes):
+                least_of_run[layer] = min(least_of_run[layer], least[layer])
+            if i + 1 == runs[run + 1]:
+                _write_keys(least_of_run, run_keys, run, bands, height)
+                least_of_run[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+                run += 1
+
+
+@njit(cache=True, nogil=True)
+def _write_keys(least: Array, keys: Array, place: int, bands: int, height: int) -> None:
+    for band in range(bands):
+        key = START
+        for layer in range(band * height, (band + 1) * height):
+            key = (key ^ end_mixed(least[layer])) * PRIME
+        keys[band, place] = key
 
 
 @njit(cache=True, nogil=True)
@@ -208,16 +174,6 @@ def rising_order(keys: Array) -> Array:
             place -= 1
         order[place] = i
     return order
-
-
-@njit(cache=True, nogil=True)
-def bit_sets(sets: Array, bounds: Array) -> Array:
-    """Return 64 bits for every set of words, one of them set for each word: sets that differ in few words, in few."""
-    bits = np.zeros(len(bounds) - 1, dtype=np.uint64)
-    for i in range(len(bits)):
-        for j in range(bounds[i], bounds[i + 1]):
-            bits[i] |= np.uint64(1) << (sets[j] >> _S58)
-    return bits
 
 
 @njit(cache=True, nogil=True)
@@ -274,7 +230,7 @@ def join_alike(
 
     `order` holds the places of keys that may occur more than once, sorted by key, and `keys` their keys. A text is
     compared with the first and with the one before it of those with its key; their words are only looked at where
-    `bits` (of `bit_sets`) do not already rule out that enough of them are shared.
+    `bits` (of `word_bits`) do not already rule out that enough of them are shared.
     """
     n = len(order)
     # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
@@ -306,9 +262,65 @@ def join_alike(
 
 
 @njit(cache=True, nogil=True)
+def mark_alike(keys: Array, order: Array, sizes: Array, bits: Array, threshold: float, needed: Array) -> None:
+    """Mark the texts whose words `join_alike` looks at: those that `bits` do not rule out; in place.
+
+    `sizes` are their numbers of words, repeated ones included.
+    """
+    most = (1 - threshold) / (1 + threshold)
+    start = 0
+    for place in range(1, len(order)):
+        if keys[place] != keys[start]:
+            start = place
+            continue
+        text = order[place]
+        for other in (order[start], order[place - 1]):
+            if bits_differing(bits[text], bits[other]) <= most * (sizes[text] + sizes[other]) + 1e-9:
+                needed[text] = True
+                needed[other] = True
+
+
+@njit(cache=True, nogil=True)
 def leaders(leader: Array) -> Array:
     """Return the text that leads the unit of every text."""
     roots = np.empty(len(leader), dtype=np.int64)
     for text in range(len(leader)):
         roots[text] = leader_of(leader, text)
     return roots
+
+
+@njit(cache=True, nogil=True)
+def shared_words(words: Array, starts: Array, others: Array, other_starts: Array) -> Array:
+    """Return how many different words of every text the other text of its row has, too.
+
+    Words of the other text are looked up by their first bits, which rule out nearly all.
+    """
+    n = len(starts) - 1
+    counts = np.zeros(n, dtype=np.int64)
+    own = np.empty(1 + (np.diff(other_starts).max() if n else 0), dtype=np.uint64)
+    met = np.full(len(own), -1)
+    bits = np.zeros(1 << 10, dtype=np.bool_)
+    size = 0
+    for row in range(n):
+        first, end = other_starts[row], other_starts[row + 1]
+        before = other_starts[max(row - 1, 0)]
+        # The answers of one prompt follow each other: its words are sorted once.
+        same = row > 0 and first - before == end - first
+        i = 0
+        while same and i < end - first:
+            same = others[before + i] == others[first + i]
+            i += 1
+        if not same:
+            for i in range(size):
+                bits[own[i] >> _S54] = False
+            size = _insert(others[first:end] if end - first <= SHORT else np.sort(others[first:end]), own, 0)
+            for i in range(size):
+                bits[own[i] >> _S54] = True
+            met[:size] = -1
+        for i in range(starts[row], starts[row + 1]):
+            if bits[words[i] >> _S54]:
+                place = np.searchsorted(own[:size], words[i])
+                if place < size and own[place] == words[i] and met[place] != row:
+                    met[place] = row
+                    counts[row] += 1
+    return counts

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard._compiled import njit
-from cuecard.data.units import _kernels
-from cuecard.data.units.copies import LEAST_WORDS, FoldedTexts, distinct, in_order
+from cuecard.data.units import _folding, _kernels
+from cuecard.data.units.copies import FoldedTexts, band_keys, distinct, in_order, long_texts
 from cuecard.stats.arrays import Ints
 
 Array = npt.NDArray[Any]
@@ -61,15 +61,16 @@ def closest_folded(folded: FoldedTexts, units: Ints) -> Ints:
     whole, words, starts = folded.arrays()
     rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
     first, code = distinct(whole[rows])
-    sets, bounds, long = _kernels.word_sets(words, starts, rows[first], LEAST_WORDS)
+    long, bits = long_texts(words, starts, rows[first])
+    sets, bounds = _kernels.word_sets(words, starts, rows[first[long]], np.ones(len(long), dtype=np.bool_))
     unit = units[rows[first[long]]]
     # Like texts stand near each other in a unit that is too large for one part.
-    keys = _kernels.band_keys(sets, bounds, 1, 1)[0]
+    keys = band_keys(sets, bounds, bands=1, height=1)[0][0]
     order = np.lexsort((keys, unit))
     ordered = unit[order]
     begins = np.ones(len(order) + 1, dtype=np.bool_)
     begins[1:-1] = ordered[1:] != ordered[:-1]
-    leaders = _nearest(sets, bounds, _kernels.bit_sets(sets, bounds), order, np.flatnonzero(begins), BLOCK)
+    leaders = _nearest(sets, bounds, bits, order, np.flatnonzero(begins), BLOCK)
     joined = np.arange(len(first), dtype=np.int64)
     joined[long] = long[leaders]
     codes = units.copy()
@@ -98,10 +99,10 @@ def _nearest(sets: Array, bounds: Array, bits: Array, order: Array, ends: Array,
                 if most < best[a] and most < best[b]:
                     continue
                 index = _kernels.jaccard(sets, bounds, a, b)
-                drawn = _kernels.mixed(
+                drawn = _folding.mixed(
                     sets[bounds[a]] * sets[bounds[b] + 1] + sets[bounds[b]] * sets[bounds[a] + 1]
                 )
-                drawn ^= _kernels.mixed(bits[a] + bits[b])
+                drawn ^= _folding.mixed(bits[a] + bits[b])
                 if index > best[a] or (index == best[a] and drawn > tie[a]):
                     best[a], tie[a], nearest[a] = index, drawn, b
                 if index > best[b] or (index == best[b] and drawn > tie[b]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cuecard.data.parallel import on_threads, parts_of_rows, started
 from cuecard.data.splits.sentences import normalised
-from cuecard.data.units import _kernels
+from cuecard.data.units import _folding, _kernels
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
@@ -21,18 +23,21 @@ LEAST_WORDS = 6
 #: With bands of three hashes, two texts at the threshold are compared with a probability of 1 − (1 − .7³)¹⁰ = .985.
 BANDS = 10
 HEIGHT = 3
+#: Fewer words are hashed on one thread: to start another takes longer.
+WORDS_PER_THREAD = 200_000
+NO_RUNS: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
 #: Signs that belong to a word, beside letters and digits: they keep C apart from C++ and 5 from -5.
 _SIGNS = b"+-<>=%$#&@*/_"
-_KINDS = np.zeros(256, dtype=np.uint8)
-_LETTERS = np.arange(256, dtype=np.uint8)
+#: What each byte does to the loop: letters are read in lower case.
+_ACTIONS = np.zeros(256, dtype=np.uint64)
 for _byte in range(256):
-    if (chr(_byte).isalnum() and _byte < 128) or _byte >= 128 or _byte in _SIGNS:
-        _KINDS[_byte] = _kernels.BELONGS
-    if ord("A") <= _byte <= ord("Z"):
-        _LETTERS[_byte] = _byte + 32
+    if chr(_byte).isalpha() and _byte < 128:
+        _ACTIONS[_byte] = ord(chr(_byte).lower())
+    elif (chr(_byte).isdigit() and _byte < 128) or _byte >= 128 or _byte in _SIGNS:
+        _ACTIONS[_byte] = _byte + _folding.SIGN
 # Chinese and Japanese are written without spaces: every character (U+3000 to U+9FFF) is a word.
-_KINDS[0xE3:0xEA] = _kernels.ALONE
+_ACTIONS[0xE3:0xEA] = _folding.ALONE
 
 
 def copies(texts: pl.Series, *, near: bool = True) -> npt.NDArray[np.int64]:
@@ -55,13 +60,15 @@ class FoldedTexts:
     _whole: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     _words: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     _sizes: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    _signs: list[npt.NDArray[np.bool_]] = field(default_factory=list)
 
     def add(self, texts: pl.Series) -> None:
         """Add texts after those that are there."""
-        whole, words, starts = _folded(texts)
+        whole, words, starts, signs = _folded(texts)
         self._whole.append(whole)
         self._words.append(words)
         self._sizes.append(np.diff(starts))
+        self._signs.append(signs)
 
     def add_hashes(
         self,
@@ -73,38 +80,58 @@ class FoldedTexts:
         self._whole.append(whole)
         self._words.append(words)
         self._sizes.append(sizes.astype(np.int64))
+        self._signs.append(np.ones(len(whole), dtype=np.bool_))
 
     def extend(self, others: FoldedTexts) -> None:
         """Add the texts of others after those that are there."""
         self._whole += others._whole
         self._words += others._words
         self._sizes += others._sizes
+        self._signs += others._signs
 
-    def joined(self, bounds: npt.NDArray[np.int64]) -> FoldedTexts:
-        """Return one text for each run of texts from `bounds[i]` to `bounds[i + 1]`, such as the choices of a question.
+    @property
+    def signs(self) -> npt.NDArray[np.bool_]:
+        """Which texts may have a digit, a sign such as # or a character beyond ASCII; the others have none."""
+        return np.concatenate(self._signs)
 
-        The order of texts in a run makes no difference.
-        """
-        whole, sizes = np.concatenate(self._whole), np.concatenate(self._sizes)
-        first = bounds[:-1]
-        return FoldedTexts(
-            [np.add.reduceat(whole, first)], [np.concatenate(self._words)], [np.add.reduceat(sizes, first)]
-        )
-
-    def copies(
-        self, *, near: bool = True, alike: float = ALIKE, loosely: float = LOOSELY
-    ) -> npt.NDArray[np.int64]:
+    def copies(self, *, near: bool = True) -> npt.NDArray[np.int64]:
         """Return the number that the copies of each text share, over all texts that were added."""
         whole, words, starts = self.arrays()
-        first, code = distinct(whole)
-        if near:
-            code = _near(words, starts, first, alike, loosely)[code]
-        return in_order(code)
+        if not near:
+            return in_order(distinct(whole)[1])
+        keys = band_keys(words, starts)[0]
+        return _near_copies(whole, words, starts, keys, ALIKE, LOOSELY)
+
+    def copies_and_runs(
+        self, bounds: npt.NDArray[np.int64], alike: float, loosely: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the numbers of copies of texts, and those of runs of texts such as the choices of a question.
+
+        Texts from `bounds[i]` to `bounds[i + 1]` are a run, in any order; `alike` and `loosely` are the shares of words
+        for runs. Both come from one pass over the words.
+        """
+        whole, words, starts = self.arrays()
+        keys, run_keys = band_keys(words, starts, bounds)
+        of_texts = started(lambda: _near_copies(whole, words, starts, keys, ALIKE, LOOSELY))
+        sums = np.add.reduceat(whole, bounds[:-1])
+        of_runs = _near_copies(sums, words, starts[bounds], run_keys, alike, loosely)
+        return of_texts(), of_runs
+
+    def shared_with(self, others: FoldedTexts) -> npt.NDArray[np.int64]:
+        """Return how many different words of every text the other text of its row has, too."""
+        _, words, starts = self.arrays()
+        _, other_words, other_starts = others.arrays()
+        shared: npt.NDArray[np.int64] = _kernels.shared_words(words, starts, other_words, other_starts)
+        return shared
 
     def arrays(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
         """Return the hash of every text, and the hashes of its words in compressed rows."""
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._sizes))])
-        return np.concatenate(self._whole), np.concatenate(self._words), starts
+        if len(self._whole) > 1:
+            self._whole, self._words, self._sizes = (
+                [np.concatenate(self._whole)], [np.concatenate(self._words)], [np.concatenate(self._sizes)]
+            )  # fmt: skip
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._sizes[0])])
+        return self._whole[0], self._words[0], starts
 
 
 def in_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -136,41 +163,111 @@ def distinct(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt
 
 def _folded(
     texts: pl.Series,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """Return the hash of every text, and the hashes of its words in compressed rows."""
-    beyond_ascii = (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
-    if beyond_ascii.any():
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the hash of every text, the hashes of its words in compressed rows, and which texts may have signs."""
+    data, offsets = _bytes_of(texts)
+    beyond_ascii = pl.Series([False])
+    if data.max(initial=0) > 127:
         # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
+        beyond_ascii = (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
         texts = texts.clone().scatter(beyond_ascii.arg_true(), normalised(texts.filter(beyond_ascii)))
+        data, offsets = _bytes_of(texts)
+    # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
+    words = np.empty((len(data) + len(offsets)) // 2 + len(offsets), dtype=np.uint64)
+    whole, starts, signs = _folding.fold_rows(data, offsets, _ACTIONS, words)
+    return whole, words[: starts[-1]], starts, signs | beyond_ascii.to_numpy()
+
+
+def _bytes_of(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
     array = texts.fill_null("").rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offset_buffer, data_buffer = array.buffers()
     offsets = np.zeros(len(array) + 1, dtype=np.int64)
     if len(array) and offset_buffer is not None:
         offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
-    whole, words, starts = _kernels.fold_rows(
-        np.require(data, np.uint8, "C"), offsets.copy(), _KINDS, _LETTERS
-    )
-    return whole, words, starts
+    return np.require(data, np.uint8, "C"), offsets.copy()
 
 
-def _near(
+def long_texts(
+    words: npt.NDArray[np.uint64], starts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return which texts of `rows` have at least `LEAST_WORDS` different words, and 64 bits of each one's words."""
+    bits, at_least = _kernels.word_bits(words, starts, rows)
+    unsure = at_least < LEAST_WORDS
+    sizes = np.diff(_kernels.word_sets(words, starts, rows, unsure)[1])
+    long = np.flatnonzero(~unsure | (sizes >= LEAST_WORDS))
+    return long, bits[long]
+
+
+def band_keys(
     words: npt.NDArray[np.uint64],
     starts: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
+    runs: npt.NDArray[np.int64] = NO_RUNS,
+    *,
+    bands: int = BANDS,
+    height: int = HEIGHT,
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return a number for every band and text, and for every band and run of texts, that those alike often share."""
+    # A part holds whole runs, so that each is hashed by one thread.
+    bounds = runs if len(runs) > 1 else np.arange(len(starts))
+    parts = parts_of_rows(starts[bounds], None, WORDS_PER_THREAD)
+
+    def of_part(part: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        first, last = parts[part]
+        own = starts[bounds[first] : bounds[last] + 1]
+        own_runs = runs[first : last + 1] - bounds[first] if len(runs) > 1 else runs
+        keys, run_keys = (np.empty((bands, len(edges) - 1), dtype=np.uint64) for edges in (own, own_runs))
+        _kernels.band_keys(words, own, own_runs, keys, run_keys, height)
+        return keys, run_keys
+
+    keys, run_keys = zip(*on_threads(of_part, len(parts)), strict=True)
+    return _side_by_side(keys), _side_by_side(run_keys)
+
+
+def _side_by_side(parts: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _near_copies(
+    whole: npt.NDArray[np.uint64],
+    words: npt.NDArray[np.uint64],
+    starts: npt.NDArray[np.int64],
+    keys: npt.NDArray[np.uint64],
     alike: float,
     loosely: float,
 ) -> npt.NDArray[np.int64]:
-    """Return for each text of `rows` the number of the text among them that it is a near copy of, or its own."""
+    """Return the number that the copies and near copies of each text share; `keys` has a row per band."""
+    rows, code = distinct(whole)
     leaders = np.arange(len(rows), dtype=np.int64)
     # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    sets, bounds, long = _kernels.word_sets(words, starts, rows, LEAST_WORDS)
-    bits = _kernels.bit_sets(sets, bounds)
+    shared = [_shared(of_band[rows]) for of_band in keys]
+    # Most texts share no key with another one, and most of the others too few words: a few are compared by their words.
+    some = np.unique(np.concatenate([places for places, _ in shared]))
+    long, bits = long_texts(words, starts, rows[some])
+    place_of = np.full(len(rows), -1, dtype=np.int64)
+    place_of[some[long]] = np.arange(len(long))
+    sizes = np.diff(starts)[rows[some[long]]]
+    shared = [(place_of[places], of_places) for places, of_places in shared]
+    shared = [(places[places >= 0], of_places[places >= 0]) for places, of_places in shared]
+    needed = np.zeros(len(long), dtype=np.bool_)
+    for places, of_places in shared:
+        _kernels.mark_alike(of_places, places, sizes, bits, alike, needed)
+    sets, bounds = _kernels.word_sets(words, starts, rows[some[long]], needed)
     own = np.arange(len(long), dtype=np.int64)
-    for of_band in _kernels.band_keys(sets, bounds, BANDS, HEIGHT):
-        places = _kernels.repeated(of_band)
-        keys = of_band[places]
-        rising = _kernels.rising_order(keys)
-        _kernels.join_alike(keys[rising], places[rising], sets, bounds, bits, own, alike, loosely)
-    leaders[long] = long[_kernels.leaders(own)]
-    return leaders
+    for places, of_places in shared:
+        _kernels.join_alike(of_places, places, sets, bounds, bits, own, alike, loosely)
+    leaders[some[long]] = some[long][_kernels.leaders(own)]
+    return in_order(leaders[code])
+
+
+def _shared(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the places of keys that occur more than once, by rising key, and these keys."""
+    places = _kernels.repeated(keys)
+    of_places = keys[places]
+    rising = _kernels.rising_order(of_places)
+    of_places = of_places[rising]
+    more = np.zeros(len(of_places), dtype=np.bool_)
+    more[1:] = of_places[1:] == of_places[:-1]
+    more[:-1] |= more[1:]
+    return places[rising][more], of_places[more]

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from cuecard.data.units.copies import FoldedTexts, copies, in_order
+from cuecard.data.units.copies import FoldedTexts, copies, distinct, in_order
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Ints
@@ -16,7 +16,7 @@ UnitScope = Literal["hypothesis", "premise", "choices", "choice", "example"]
 UNIT_SCOPES: tuple[UnitScope, ...] = get_args(UnitScope)
 #: Questions are near copies if they share this much of the words of all their choices, or are linked by such ones and
 #: share that much with the question that leads the unit. An edit of every choice changes more than one of a sentence,
-#: and so many words are rarely shared by chance.
+#: and choices together have too many words to share 60 % of them by chance.
 QUESTIONS_ALIKE, QUESTIONS_LOOSELY = 0.6, 0.4
 
 
@@ -30,31 +30,35 @@ def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None)
 
     `hypothesis` and `premise` are units of texts; an example counts as a copy if all its texts are copies.
     """
-    n = int(examples.max(initial=-1)) + 1
     # A sum of random numbers, one per unit, is the same for the same hypotheses in any order.
     rng = np.random.default_rng(0)
     size = int(max(hypothesis.max(initial=0), 0 if premise is None else premise.max(initial=0))) + 1
     numbers = rng.integers(0, 2**63, size=(2, size), dtype=np.uint64)
-    key = np.zeros(n, dtype=np.uint64)
-    np.add.at(key, examples, numbers[0][hypothesis])
+    ends = _bounds(examples)
+    sums = np.append(np.uint64(0), np.cumsum(numbers[0][hypothesis]))
+    key = sums[ends[1:]] - sums[ends[:-1]]
     if premise is not None:
-        first = np.searchsorted(examples, np.arange(n))
-        key ^= numbers[1][premise[first]]
-    return in_order(key)[examples]
+        key ^= numbers[1][premise[ends[:-1]]]
+    return in_order(distinct(key)[1])[examples]
 
 
-def question_units(examples: Ints, hypothesis: Ints, texts: FoldedTexts) -> Ints:
-    """Return a number for every row that questions with the same choices, or nearly the same, in any order, share.
+def question_units(examples: Ints, texts: FoldedTexts) -> tuple[Ints, Ints]:
+    """Return two numbers for every row: that of copies of its text, and that of questions with nearly the same choices.
 
-    Choices are often too short to be compared one by one; all choices of a question together are long enough. `texts`
-    are the texts of all rows and `hypothesis` their units; the rows of an example stand together.
+    Choices are often too short to be compared one by one; all choices of a question together, in any order, are long
+    enough. `texts` are the texts of all rows; the rows of an example stand together.
     """
     n = int(examples.max(initial=-1)) + 1
     if n == 0:
-        return example_units(examples, hypothesis)
-    first = np.searchsorted(examples, np.arange(n + 1))
-    near = texts.joined(first).copies(alike=QUESTIONS_ALIKE, loosely=QUESTIONS_LOOSELY)
-    return _joined(example_units(examples, hypothesis)[first[:-1]], near)[examples]
+        return examples, examples
+    first = _bounds(examples)
+    hypothesis, near = texts.copies_and_runs(first, QUESTIONS_ALIKE, QUESTIONS_LOOSELY)
+    return hypothesis, _joined(example_units(examples, hypothesis)[first[:-1]], near)[examples]
+
+
+def _bounds(examples: Ints) -> Ints:
+    """Return where the rows of each example begin, and the number of rows at the end; rows of one stand together."""
+    return np.append(0, np.cumsum(np.bincount(examples)))
 
 
 def choice_units(table: pl.DataFrame, examples: Ints, hypothesis: Ints, questions: Ints) -> Ints:
@@ -92,10 +96,12 @@ def choice_units(table: pl.DataFrame, examples: Ints, hypothesis: Ints, question
 
 def _joined(a: Ints, b: Ints) -> Ints:
     """Return codes that items share which are connected by a code of either kind."""
-    codes = in_order(a)
+    codes, b = in_order(a), in_order(b)
+    if int(b.max(initial=-1)) + 1 == len(b):
+        return codes
     while True:
         before = codes
-        for kind in (in_order(b), in_order(a)):
+        for kind in (b, in_order(a)):
             least = np.full(int(kind.max()) + 1, len(codes), dtype=np.int64)
             np.minimum.at(least, kind, codes)
             codes = least[kind]

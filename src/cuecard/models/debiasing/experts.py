@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from cuecard.data import Examples, Instances
 from cuecard.data.splits.holdout import sentence_components
-from cuecard.errors import InputError
-from cuecard.features import FAMILIES, Family, Presence, Words, learned
-from cuecard.models.linear.input_features import InputRows, State, feature_blocks, side_by_side
+from cuecard.errors import InputError, UsageError
+from cuecard.models.debiasing.cue_readers import JOINED, PAIR_GRAPH, WORDS, CueReader, check_cues
 from cuecard.models.linear.learner import LinearModel
-from cuecard.models.text_model import CONDITIONS, Condition, check_condition
-from cuecard.registry import unknown_name
-from cuecard.stats import artifact_z
+from cuecard.models.text_model import CONDITIONS, check_condition
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.text import STOP_WORDS, Scope, encode, language_of, stop_words, suggested_tokeniser
-
-#: Words of highest z per label, as the permutation test lists them; and words of the text that a condition names.
-WORDS = "words"
-#: Words of fewer training instances are not looked at.
-MIN_COUNT = 5
-
-
-def expert_names() -> list[str]:
-    """Return what an expert can read: listed words, a part of the input, or a feature family."""
-    return [WORDS, *(name for name in CONDITIONS if name != "full"), *FAMILIES.names()]
 
 
 @dataclass(frozen=True)
@@ -37,7 +22,9 @@ class BiasExpert:
 
     Args:
         cues: "words" (the words of highest z per label), "hypothesis", "premise" or "choices" (all n-grams of that part
-            of the input), or a feature family, such as "length", "overlap", "negation" or "bigram".
+            of the input), "pair-graph" (how often both sentences occur, and two-step walks between them), a feature
+            family, such as "length", "overlap", "negation" or "bigram", or one feature, such as "word:nobody". Several
+            are joined by a plus: "words+length", "word:nobody+word:sleeping".
         per_label: words per label that "words" takes.
         folds: parts of the training set; each is predicted by an expert that was fitted on the others.
         strength: inverse of the penalty, scikit-learn's C.
@@ -52,13 +39,17 @@ class BiasExpert:
 
     def __post_init__(self) -> None:
         """Check the name at once, so that a typo costs no time."""
-        if self.cues not in expert_names():
-            raise unknown_name("cues of the expert", self.cues, expert_names())
+        check_cues(self.cues)
 
     def check(self, data: Instances) -> None:
         """Raise if the data has no such part of the input."""
-        if self.cues in CONDITIONS:
-            check_condition(data, self.cues)
+        for part in self.cues.split(JOINED):
+            if part in CONDITIONS:
+                check_condition(data, part)
+            if part == PAIR_GRAPH and data.task != "pair":
+                raise UsageError(
+                    f"The expert {PAIR_GRAPH} only applies to pairs; this dataset holds {data.task} data."
+                )
 
     def cross_fitted(self, train: Instances) -> Floats:
         """Return log-probabilities of the training examples, each from an expert that has not seen its sentences."""
@@ -74,99 +65,7 @@ class BiasExpert:
     def reader(self, train: Instances) -> CueReader:
         """Return what turns rows into the features of the expert."""
         self.check(train)
-        return CueReader(self, train)
-
-
-@dataclass(frozen=True, eq=False)
-class CueReader:
-    """Rows of any data as the expert's features, which are those of the training set."""
-
-    expert: BiasExpert
-    train: Instances
-
-    def rows(self, data: Instances) -> sparse.csr_matrix:
-        """Return one row of features per instance."""
-        if self.expert.cues in CONDITIONS:
-            return self._of_condition(data)
-        presence = self._train_presence if data is self.train else self._presence(data)
-        return presence_of_names(presence, self._names)
-
-    @cached_property
-    def _reading(self) -> tuple[str, str]:
-        language = language_of(self.train)
-        suited = suggested_tokeniser(language)
-        return ("stubborn" if suited == "default" else suited), language
-
-    def _presence(self, data: Instances) -> Presence:
-        tokens, language = self._reading
-        paired = self.expert.cues == WORDS and data.task == "pair"
-        scope: Scope = "both" if paired else "hypothesis"
-        encoded = encode(data, tokens=tokens, scope=scope, language=language)
-        if self.expert.cues == WORDS:
-            return Words().presence(encoded)
-        return self._family.presence(encoded)
-
-    @cached_property
-    def _family(self) -> Family:
-        tokens, language = self._reading
-        family = FAMILIES.get(self.expert.cues)()
-        return learned(family, [encode(self.train, tokens=tokens, scope="hypothesis", language=language)])
-
-    @cached_property
-    def _train_presence(self) -> Presence:
-        return self._presence(self.train)
-
-    @cached_property
-    def _names(self) -> list[str]:
-        presence, train = self._train_presence, self.train
-        counts = presence.counts(train.label_codes, len(train.labels)).counts
-        n = counts.sum(axis=1)
-        frequent = n >= MIN_COUNT
-        if self.expert.cues != WORDS:
-            return list(presence.names.filter(frequent).to_list())
-        language = self._reading[1]
-        stop = stop_words(language) if language in STOP_WORDS else frozenset()
-        allowed = frequent & ~presence.names.is_in(sorted(stop)).to_numpy()
-        prior = np.bincount(train.label_codes, minlength=len(train.labels)) / len(train)
-        chosen: dict[str, None] = {}
-        for label in range(len(train.labels)):
-            z = np.where(allowed, artifact_z(counts[:, label], np.maximum(n, 1), prior[label]), -np.inf)
-            best = np.lexsort((presence.names.to_numpy(), -z))[: self.expert.per_label]
-            chosen |= dict.fromkeys(presence.names.gather(best[z[best] > 0]).to_list())
-        return list(chosen)
-
-    def _of_condition(self, data: Instances) -> sparse.csr_matrix:
-        condition: Condition = self.expert.cues  # type: ignore[assignment]
-        blocks = feature_blocks(self.train.task, condition)
-        tokens, language = self._condition_reading
-        rows = InputRows(encode(data, tokens=tokens, language=language), data.first_rows)
-        return side_by_side(
-            *(share * block.make(rows, self._states[name]) for name, (block, share) in blocks.items())
-        )
-
-    @cached_property
-    def _condition_reading(self) -> tuple[str, str]:
-        encoded = encode(self.train)
-        return encoded.tokeniser, encoded.language
-
-    @cached_property
-    def _states(self) -> dict[str, State]:
-        condition: Condition = self.expert.cues  # type: ignore[assignment]
-        tokens, language = self._condition_reading
-        rows = InputRows(encode(self.train, tokens=tokens, language=language), self.train.first_rows)
-        blocks = feature_blocks(self.train.task, condition)
-        return {name: block.learn(rows, None) for name, (block, _) in blocks.items()}
-
-
-def presence_of_names(presence: Presence, names: list[str]) -> sparse.csr_matrix:
-    """Return which instances have the named features; a feature that nothing here has is an empty column."""
-    place = {name: i for i, name in enumerate(presence.names.to_list())}
-    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    there = np.flatnonzero(columns >= 0)
-    picked = presence.matrix()[:, columns[there]].tocoo()
-    return sparse.csr_matrix(
-        (picked.data, (picked.row, there[picked.col])), shape=(presence.shape[0], len(names))
-    )
+        return CueReader(train, self.cues, self.per_label)
 
 
 def fit_expert(

@@ -11,7 +11,8 @@ import numpy as np
 
 from cuecard.data import Instances
 from cuecard.errors import UsageError
-from cuecard.models.debiasing.experts import WORDS, BiasExpert
+from cuecard.models.debiasing.cue_readers import WORDS
+from cuecard.models.debiasing.experts import BiasExpert
 from cuecard.models.debiasing.last_layer import erase_cues, refit_last_layer
 from cuecard.models.debiasing.objective import Kind, Objective, check_objective, scaled_confidence
 from cuecard.models.examples import training_examples

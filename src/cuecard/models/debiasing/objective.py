@@ -46,8 +46,8 @@ def check_objective(objective: Objective | None, model: str, kinds: tuple[Kind, 
     """Raise if a model cannot be trained for an objective."""
     if objective is not None and objective.kind not in kinds:
         raise UsageError(
-            f"The model {model!r} cannot be trained with --debias {objective.kind}: choose bilstm, siamese-lstm, "
-            "esim or transformer."
+            f"The model {model!r} cannot be trained with --debias {objective.kind}: choose fasttext, bilstm, "
+            "siamese-lstm, esim or transformer."
         )
 
 

@@ -24,7 +24,7 @@ def is_trained(folder: Path) -> bool:
 
 def trained_vectors(data: Instances, folder: Path) -> Singles:
     """Return one vector per row from the model saved in a folder, from disk where they were made before."""
-    key = blake2b(b"trained 1", digest_size=20)
+    key = blake2b(b"trained 2", digest_size=20)
     for file in sorted(path for path in folder.iterdir() if path.is_file()):
         key.update(file.name.encode())
         with file.open("rb") as opened:
@@ -38,7 +38,10 @@ def trained_vectors(data: Instances, folder: Path) -> Singles:
 
 
 def _vectors(data: Instances, folder: Path) -> Singles:
-    vectors = np.asarray(load_model(folder).embed(data), dtype=np.float32)
+    model = load_model(folder)
+    alone = getattr(model, "embed_alone", None)
+    one_text = not data.grouped and any((data.table[side] == "").all() for side in ("premise", "hypothesis"))
+    vectors = np.asarray(alone(data) if alone and one_text else model.embed(data), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(data) or not np.isfinite(vectors).all():
         raise InputError(
             f"{folder}: the model returned vectors of shape {vectors.shape} for {len(data)} rows, or missing "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -29,6 +29,8 @@ from cuecard.text import Encoded, Tokens
 from cuecard.text.encoded import Side
 
 State = dict[str, npt.NDArray[Any]]
+#: A text of a row, or both as one: the premise followed by the hypothesis.
+Reading = Side | Literal["joined"]
 
 #: A row's n-grams have length 1; figures beside them are kept smaller, so that they do not drown the words.
 BESIDE_WORDS = 0.25
@@ -60,10 +62,10 @@ class InputRows:
         return word_keys(self.encoded.vocabulary) if self.stable else None
 
     @cached_property
-    def _last(self) -> dict[tuple[Side | None, int], HashedRows]:
+    def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:
         return {}
 
-    def hashed(self, side: Side | None, ngrams: int) -> HashedRows:
+    def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
         """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
 
         The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
@@ -75,8 +77,10 @@ class InputRows:
             self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
         return self._last[side, ngrams]
 
-    def tokens(self, side: Side) -> Tokens:
-        """Return the texts of one side."""
+    def tokens(self, side: Reading) -> Tokens:
+        """Return the texts of one side, or premise and hypothesis as one text."""
+        if side == "joined":
+            return replace(self.encoded, scope="both").scoped
         return self.encoded.premise if side == "premise" else self.encoded.hypothesis
 
     def characters(self, side: Side) -> Floats:
@@ -132,13 +136,14 @@ class Block(Protocol):
 class WordBlock:
     """Word n-grams of one side; of no side, single words of the hypothesis, each with whether they are shared."""
 
-    side: Side | None
+    side: Reading | None
     ngrams: int = 1
+    equal: bool = False
 
     def learn(self, rows: InputRows, counted: Bools | None) -> State:
-        """Return the features that occur twice, with their inverse document frequencies."""
+        """Return the features that occur twice, with their inverse document frequencies or all `equal`."""
         columns = hash_columns(rows.hashed(self.side, self.ngrams), counted=counted)
-        return {"slots": columns.slots, "idf": columns.idf}
+        return {"slots": columns.slots, "idf": np.ones(len(columns)) if self.equal else columns.idf}
 
     def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
         """Return each row's features."""

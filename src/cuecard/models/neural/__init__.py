@@ -2,6 +2,6 @@
 
 from cuecard.models.neural.model import NeuralModel
 from cuecard.models.neural.pretrained.transformer import Transformer
-from cuecard.models.neural.words.word_models import ESIM, BiLSTM, SiameseLSTM, WordModel
+from cuecard.models.neural.words.word_models import ESIM, BiLSTM, PlainSiameseLSTM, SiameseLSTM, WordModel
 
-__all__ = ["ESIM", "BiLSTM", "NeuralModel", "SiameseLSTM", "Transformer", "WordModel"]
+__all__ = ["ESIM", "BiLSTM", "NeuralModel", "PlainSiameseLSTM", "SiameseLSTM", "Transformer", "WordModel"]

@@ -147,6 +147,9 @@ class NeuralModel(Learner):
         rows = self.rows(data)
         whole = ExamplePart(rows, examples)
         part, judged, held = self._split(whole, validation)
+        recorded = [whole] if job.dynamics else []
+        if recorded and validation is not None and judged is not None:
+            recorded.append(judged)
         with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
             torch.manual_seed(self.seed)
             module = self.build(1 if examples.grouped else len(self.labels_))
@@ -161,7 +164,7 @@ class NeuralModel(Learner):
                 part,
                 TrainingSettings(**own),
                 validation=judged,
-                recorded=whole if job.dynamics else None,
+                recorded=recorded,
                 held_out=held,
                 checkpoint=state,
                 watch=job.watch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch.nn import functional
 
 from cuecard.errors import UsageError
 from cuecard.models.dynamics import Dynamics, Epoch
-from cuecard.models.examples import accuracy, answers, gold_probabilities
+from cuecard.models.examples import accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.neural.batches import Batch, ExamplePart, epoch_batches
 from cuecard.models.neural.checkpoints import Checkpoint, kept, optimiser_tensors, restore_optimiser, under
 from cuecard.models.neural.inference import memory_for, on_device, outputs_of, probabilities
@@ -66,7 +67,7 @@ class Training:
         recipe: TrainingSettings,
         *,
         validation: ExamplePart | None = None,
-        recorded: ExamplePart | None = None,
+        recorded: Sequence[ExamplePart] = (),
         held_out: npt.NDArray[np.bool_] | None = None,
         checkpoint: Checkpoint | None = None,
         watch: Watch | None = None,
@@ -74,7 +75,8 @@ class Training:
     ) -> None:
         """Prepare a run on `part`, judged on `validation`, with the dynamics of `recorded`.
 
-        `held_out` says which recorded examples are not learned from; `trained_for` is a loss other than cross-entropy.
+        `held_out` says which examples of the first recorded part are not learned from; those of others never are.
+        `trained_for` is a loss other than cross-entropy.
         """
         self.module, self.optimiser, self.part, self.recipe = module, optimiser, part, recipe
         self.validation, self.recorded, self.held_out = validation, recorded, held_out
@@ -96,10 +98,13 @@ class Training:
     @property
     def dynamics(self) -> Dynamics | None:
         """What was recorded after every epoch, if anything was to be."""
-        if self.recorded is None:
+        if not self.recorded:
             return None
-        n = len(self.recorded.examples)
-        held = np.zeros(n, dtype=np.bool_) if self.held_out is None else self.held_out
+        sizes = [len(part.examples) for part in self.recorded]
+        n = sum(sizes)
+        held = np.arange(n) >= sizes[0]
+        if self.held_out is not None:
+            held[: sizes[0]] = self.held_out
         gold = np.array(self._gold, dtype=np.float32).reshape(-1, n)
         return Dynamics(gold, np.array(self._correct, dtype=np.bool_).reshape(-1, n), held)
 
@@ -186,10 +191,10 @@ class Training:
                 progress.not_better += 1
                 progress.learning_rate *= self.recipe.decay
                 self._set_learning_rate()
-        if self.recorded is not None:
-            chances = self._chances(self.recorded)
-            self._gold.append(gold_probabilities(chances, self.recorded.examples).astype(np.float32))
-            self._correct.append(answers(chances, self.recorded.examples) == self.recorded.examples.gold)
+        if self.recorded:
+            gold, correct = recorded_epoch([(self._chances(part), part.examples) for part in self.recorded])
+            self._gold.append(gold)
+            self._correct.append(correct)
         seconds = time.perf_counter() - began
         progress.history.append(asdict(Epoch(progress.epoch + 1, loss, seconds, share, cost, rate)))
         progress.epoch += 1
@@ -234,7 +239,7 @@ class Training:
         self._best = under("best.", tensors)
         restore_optimiser(self.optimiser, under("optimiser.", tensors))
         self._set_learning_rate()
-        if self.recorded is not None:
+        if self.recorded:
             self._gold = list(tensors["dynamics.probability"].numpy())
             self._correct = list(tensors["dynamics.correct"].numpy())
         torch.set_rng_state(tensors["random.cpu"])

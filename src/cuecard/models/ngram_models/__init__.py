@@ -1,7 +1,7 @@
 """Models of word n-grams that need nothing but numpy and compiled loops: a linear one, and averaged vectors."""
 
-from cuecard.models.ngram_models.fasttext import FastText
+from cuecard.models.ngram_models.fasttext import FastText, PlainFastText
 from cuecard.models.ngram_models.linear import LinearText
 from cuecard.models.ngram_models.model import NGramModel
 
-__all__ = ["FastText", "LinearText", "NGramModel"]
+__all__ = ["FastText", "LinearText", "NGramModel", "PlainFastText"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from cuecard.data import Examples
 from cuecard.errors import UsageError
 from cuecard.models.debiasing.objective import Objective
 from cuecard.models.dynamics import Dynamics, Epoch
-from cuecard.models.examples import accuracy, answers, gold_probabilities
+from cuecard.models.examples import accuracy, gold_probabilities, recorded_epoch
 from cuecard.models.linear.learner import softmax_within
 from cuecard.models.ngram_models import _kernels
 from cuecard.models.ngram_models.run_state import RunState
@@ -26,7 +26,8 @@ from cuecard.models.tensor_file import expected
 from cuecard.models.text_model import Step, Watch
 from cuecard.stats.arrays import Floats, Ints, Singles
 
-Vectors = tuple[Singles, Singles, Singles]
+#: Vectors of features, of outputs, the bias, and what an objective learns aside.
+Vectors = tuple[Singles, ...]
 
 #: Reports of progress per epoch.
 REPORTS = 20
@@ -78,7 +79,8 @@ class Descent:
         self.bags, self.examples, self.learned = bags, bags.examples, learned
         self.epochs, self.learning_rate, self.patience = epochs, learning_rate, patience
         self.sampled, self.seed = sampled, seed
-        self._offset, self._target = _of_objective(objective, outputs)
+        width = outputs if not self.examples.grouped else 0
+        self._objective = Loops.of(objective, width)
         first = (
             np.random.default_rng([seed, 0]).uniform(-1, 1, (bags.features.shape[1], dimensions)) / dimensions
         )
@@ -87,21 +89,29 @@ class Descent:
             vectors,
             np.zeros((outputs, dimensions), np.float32),
             np.zeros(outputs, np.float32),
+            *self._objective.first_aside(dimensions),
         )
         self.best: Vectors = self.now
         self.history: list[Epoch] = []
+        self._recorded: Sequence[Bags] = ()
         self._gold: list[Singles] = []
         self._correct: list[npt.NDArray[np.bool_]] = []
         weights = self.examples.example_weights
         # Where the whole weight fell to examples that are held out, the others count alike.
         self._weights = weights / weights[learned].mean() if weights[learned].any() else np.ones(len(weights))
         loads = np.ones(len(weights)) if sampled else self._weights
-        visits = np.ceil(loads / HEAVIEST).astype(np.int64)
-        self._factors = (loads / np.maximum(visits, 1)).astype(np.float32)
-        self._visited = np.repeat(learned, visits[learned])
+        self._visits = np.ceil(loads / HEAVIEST).astype(np.int64)
+        self._factors = (loads / np.maximum(self._visits, 1)).astype(np.float32)
+        self._visited = np.repeat(learned, self._visits[learned])
 
-    def run(self, judged: Bags | None, *, record: bool, state: RunState | None, watch: Watch | None) -> None:
-        """Learn to the end, from where the state on disk is; `best` is then what to keep."""
+    def run(
+        self, judged: Bags | None, *, record: Sequence[Bags], state: RunState | None, watch: Watch | None
+    ) -> None:
+        """Learn to the end, from where the state on disk is; `best` is then what to keep.
+
+        After every epoch, the dynamics of the examples to `record` are kept, those to learn from first.
+        """
+        self._recorded = record
         if state is not None:
             self._restore(state)
         while len(self.history) < self.epochs and not self._no_longer_better:
@@ -110,10 +120,13 @@ class Descent:
             validation = (None, None) if judged is None else self._judge(judged)
             self.history.append(Epoch(len(self.history) + 1, loss, time.perf_counter() - began, *validation))
             if judged is None or self._best_epoch == len(self.history):
-                words, outputs, bias = self.now
-                self.best = (words.copy(), outputs.copy(), bias.copy())
+                self.best = tuple(array.copy() for array in self.now)
             if record:
-                self._record()
+                gold, correct = recorded_epoch(
+                    [(self._probabilities(bags), bags.examples) for bags in record]
+                )
+                self._gold.append(gold)
+                self._correct.append(correct)
             if state is not None:
                 self._keep(state)
         if watch is not None:
@@ -136,15 +149,22 @@ class Descent:
         return len(self.history) - self._best_epoch >= self.patience
 
     def dynamics(self, held_out: npt.NDArray[np.bool_]) -> Dynamics:
-        """Return what was recorded after every epoch."""
-        return Dynamics(np.array(self._gold), np.array(self._correct), held_out)
+        """Return what was recorded after every epoch; `held_out` is of the examples given to learn from."""
+        others = sum(len(bags.examples) for bags in self._recorded[1:])
+        held = np.concatenate([held_out, np.ones(others, np.bool_)])
+        return Dynamics(np.array(self._gold), np.array(self._correct), held)
 
     def _order(self) -> Ints:
         """Return the examples of the epoch under way, a function of seed and epoch alone."""
         generator = np.random.default_rng([self.seed, 2, len(self.history)])
-        if not self.sampled:
+        groups = self._objective.groups
+        if not self.sampled and not len(groups):
             return self._visited[generator.permutation(len(self._visited))]
-        chances = self._weights[self.learned]
+        chances = (self._weights if self.sampled else self._visits)[self.learned].astype(np.float64)
+        if len(groups):  # every group that has weight as often as any other
+            own = groups[self.learned]
+            totals = np.bincount(own, weights=chances)[own]
+            chances = np.divide(chances, totals, out=np.zeros(len(own)), where=totals > 0)
         drawn = generator.choice(len(self.learned), size=len(self.learned), p=chances / chances.sum())
         return self.learned[drawn]
 
@@ -167,14 +187,15 @@ class Descent:
         return loss / len(self.learned)
 
     def _learn(self, order: Ints, rate: float, decay: float) -> float:
-        examples, (vectors, output, bias) = self.examples, self.now
+        examples, (vectors, output, bias, *aside) = self.examples, self.now
         common = (examples.gold, self._factors, order, rate, decay, vectors, output)
+        loops = self._objective.arguments(aside)
         if examples.grouped:
-            return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common))
-        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias, self._offset, self._target))
+            return float(_kernels.learn_choices(*self.bags.arrays, examples.first_rows, *common, *loops))
+        return float(_kernels.learn_labels(*self.bags.arrays, *common, bias, *loops))
 
     def _probabilities(self, bags: Bags) -> Floats:
-        vectors, output, bias = self.now
+        vectors, output, bias, *_ = self.now
         hidden = bags.features.astype(np.float32, copy=False) @ vectors
         margins = hidden.astype(np.float64) @ output.T.astype(np.float64)
         if bags.examples.grouped:
@@ -188,11 +209,6 @@ class Descent:
         weights = np.where(examples.gold >= 0, examples.example_weights, 0)
         loss = float(-(weights * np.log(gold)).sum() / max(weights.sum(), 1e-300))
         return accuracy(chances, examples), loss
-
-    def _record(self) -> None:
-        chances = self._probabilities(self.bags)
-        self._gold.append(gold_probabilities(chances, self.examples).astype(np.float32))
-        self._correct.append(answers(chances, self.examples) == self.examples.gold)
 
     def _report(self, watch: Watch, epoch: int, done: int, loss: float) -> None:
         last = self.history[-1].validation_accuracy if self.history else None
@@ -218,7 +234,7 @@ class Descent:
             self.history = [Epoch(**epoch) for epoch in history]
             self.now, self.best = self._like_now(arrays, "now"), self._like_now(arrays, "best")
             if "dynamics.probability" in arrays:
-                shape = len(history), len(self.examples)
+                shape = len(history), sum(len(bags.examples) for bags in self._recorded)
                 self._gold = list(expected(arrays, "dynamics.probability", np.float32, *shape))
                 self._correct = list(expected(arrays, "dynamics.correct", np.bool_, *shape))
         except (KeyError, TypeError, ValueError) as error:
@@ -226,21 +242,55 @@ class Descent:
 
     def _like_now(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> Vectors:
         """Return the vectors kept under a name; the loops trust that they have the shapes of this run's."""
-        first, second, third = (
+        return tuple(
             expected(arrays, f"{name}.{i}", array.dtype, *array.shape) for i, array in enumerate(self.now)
         )
-        return first, second, third
 
 
-def _of_objective(objective: Objective | None, outputs: int) -> tuple[Singles, Singles]:
-    """Return what is added to the margins and what is learned instead of labels, of no rows where there is neither."""
-    nothing = np.empty((0, outputs), np.float32)
-    if objective is None:
-        return nothing, nothing
-    if objective.kind == "product-of-experts" and objective.expert is not None:
-        return (objective.strength * objective.expert).astype(np.float32), nothing
-    assert objective.targets is not None
-    return nothing, objective.targets.astype(np.float32)
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """An objective as the loops take it; arrays of no rows where it has none.
+
+    `offset` is added to the margins, `target` is learned instead of labels, `pace` is the step size of the groups'
+    shares or the weight of the entropy of the expert that is mixed in.
+    """
+
+    offset: Singles
+    target: Singles
+    groups: Ints
+    pace: float = 0.0
+    mixes: bool = False
+
+    @classmethod
+    def of(cls, objective: Objective | None, outputs: int) -> Loops:
+        """Return the arrays of an objective."""
+        nothing, none = np.empty((0, outputs), np.float32), np.empty(0, np.int64)
+        if objective is None:
+            return cls(nothing, nothing, none)
+        if objective.groups is not None:
+            return cls(nothing, nothing, objective.groups.astype(np.int64), objective.strength)
+        if objective.expert is None:
+            assert objective.targets is not None
+            return cls(nothing, objective.targets.astype(np.float32), none)
+        # Absent choices are not read.
+        expert = np.where(np.isfinite(objective.expert), objective.expert, 0.0)
+        if objective.kind == "learned-mixin":
+            return cls(expert.astype(np.float32), nothing, none, objective.strength, mixes=True)
+        return cls((objective.strength * expert).astype(np.float32), nothing, none)
+
+    def first_aside(self, dimensions: int) -> tuple[Singles, ...]:
+        """Return what is learned besides the model, as it is before the first step."""
+        if self.mixes:
+            return (np.zeros(dimensions + 1, np.float32),)
+        if not len(self.groups):
+            return ()
+        count = int(self.groups.max()) + 1
+        return (np.full(count, 1 / count, np.float32),)
+
+    def arguments(self, aside: Sequence[Singles]) -> tuple[Any, ...]:
+        """Return what both loops take of an objective."""
+        learned = aside[0] if aside else np.empty(0, np.float32)
+        return self.offset, self.target, self.groups, learned, self.pace
 
 
 def loop_arrays(features: sparse.csr_matrix) -> tuple[Ints, npt.NDArray[np.int32], Singles]:

@@ -16,20 +16,18 @@ from cuecard.errors import InputError, UsageError
 from cuecard.models.debiasing.objective import Kind, check_objective
 from cuecard.models.dynamics import Epoch
 from cuecard.models.examples import examples_of, training_examples
-from cuecard.models.linear.input_features import InputRows, State
+from cuecard.models.linear.input_features import FeatureBlocks, InputRows, Reading, State, WordBlock
 from cuecard.models.neural.batches import held_out_examples
 from cuecard.models.ngram_models.descent import Bags, Descent
 from cuecard.models.ngram_models.model import NGramModel
 from cuecard.models.ngram_models.run_state import RunState
 from cuecard.models.tensor_file import expected
-from cuecard.models.text_model import FitJob, Weighting
+from cuecard.models.text_model import Condition, FitJob, Weighting
 from cuecard.stats.arrays import Floats
 
 #: Where the number of epochs is not set, about this many examples are visited, within these bounds.
 VISITS = 500_000
 FEWEST_EPOCHS, MOST_EPOCHS = 5, 50
-#: Losses besides cross-entropy that the loop over labels has.
-LABEL_OBJECTIVES: tuple[Kind, ...] = ("product-of-experts", "confidence")
 
 
 @dataclass
@@ -78,7 +76,7 @@ class FastText(NGramModel):
     def learn(self, job: FitJob) -> None:
         """Learn from every row of the job's data."""
         examples = training_examples(job.data, job.weights)
-        check_objective(self.objective, self.name, () if examples.grouped else LABEL_OBJECTIVES)
+        check_objective(self.objective, self.name, get_args(Kind))
         whole = Bags(self.features(self.learn_reading(job.data, job.condition)), examples)
         judged, held = self._validation(job.validation, whole, examples)
         learned = np.flatnonzero(~held)
@@ -100,8 +98,11 @@ class FastText(NGramModel):
             seed=self.seed,
             objective=self.objective,
         )
-        run.run(judged, record=job.dynamics, state=state, watch=job.watch)
-        self.vectors_, self.output_, self.bias_ = run.best
+        record = [whole] if job.dynamics else []
+        if record and job.validation is not None and judged is not None:
+            record.append(judged)
+        run.run(judged, record=record, state=state, watch=job.watch)
+        self.vectors_, self.output_, self.bias_ = run.best[:3]
         self.history_, self.dynamics_ = tuple(run.history), run.dynamics(held) if job.dynamics else None
         self.labels_ = examples.labels
 
@@ -157,6 +158,25 @@ class FastText(NGramModel):
         self.labels_ = examples.labels
         judged = Bags(self.features(self.read(validation)), examples_of(validation, examples.labels))
         return judged, np.zeros(len(examples), np.bool_)
+
+
+@dataclass
+class PlainFastText(FastText):
+    """fastText as published (Joulin et al. 2017): one average over the n-grams of one text, and a softmax.
+
+    Premise and hypothesis are one text, one after the other; nothing says which words they share or how long they
+    are, and every n-gram counts alike. All examples are learned from, for as many epochs as are set. Parameters are
+    those of `FastText`.
+    """
+
+    name: ClassVar[str] = "fasttext-plain"
+
+    held_out: float = 0.0
+
+    def feature_blocks(self) -> FeatureBlocks:
+        """Return the n-grams of the texts that may be read."""
+        sides: dict[Condition, Reading] = {"full": "joined", "premise": "premise"}
+        return {"words": (WordBlock(sides.get(self.condition_, "hypothesis"), self.ngrams, equal=True), 1.0)}
 
 
 def _averaged(block: sparse.csr_matrix, share: float) -> sparse.csr_matrix:

@@ -50,10 +50,17 @@ def ngram_saliency(model: NGramModel, data: Instances) -> SaliencyMaps:
             )  # fmt: skip
         else:
             tokens = rows.tokens(kind.side)
+            norms = np.zeros(len(tokens.ids))
             _kernels.add_ngrams(
-                *entries, tokens.ids, tokens.offsets, keys, kind.ngrams, mask, column, scratch,
-                squares[kind.side],
-            )  # fmt: skip
+                *entries, tokens.ids, tokens.offsets, keys, kind.ngrams, mask, column, scratch, norms
+            )
+            if kind.side != "joined":
+                squares[kind.side] += norms
+            else:
+                lengths = np.column_stack([premise.lengths, hypothesis.lengths]).ravel()
+                of_premise = np.repeat(np.tile([True, False], len(tokens)), lengths)
+                squares["premise"] += norms[of_premise]
+                squares["hypothesis"] += norms[~of_premise]
     seen = {"full": ("premise", "hypothesis"), "premise": ("premise",)}.get(model.condition_, ("hypothesis",))
     tables = [_table(rows, squares, side, side in seen) for side in ("premise", "hypothesis")]
     return SaliencyMaps.normalised(tables[0][0], tables[1][0], tables[0][1], tables[1][1])

@@ -25,23 +25,27 @@ def decode(
     *,
     where: str,
     free: bool = False,
+    called: str = "prediction",
 ) -> Ints:
     """Return the code of every answer, one per test example; null is -1, an unknown answer an error.
 
     Where answers are codes of the source's own (0, 1, 2), its right answers `gold` tell what they mean. `free` answers
     may be sentences: what clearly names one possible answer is that answer, and -1 else, unless none names any.
+    `called` is what an error calls an answer.
     """
     texts = answers.cast(pl.String).str.strip_chars()
     if examples.instances.task == "choice":
-        return _positions(texts, gold, examples, where, free=free)
+        return _positions(texts, gold, examples, where, free=free, called=called)
     names = _names(examples, labels)
     folded = texts.str.to_lowercase()
     codes = folded.replace_strict(names, default=None, return_dtype=pl.Int64)
     unknown = codes.is_null() & texts.is_not_null()
     if unknown.any() and gold is not None:
         learned = _learned_codes(gold.cast(pl.String).str.strip_chars(), examples)
-        codes = texts.replace_strict(learned, default=None, return_dtype=pl.Int64)
-        unknown = codes.is_null() & texts.is_not_null()
+        by_gold = texts.replace_strict(learned, default=None, return_dtype=pl.Int64)
+        still_unknown = by_gold.is_null() & texts.is_not_null()
+        if still_unknown.sum() < unknown.sum():
+            codes, unknown = by_gold, still_unknown
     if unknown.any() and examples.instances.task == "preference":
         picked = _text_positions(texts, examples)
         codes = pl.Series(np.where(picked >= 0, picked, codes.fill_null(UNANSWERED).to_numpy()))
@@ -49,7 +53,7 @@ def decode(
     if unknown.any():
         read = _named(texts, unknown, examples) if free else {}
         if not read and (not free or unknown.sum() == texts.is_not_null().sum()):
-            raise _unknown(texts.filter(unknown), examples, where)
+            raise _unknown(texts.filter(unknown), examples, where, called)
         codes = pl.Series([read.get(i, code) for i, code in enumerate(codes.to_list())], dtype=pl.Int64)
     return codes.fill_null(UNANSWERED).to_numpy().astype(np.int64)
 
@@ -84,7 +88,7 @@ def _named(texts: pl.Series, unknown: pl.Series, examples: Examples) -> dict[int
 
 
 def _positions(
-    texts: pl.Series, gold: pl.Series | None, examples: Examples, where: str, *, free: bool
+    texts: pl.Series, gold: pl.Series | None, examples: Examples, where: str, *, free: bool, called: str
 ) -> Ints:
     tables = [Answered(texts, examples.choices)]
     if gold is not None:
@@ -104,7 +108,7 @@ def _positions(
     if lost.any():
         read = _named(texts, lost, examples) if free else {}
         if not read and (not free or lost.sum() == texts.is_not_null().sum()):
-            raise _unknown(texts.filter(lost), examples, where)
+            raise _unknown(texts.filter(lost), examples, where, called)
         positions = np.array([read.get(i, int(position)) for i, position in enumerate(positions)])
     return positions.astype(np.int64)
 
@@ -118,7 +122,7 @@ def _text_positions(texts: pl.Series, examples: Examples) -> Ints:
     return Answered(texts, examples.choices).positions("text").astype(np.int64)
 
 
-def _unknown(unknown: pl.Series, examples: Examples, where: str) -> InputError:
+def _unknown(unknown: pl.Series, examples: Examples, where: str, called: str) -> InputError:
     shown = listed([repr(value) for value in unknown.unique(maintain_order=True).head(3).to_list()])
     if examples.instances.task == "choice":
         what = "none of the example's choices: give the position from 0, the letter or the text of a choice"
@@ -128,5 +132,5 @@ def _unknown(unknown: pl.Series, examples: Examples, where: str) -> InputError:
         hint = "; say what numbers mean with --labels 0=NAME,1=NAME" if numbers else ""
         what = f"no label of the data ({label_names}){hint}"
     return InputError(
-        f"{where}: {plural(len(unknown), 'prediction')} such as {shown} {'is' if len(unknown) == 1 else 'are'} {what}."
+        f"{where}: {plural(len(unknown), called)} such as {shown} {'is' if len(unknown) == 1 else 'are'} {what}."
     )

@@ -19,6 +19,7 @@ from cuecard.data import Instances
 from cuecard.data.files.formats import content, format_of
 from cuecard.documents import checked, parse_json
 from cuecard.probes.formats.settling import Unmatched
+from cuecard.stats.arrays import Floats
 
 _MARKS = ("doc_id", "filtered_resps")
 #: How a file of samples is called: samples_<task>_<time>.
@@ -42,6 +43,12 @@ class _Sample(BaseModel):
     doc: dict[str, Any] | None = None
     target: Any = None
     filter: str = "none"
+
+    def log_likelihoods(self) -> list[float] | None:
+        """Return the log-likelihood of every choice, None where a text was generated."""
+        scored = self.filtered_resps if isinstance(self.filtered_resps, list) else []
+        values = [float(response[0]) for response in scored if isinstance(response, tuple)]
+        return values if len(values) > 1 and len(values) == len(scored) else None
 
     def answer(self) -> str | None:
         """Return the answer: the likeliest of several, or the text that was generated."""
@@ -79,6 +86,7 @@ def read_harness_log(path: Path, data: Instances) -> Unmatched:
         ids=ids,
         rows=None if ids is not None else np.array([sample.doc_id for sample in samples], dtype=np.int64),
         gold=_targets(samples),
+        probabilities=_probabilities(samples, data),
         may_be_unanswered=True,
         notes=tuple(notes),
     )
@@ -100,6 +108,23 @@ def _ids(samples: list[_Sample], column: str | None) -> pl.Series | None:
     ids = [(sample.doc or {}).get(column) for sample in samples] if column else []
     usable = bool(ids) and all(isinstance(value, str | int) for value in ids)
     return pl.Series([str(value) for value in ids]) if usable else None
+
+
+def _probabilities(samples: list[_Sample], data: Instances) -> Floats | None:
+    """Return how likely every choice is among those of its question, None unless all of them have a log-likelihood."""
+    scores = [sample.log_likelihoods() for sample in samples]
+    rows = [row for row in scores if row is not None]
+    # The labels of pairs and texts are coded in another order by every task of the harness.
+    if not data.grouped or len(rows) < len(scores):
+        return None
+    most = int(data.table["position"].cast(pl.Int64).max() or 0) + 1  # type: ignore[arg-type]
+    if max(map(len, rows), default=0) > most:
+        return None
+    matrix = np.full((len(rows), most), -np.inf)
+    for line, row in zip(matrix, rows, strict=True):
+        line[: len(row)] = row
+    likely = np.exp(matrix - matrix.max(axis=1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
 def _targets(samples: list[_Sample]) -> pl.Series | None:

@@ -101,7 +101,8 @@ def settle(
             raw, gold, examples, labels, where=unmatched.source, free=unmatched.may_be_unanswered
         )
     if gold is not None:
-        _check_gold(unmatched, decode(gold, gold, examples, labels, where=unmatched.source), examples)
+        right = decode(gold, gold, examples, labels, where=unmatched.source, called="right answer")
+        _check_gold(unmatched, right, examples)
     unread = int((answers == UNANSWERED).sum())
     if unread:
         notes.append(
@@ -234,8 +235,8 @@ def _first_row(faulty: Bools, order: Ints) -> int:
 
 
 def _check_gold(unmatched: Unmatched, gold: Ints, examples: Examples) -> None:
-    """Raise if the source's own right answers are not those of the examples they were matched to."""
-    differ = gold != examples.gold
+    """Raise if the right answers that a source states are not those of the examples they were matched to."""
+    differ = (gold != UNANSWERED) & (gold != examples.gold)
     if not differ.any():
         return
     where = int(differ.argmax())

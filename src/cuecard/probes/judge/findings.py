@@ -123,14 +123,16 @@ def _self(model: str, part: Mapping[str, Any]) -> Finding:
 def _chance(model: str, part: Mapping[str, Any]) -> Finding:
     people = part["agreement"]
     kappa = people["kappa"]
+    below = kappa["high"] < 0
     text = (
         f"{model} agrees with people in {percent(people['accuracy']['value'])} of {plural(people['n'], 'verdict')}; "
-        f"κ = {kappa['value']:.2f} (95 % CI {kappa['low']:.2f} to {kappa['high']:.2f}) does not differ from chance."
+        f"κ = {kappa['value']:.2f} (95 % CI {kappa['low']:.2f} to {kappa['high']:.2f}) "
+        + ("is below chance: check the sign of scores." if below else "does not differ from chance.")
     )
     return Finding(
         "judge",
         "high",
-        f"{model} agrees with people no more than by chance",
+        f"{model} agrees with people {'less' if below else 'no more'} than by chance",
         text,
         kappa["value"],
         kappa["low"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import polars as pl
@@ -13,16 +14,19 @@ from cuecard.errors import InputError
 _IDS = ("id", "example_id", "pair_id", "question_id", "uid")
 _HUMAN = ("human", "human_winner", "human_preference", "gold", "label", "quality")
 _VERDICTS = ("verdict", "preference", "winner", "judgment", "prediction", "choice")
+_JUDGES = ("judge", "judge_name", "annotator")
+_SCORES = ("score", "reward", "rating")
 _FIRST = ("first", "shown_first", "position", "order")
 
 
 def recognised(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """Return the table in the columns of verdicts, or raise an error that names what is missing."""
     columns = {name.lower(): name for name in frame.columns}
-    frame = frame.rename({own: lower for lower, own in columns.items() if own != lower})
+    frame = frame.rename({own: lower for lower, own in columns.items() if lower not in frame.columns})
+    frame = frame.with_columns(_flat(frame[name]) for name in frame.columns)
     names = set(frame.columns)
     forms: tuple[tuple[frozenset[str], Callable[[pl.DataFrame, str], pl.DataFrame]], ...] = (
-        (frozenset({"g1_winner", "model_1", "model_2"}), _mt_bench),
+        (frozenset({"question_id", "g1_winner", "model_1", "model_2"}), _mt_bench),
         (frozenset({"output_1", "output_2", "preference"}), _alpaca_eval),
         (frozenset({"scores_chosen", "scores_rejected"}), _reward_bench),
         (frozenset({"chosen", "rejected", "results"}), _reward_bench),
@@ -31,6 +35,21 @@ def recognised(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         if needed <= names:
             return read(frame, where)
     return _plain(frame, where)
+
+
+def _flat(values: pl.Series) -> pl.Series:
+    """Return lists and objects as text, but conversations as they are; of scores, the mean; of a judge, the name."""
+    dtype = values.dtype
+    if not dtype.is_nested() or is_chat(dtype):
+        return values
+    inner = dtype.inner if isinstance(dtype, pl.List) else None
+    if inner is not None and inner.is_numeric() and any(word in values.name for word in _SCORES):
+        return values.list.mean()
+    if inner == pl.String:
+        # MT-Bench names the judge and its prompt; a response in parts is one text.
+        return values.list.first() if values.name in _JUDGES else values.list.join("\n")
+    texts = [None if value is None else json.dumps(value, default=str) for value in values.to_list()]
+    return pl.Series(values.name, texts, dtype=pl.String)
 
 
 def _mt_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
@@ -44,7 +63,7 @@ def _mt_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
             parts.append(
                 frame.select(
                     pl.concat_str(
-                        pl.col("question_id").cast(pl.String), "model_1", "model_2", turn, separator="/"
+                        pl.col("question_id", "model_1", "model_2").cast(pl.String), turn, separator="/"
                     ).alias("item"),
                     pl.col("question_id").cast(pl.String).alias("prompt"),
                     pl.col("model_1").alias("model_a"),
@@ -98,7 +117,7 @@ def _reward_bench(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     rows = frame.select(*parts, pl.lit(1.0).alias("human"))
     if "item" not in rows.columns:
         rows = rows.with_columns(_row_number())
-    if "score_a" in rows.columns:
+    if {"score_a", "score_b"} <= set(rows.columns):
         numbers = [_numbers(rows[c], where) for c in ("score_a", "score_b")]
         return _by_scores(rows.with_columns(numbers))
     return rows.with_columns(preferred=frame["results"].cast(pl.Float64, strict=False))
@@ -113,7 +132,7 @@ def _plain(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         "item": _IDS,
         "prompt": ("prompt", "question", "instruction"),
         "subset": ("subset", "category", "source"),
-        "judge": ("judge", "judge_name", "annotator"),
+        "judge": _JUDGES,
     }
     for side, place in (("a", 0), ("b", 1)):
         marks = [pair[place] for pair in pairs]
@@ -171,7 +190,13 @@ def _which(values: pl.Series, both: tuple[str, str], where: str) -> pl.Series:
     if values.dtype.is_numeric():
         numbers = values.cast(pl.Float64)
         distinct = set(numbers.drop_nulls().unique().to_list())
-        if distinct <= {0.0, 0.5, 1.0}:  # 1: the first wins
+        if 0.0 in distinct and both[0] == "a":
+            shown = ", ".join(f"{value:g}" for value in sorted(distinct)[:6])
+            raise InputError(
+                f"Column {values.name!r} of {where} has the values {shown}, and it is unclear which response 0 means: "
+                "write a, b or tie, or 1 and 2 for the first and the second."
+            )
+        if distinct <= {0.0, 0.5, 1.0}:  # 1: the chosen response wins
             return numbers
         if distinct <= {1.0, 1.5, 2.0}:
             return 2.0 - numbers
@@ -194,9 +219,7 @@ def _by_scores(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(values: pl.Series, where: str) -> pl.Series:
-    """Return scores as numbers, missing where they are nan; of a list of them, the mean."""
-    if isinstance(values.dtype, pl.List):
-        values = values.list.mean()
+    """Return scores as numbers, missing where they are nan."""
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count() > values.null_count():
         raise InputError(f"Column {values.name!r} of {where} holds scores that are no numbers: correct them.")

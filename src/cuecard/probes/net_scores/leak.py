@@ -41,7 +41,7 @@ def measured_leak(data: Instances, *, tokens: str | None, seed: int, alpha: floa
     assert battery is not None
     rules: Mapping[str, Guesses] = {
         **battery.guesses,
-        **answer_rules(battery.examples, battery.scored, tokens),
+        **answer_rules(battery.examples, battery.scored),
     }
     rules = {name: guesses for name, guesses in rules.items() if name != "most_overlap"}
     gold, grouped = battery.examples.gold[battery.scored], battery.examples.grouped

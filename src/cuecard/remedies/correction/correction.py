@@ -13,19 +13,29 @@ from cuecard.audits import Cues
 from cuecard.audits.partial_input.learned.folds import make_folds
 from cuecard.data import Instances
 from cuecard.errors import InputError, UsageError
-from cuecard.models.debiasing.experts import BiasExpert, expert_log_probabilities, fit_expert
+from cuecard.models.debiasing.experts import (
+    BiasExpert,
+    cross_fitted,
+    expert_log_probabilities,
+    fit_expert,
+)
 from cuecard.models.fitted import prediction_table
 from cuecard.probes import CueSet, PermutationTest, Predictions, check_test
-from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
+from cuecard.remedies.correction.listed_cues import ListedCues, beside, cue_groups
 from cuecard.remedies.correction.tuning import Aim, Method, Part, Tuned, tune
 from cuecard.stats import wilson
 from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.correction import CueGroups
 from cuecard.wording import plural
 
 METHODS: tuple[str, ...] = get_args(Method)
 AIMS: tuple[str, ...] = get_args(Aim)
 #: The expert that reads the listed cues themselves.
 LISTED = "cues"
+#: Level of the tests of the gap.
+ALPHA = 0.05
+#: What an answer makes of an example, see `CueGroups`.
+MEMBERS = ("usual", "unusual")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +116,14 @@ class Correction:
         """Return the corrected predictions of the test split.
 
         Args:
-            data: a dataset with a test split.
-            predictions: a model's predictions of it, with probabilities.
+            data: a dataset with a test split. Without training examples, the cues of an example are those of the folds
+                that it is not in, and so is the strength.
+            predictions: a model's predictions of the test split, with probabilities.
             dev: a dataset with the same training set whose test split is the dev split, and predictions of that.
             audit: the cue audit whose tokens and scope say which examples have a cue.
         """
+        if "train" not in data.splits:
+            return self._one_file(data, predictions, audit or Cues())
         listed = ListedCues.of(data, audit or Cues(), names=self.cues, per_label=self.per_label)
         cue_set = listed.cue_set(data)
         part = self._part(data, predictions, listed)
@@ -121,6 +134,43 @@ class Correction:
             tuned = [self._tuned(self._part(dev_data, dev_predictions, listed))]
             probabilities = tuned[0].apply(part)
         return self._corrected(data, predictions, probabilities, tuned, cue_set, on="dev" if dev else "test")
+
+    def _one_file(self, data: Instances, predictions: Predictions, audit: Cues) -> Corrected:
+        """Correct every fold for the cues of the others, with strengths that were tuned there."""
+        gold = check_test(data).gold
+        fold = self._test_folds(data, gold)
+        whole = beside(data, np.ones(len(gold), np.bool_))
+        cue_set = ListedCues.of(whole, audit, names=self.cues, per_label=self.per_label).cue_set(whole)
+        probabilities: list[Floats] = []
+        groups: list[CueGroups] = []
+        tuned: list[Tuned] = []
+        numbers = [np.flatnonzero(fold == number) for number in np.unique(fold)]
+        for here in numbers:
+            others = np.setdiff1d(np.arange(len(gold)), here)
+            part = self._part_without(data, predictions, here, audit)
+            tuned.append(self._tuned(part.take(others)))
+            probabilities.append(tuned[-1].apply(part.take(here)))
+            groups.append(part.bands[0].take(here))
+        order = np.argsort(np.concatenate(numbers))
+        members = CueGroups(*(np.concatenate([getattr(g, name) for g in groups])[order] for name in MEMBERS))
+        corrected = np.concatenate(probabilities)[order]
+        return self._corrected(data, predictions, corrected, tuned, cue_set, on="file", groups=members)
+
+    def _part_without(self, data: Instances, predictions: Predictions, here: Ints, audit: Cues) -> Part:
+        """Return all examples with the cues of those that are not here; no expert has seen what it predicts."""
+        chosen = np.ones(data.n_examples, np.bool_)
+        chosen[here] = False
+        without = beside(data, chosen)
+        listed = ListedCues.of(without, audit, names=self.cues, per_label=self.per_label)
+        part = self._part(without, predictions, listed)
+        if part.expert is None:
+            return part
+        if self.expert == LISTED:
+            seen = cross_fitted(listed.rows(without)[0], without.train)
+        else:
+            seen = BiasExpert(self.expert, per_label=self.per_label).cross_fitted(without.train)
+        part.expert[chosen, : seen.shape[1]] = seen
+        return part
 
     def _tuned(self, part: Part) -> Tuned:
         fixed = (
@@ -160,8 +210,9 @@ class Correction:
     def _test_folds(self, data: Instances, gold: Ints) -> Ints:
         test = check_test(data).instances
         if self.strength is None and len(gold) < 10 * self.folds:
+            where = "the test split" if "train" in data.splits else "a benchmark of one file"
             raise InputError(
-                f"Tuning on the test split needs at least {10 * self.folds} examples, found {len(gold)}: give dev "
+                f"Tuning on {where} needs at least {10 * self.folds} examples, found {len(gold)}: give dev "
                 "predictions with --dev and --dev-predictions, or a strength with --strength."
             )
         return make_folds(test, gold, folds=self.folds, seed=self.seed).fold
@@ -175,10 +226,13 @@ class Correction:
         cue_set: CueSet,
         *,
         on: str,
+        groups: CueGroups | None = None,
     ) -> Corrected:
         after = replace(before, answers=probabilities.argmax(axis=1), probabilities=probabilities)
         examples = cue_set.examples
-        outcomes = {name: scored(one, cue_set) for name, one in (("before", before), ("after", after))}
+        outcomes = {
+            name: scored(one, cue_set, groups) for name, one in (("before", before), ("after", after))
+        }
         metrics = {
             "model": before.model,
             "data": {"name": data.name, "fingerprint": data.fingerprint, "task": data.task},
@@ -196,10 +250,13 @@ class Correction:
         return Corrected(prediction_table(examples.instances, probabilities), metrics, probabilities)
 
 
-def scored(predictions: Predictions, cues: CueSet) -> dict[str, float]:
-    """Return accuracy with its interval, accuracy by group, and the permutation test over all and within answers."""
+def scored(predictions: Predictions, cues: CueSet, groups: CueGroups | None = None) -> dict[str, float]:
+    """Return accuracy with its interval, accuracy by group, and the permutation test over all and within answers.
+
+    `groups` are those of the cues by default.
+    """
     right = predictions.correct(cues.examples)
-    usual, unusual = cue_groups(cues).with_answers(cues.examples.gold)
+    usual, unusual = (groups or cue_groups(cues)).with_answers(cues.examples.gold)
     test = PermutationTest()
     overall = test.test(predictions, cues, usual, unusual, None)
     within = test.test(predictions, cues, usual, unusual, cues.examples.gold)
@@ -223,8 +280,11 @@ def cost_sentence(metrics: Mapping[str, Any]) -> str:
     """Return in a sentence what the correction gained and what it cost."""
     before, after = metrics["before"], metrics["after"]
     change = 100 * (after["accuracy"] - before["accuracy"])
+    level = float(np.log10(ALPHA))
+    idle = min(before["log10_p"], before["log10_p_within_label"]) > level
+    note = " The gap before is not significant: there is no evidence of cues to correct for." if idle else ""
     return (
         f"The correction changes {plural(metrics['changed_answers'], 'answer')} of {metrics['examples']:,}: accuracy "
         f"{100 * before['accuracy']:.1f} % → {100 * after['accuracy']:.1f} % ({change:+.1f} points), gap between "
-        f"usual and unusual labels {100 * before['gap']:+.1f} → {100 * after['gap']:+.1f} points."
+        f"usual and unusual labels {100 * before['gap']:+.1f} → {100 * after['gap']:+.1f} points.{note}"
     )

@@ -76,8 +76,21 @@ class ListedCues:
         return encoded, presence_of(self.table, encoded, families)
 
 
-def cue_groups(cues: CueSet) -> CueGroups:
-    """Return for every test example and answer whether a cue would have its usual label, or another."""
+def beside(data: Instances, chosen: Bools) -> Instances:
+    """Return a benchmark of one file as the test split, beside some of its examples as the training set."""
+    table, kind = data.table, data.table.schema["split"]
+    first = table.filter(pl.Series(chosen[data.example_codes]))
+    named = [
+        part.with_columns(split=pl.lit(name).cast(kind)) for part, name in ((first, "train"), (table, "test"))
+    ]
+    return replace(data, table=pl.concat(named))
+
+
+def cue_groups(cues: CueSet, *, both: bool = True) -> CueGroups:
+    """Return for every test example and answer whether a cue would have its usual label, or another.
+
+    `both`: whether to raise if no example has one of them.
+    """
     test = cues.examples.instances
     codes = np.array([test.labels.index(label) for label in cues.table["label"]], dtype=np.int64)
     having = sparse.csr_matrix(cues.instances_having)
@@ -89,7 +102,7 @@ def cue_groups(cues: CueSet) -> CueGroups:
         usual, unusual = _of_choices(having, test, codes == 0)
         groups = CueGroups(_answers(usual, test), _answers(unusual, test))
     usual, unusual = groups.with_answers(cues.examples.gold)
-    if not usual.any() or not unusual.any():
+    if both and not (usual.any() and unusual.any()):
         raise InputError(
             f"{test.name} has no {test.splits[0]} examples with a cue and its usual label, or none with another "
             "label: name cues that these examples have with --cues."

@@ -32,10 +32,12 @@ class NeutralWeights:
     """Weigh the examples so that the pair graph does not give the label away.
 
     The graph is of all splits, as anybody with the files can build it; how it goes with the label is estimated for
-    every split from its own labels, and weights have mean 1 in each.
+    every split from its own labels, and weights have mean 1 in each. With `pool`, it is estimated once for all splits,
+    as Algorithm 1 is written, and weights have mean 1 over all of them: then weights of train know labels of test.
 
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.
+        pool: estimate the weights of all splits together instead of each from its own labels.
         reaudit: audits of the train split to repeat under the weights, or "all".
         shuffles: times to shuffle labels and make the weights from them for that; 0 compares with chance.
     """
@@ -51,6 +53,7 @@ class NeutralWeights:
     trees: int = 1000
     depth: int = 8
     max_weight: float | None = None
+    pool: bool = False
     seed: int = 0
     reaudit: tuple[str, ...] = ()
     shuffles: int = DRAWS
@@ -68,11 +71,13 @@ class NeutralWeights:
         if len(data) < 2:
             raise Skip("needs at least two pairs")
         features = leakage_features(graph_of(data))
-        splits = self._by_split(data, features)
+        splits = (
+            {"all": self._made(data.label_codes, features)} if self.pool else self._by_split(data, features)
+        )
         main = splits.get("train") or next(iter(splits.values()))
         all_weights = np.ones(len(data))
         for name, weighting in splits.items():
-            all_weights[_rows_of(data, name)] = weighting.weights
+            all_weights[_rows_of(data, None if self.pool else name)] = weighting.weights
         effective = effective_sample_size(all_weights)
         leak_trial = trial(data, forest="fast", folds=5, seed=self.seed)
         credits = leak_trial.credits(features)
@@ -92,7 +97,7 @@ class NeutralWeights:
             "clipped": sum(weighting.clipped for weighting in splits.values()),
             "prior": {data.labels[int(y)]: float(p) for y, p in zip(main.labels, main.prior, strict=True)},
             "splits": {name: _of_split(weighting) for name, weighting in splits.items()},
-            "unweighted_splits": [name for name in data.splits if name not in splits],
+            "unweighted_splits": [name for name in data.splits if name not in splits and not self.pool],
             "leakage_accuracy": {"unweighted": _described(before), "weighted": _described(after)},
             "majority": {"unweighted": leak_trial.chance, "weighted": float(shares.max())},
         }  # fmt: skip
@@ -165,7 +170,10 @@ def _of_split(weighting: LeakageNeutralWeights) -> dict[str, float]:
     }
 
 
-def _rows_of(data: Instances, split: str) -> npt.NDArray[np.bool_]:
+def _rows_of(data: Instances, split: str | None) -> npt.NDArray[np.bool_]:
+    """Return which rows are of a split; all rows for None."""
+    if split is None:
+        return np.ones(len(data), dtype=np.bool_)
     return (data.table["split"].cast(pl.String) == split).to_numpy()
 
 

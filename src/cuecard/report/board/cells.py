@@ -35,7 +35,12 @@ def shortcut_text(row: BoardRow) -> str:
     if row.shortcut is None:
         return "none beyond noise"
     label = display_text(row.shortcut.label.removesuffix(" accuracy"), 40)
-    return f"{label} {number_text(row.shortcut)} (chance {numbers.percent(row.chance)})"
+    return f"{label} {number_text(row.shortcut)} (chance {chance_text(row)})"
+
+
+def chance_text(row: BoardRow) -> str:
+    """Return the chance level of a dataset's best shortcut, in its unit."""
+    return numbers.MISSING if row.shortcut is None else numbers.in_unit(row.chance, row.shortcut.unit)
 
 
 def worst_text(row: BoardRow) -> tuple[str, str]:
@@ -63,7 +68,8 @@ def worst_dataset(board: Board) -> str:
 
 
 HOW_TO_READ = (
-    "Given away: how far the best shortcut surely gets from chance to 100 %, at the lower end of its 95 % CI. Partial "
-    "input, blind rules, slices and the pair graph are in points above chance. What a learned shortcut reaches is a "
-    "lower bound: a stronger model may find more."
+    "Given away: how far the best shortcut surely gets from chance to 100 %, at the lower end of its 95 % CI; an AUC, "
+    "shown where it is more serious than any accuracy, counts from chance to 1. Partial input, blind rules, slices and "
+    "the pair graph are in points above chance. What a learned shortcut reaches is a lower bound: a stronger model may "
+    "find more."
 )

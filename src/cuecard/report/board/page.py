@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -14,6 +16,7 @@ from cuecard.report import numbers
 from cuecard.report.board.cells import (
     HOW_TO_READ,
     TASKS,
+    chance_text,
     interval_text,
     lead_text,
     number_text,
@@ -22,6 +25,7 @@ from cuecard.report.board.cells import (
     worst_dataset,
     worst_text,
 )
+from cuecard.report.exports.badge import severity_badge
 from cuecard.report.html.page import environment, inlined_parts, sentence
 from cuecard.report.markdown import escape
 from cuecard.report.texts import display_text
@@ -49,6 +53,23 @@ def write_board(board: Board, path: str | Path) -> Path:
     return path
 
 
+def write_badges(board: Board, folder: str | Path) -> list[Path]:
+    """Write a badge per dataset to a folder, as SVG files named like the datasets, and return their paths.
+
+    Further datasets whose names make the same file name have a number behind it.
+    """
+    paths = []
+    used: Counter[str] = Counter()
+    for row in board.rows:
+        name = re.sub(r"[^\w.-]+", "-", row.name).strip("-.")[:100] or "dataset"
+        used[name.lower()] += 1
+        number = f"-{used[name.lower()]}" if used[name.lower()] > 1 else ""
+        path = Path(folder) / f"{name}{number}.svg"
+        write_text(path, severity_badge(row.severities))
+        paths.append(path)
+    return paths
+
+
 def board_html(board: Board, links: Sequence[str]) -> str:
     """Return the board as one HTML file; a row opens its report where it has a link."""
     return (
@@ -66,6 +87,7 @@ def board_html(board: Board, links: Sequence[str]) -> str:
             interval_text=interval_text,
             source_text=source_text,
             shortcut_text=shortcut_text,
+            chance_text=chance_text,
             worst_text=worst_text,
             numbers=numbers,
             show=display_text,
@@ -77,9 +99,17 @@ def board_html(board: Board, links: Sequence[str]) -> str:
 
 def board_markdown(board: Board, links: Sequence[str]) -> str:
     """Return the board as Markdown: one table, numbers only."""
-    titles = ["Dataset", "Task", "Examples", "Given away", "Best shortcut", *(c.title for c in board.columns)]
+    titles = [
+        "Dataset",
+        "Task",
+        "Examples",
+        "Given away",
+        "Best shortcut",
+        *(c.title for c in board.columns),
+        "Findings",
+    ]
     lines = [f"{lead_text(board)} {worst_dataset(board)}".strip(), "", "| " + " | ".join(titles) + " |"]
-    lines.append("|---|---|" + "---:|" * 2 + "---|" + "---:|" * len(board.columns))
+    lines.append("|---|---|" + "---:|" * 2 + "---|" + "---:|" * len(board.columns) + "---|")
     for row, link in zip(board.rows, links, strict=True):
         name = escape(display_text(row.name, 60))
         cells = []
@@ -98,6 +128,7 @@ def board_markdown(board: Board, links: Sequence[str]) -> str:
             numbers.percent(row.given_away),
             escape(shortcut_text(row)),
             *cells,
+            worst_text(row)[1],
         ]
         lines.append("| " + " | ".join(fields) + " |")
     return "\n".join([*lines, "", HOW_TO_READ, ""])

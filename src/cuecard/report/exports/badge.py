@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
 from cuecard.analysis import Severity
@@ -18,7 +20,15 @@ _CHARACTER, _PADDING = 6.6, 12
 
 def badge_svg(card: Card) -> str:
     """Return a badge with the number of findings of the worst severity."""
-    words, colour = _said(card)
+    return _drawn(*_said(card))
+
+
+def severity_badge(severities: Mapping[str, int]) -> str:
+    """Return a badge from the number of findings of every severity."""
+    return _drawn(*(_worst(severities) or ("no finding", _NEUTRAL)))
+
+
+def _drawn(words: str, colour: str) -> str:
     left, right = (round(len(text) * _CHARACTER + _PADDING) for text in (_TITLE, words))
     width = left + right
     spoken = escape(f"{_TITLE}: {words}", {'"': "&quot;"})
@@ -34,10 +44,16 @@ def badge_svg(card: Card) -> str:
 """
 
 
-def _said(card: Card) -> tuple[str, str]:
+def _worst(severities: Mapping[str, int]) -> tuple[str, str] | None:
     for severity, colour in _COLOURS.items():
-        if n := sum(finding.severity == severity for finding in card.findings):
+        if n := severities.get(severity, 0):
             return numbers.plural(n, f"{severity} finding"), colour
+    return None
+
+
+def _said(card: Card) -> tuple[str, str]:
+    if worst := _worst(Counter(finding.severity for finding in card.findings)):
+        return worst
     if not any(section.status == "done" for section in card.sections.values()):
         return "not tested", _NEUTRAL
     cues = card.sections.get("cues")

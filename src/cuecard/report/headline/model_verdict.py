@@ -22,12 +22,31 @@ def model_headline(card: Card) -> str:
     parts = _relying(card, relied, accuracies) if relied else _correct(card, accuracies)
     largest = [_told(m) for m in shortcuts(card, ["models"])[:1]]
     judged = [m for m in measures_about(card, ["models"]) if m.worse != "neither" and m.value is not None]
+    if not parts and (worst := _worst(card)):
+        return worst
     if not parts:
         parts, largest = largest or [_told(m) for m in judged[:NAMED]], []
     if not parts:
         return ""
     sentence = f"On {display_text(card.dataset.name, 60)}, {listed(parts)}."
     return " ".join([sentence, *(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in largest)])
+
+
+def _worst(card: Card) -> str:
+    """Return the titles of the findings about models that weigh most, such as what judges depend on."""
+    of_models = {name for name, section in card.sections.items() if section.about == "models"}
+    titles = [
+        display_text(finding.title, 200)
+        for severity in ("high", "medium")
+        for finding in card.findings
+        if finding.severity == severity and finding.section in of_models
+    ]
+    more = (
+        f"; {numbers.plural(len(titles) - NAMED, 'more finding', 'more findings')}"
+        if len(titles) > NAMED
+        else ""
+    )
+    return f"{'; '.join(titles[:NAMED])}{more}." if titles else ""
 
 
 def _relying(card: Card, relied: Mapping[str, Measure], accuracies: Mapping[str, Measure]) -> list[str]:
@@ -64,6 +83,8 @@ def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
         return [_accuracy(model, m) for model, m in list(accuracies.items())[:NAMED]]
     weighted = slices(card, "debiased_evaluation.weighted_accuracy")
     plain = slices(card, "debiased_evaluation.accuracy")
+    if not plain and (net := _net_of_the_leak(card)):
+        return net
     hard, easy = (slices(card, f"hard_subset.{subset}") for subset in ("hard", "easy"))
     if hard and not weighted:
         return [
@@ -74,6 +95,25 @@ def _correct(card: Card, accuracies: Mapping[str, Measure]) -> list[str]:
         f"{_accuracy(model, plain[model])}, {numbers.percent(m.value)} reweighted"
         for model, m in list(weighted.items())[:NAMED]
     ]
+
+
+def _net_of_the_leak(card: Card) -> list[str]:
+    """Return the accuracy of the models as it stands and net of the leak, the best net of the leak first."""
+    ways: dict[str, dict[str, float]] = {"accuracy": {}, "neutral": {}}
+    for m in card.all_measures():
+        section, _, rest = m.name.partition(".")
+        model, _, way = rest.rpartition(".")
+        if section == "net_scores" and way in ways and m.value is not None:
+            ways[way][model] = m.value
+    order = sorted(ways["neutral"], key=lambda model: -ways["neutral"][model])
+    parts = [
+        f"{display_text(model, 60)} has an accuracy of {numbers.percent(ways['accuracy'][model])}, "
+        f"{numbers.percent(ways['neutral'][model])} net of the leak"
+        for model in order[:NAMED]
+    ]
+    if others := order[NAMED:]:
+        parts.append(f"{numbers.plural(len(others), 'other model', 'other models')} less")
+    return parts
 
 
 def _told(measure: Measure) -> str:

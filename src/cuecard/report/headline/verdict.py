@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from cuecard.analysis import SEVERITIES, About, Measure, Role, Severity, severity_of
+from cuecard.analysis import (
+    SEVERITIES,
+    About,
+    Measure,
+    Role,
+    Severity,
+    most_serious_first,
+    severity_of,
+)
 from cuecard.card.card import Card, Section
 from cuecard.card.measures import largest_shortcut, measures_about, shortcuts
 from cuecard.report import numbers
@@ -87,7 +95,8 @@ def _of_data(card: Card) -> Verdict:
     name = card.dataset.name
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
-    detail = _detail(tally) + _left_out(card)
+    of_data = any(section.about == "data" for section in card.sections.values())
+    detail = _detail(tally, of_data or not card.sections) + _left_out(card)
     if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
         detail = f"Examples are weighted by the column {column!r}. {detail}"
     if not done:
@@ -121,10 +130,15 @@ def _graded(card: Card) -> dict[Severity, set[Role]]:
 
 
 def _largest(card: Card) -> str:
-    """Return what gives most away, with its chance level; nothing where no measure is above chance."""
+    """Return what gives most away, with its chance level: a shortcut of the whole dataset, or without one a cue."""
     largest = largest_shortcut(card)
     if largest is None:
-        return ""
+        first = next((f for f in most_serious_first(card.findings) if f.cue and f.chance is not None), None)
+        if first is None or first.severity == "info":
+            return ""
+        value, chance = (numbers.in_unit(x, first.unit) for x in (first.value, first.chance))
+        title = first.title[:1].lower() + first.title[1:]
+        return f", the largest {display_text(title, 80)}, {value} (chance {chance})"
     value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
     return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
 
@@ -140,14 +154,15 @@ def _left_out(card: Card) -> str:
     return f" {len(missing)} of {total} did not run{named}."
 
 
-def _detail(tally: Counter[Severity]) -> str:
+def _detail(tally: Counter[Severity], of_data: bool) -> str:
     counted = [
         f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
     ]
     if not counted:
-        return "The data may contain cues that were not tested."
+        what = "data may contain cues" if of_data else "models may have biases"
+        return f"The {what} that were not tested."
     weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
-    return f"{weight} A cue in the data does not mean that a model uses it."
+    return f"{weight} A cue in the data does not mean that a model uses it." if of_data else weight
 
 
 def key_figures(card: Card) -> list[KeyFigure]:

@@ -17,11 +17,13 @@ def write_data_map(
     """Write confidence × variability as a page that opens offline (or .png, .svg), and return its path.
 
     Args:
-        dynamics: what `cuecard.train(..., dynamics=True).dynamics` holds.
+        dynamics: what `cuecard.train(..., dynamics=True).dynamics` holds; of several splits, train is drawn.
         path: the file to write.
         data: the dataset, to show the texts of examples; left out, only their ids are shown.
         of: whose map it is, such as "bilstm on snli, hypothesis only".
     """
+    if "split" in dynamics.columns:
+        dynamics = dynamics.filter(pl.col("split").cast(pl.String) == "train")
     if data is not None:
         train = data.train.table
         right = train.filter(pl.col("label") == data.labels[0]) if data.grouped else train

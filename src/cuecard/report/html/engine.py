@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from cuecard._processes import PYTHON
 from cuecard.errors import InputError
 
 #: Seconds after which the engine is stuck.
@@ -35,7 +35,7 @@ def picture(chart: Mapping[str, Any], kind: str) -> bytes:
 def _run(script: str, text: bytes = b"") -> bytes:
     """Return what a script prints; if its process dies or fails, raise an error that says what to do."""
     try:
-        done = subprocess.run([sys.executable, "-c", script], input=text, capture_output=True, timeout=_LIMIT)
+        done = subprocess.run([*PYTHON, "-c", script], input=text, capture_output=True, timeout=_LIMIT)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _unavailable(str(error)) from None
     if done.returncode or not done.stdout:

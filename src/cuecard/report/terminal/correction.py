@@ -42,10 +42,14 @@ def tuning_note(metrics: Mapping[str, Any]) -> str:
     strengths = [" and ".join(f"{value:g}" for value in one) for one in metrics["strengths"]]
     if metrics["tuned_on"] == "given":
         return f"Strength {strengths[0]}, as set."
-    where = {"dev": "the dev split", "test": "the other folds of the test split"}[metrics["tuned_on"]]
+    where = {
+        "dev": "the dev split",
+        "test": "the other folds of the test split",
+        "file": "the other folds of the file, which the cues come from",
+    }[metrics["tuned_on"]]
     reached = (
         ""
         if metrics["closed_where_tuned"] or metrics["aim"] != "gap"
         else "; no strength closes the gap there"
     )
-    return f"Strength {', '.join(dict.fromkeys(strengths))}, tuned on {where} for the aim {metrics['aim']}{reached}."
+    return f"Strength {', '.join(dict.fromkeys(strengths))}, tuned for the aim {metrics['aim']} on {where}{reached}."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
 
 from cuecard.analysis import Measure
@@ -15,12 +18,13 @@ from cuecard.card.card import Card
 from cuecard.card.measures import value_of
 from cuecard.errors import InputError
 from cuecard.report.sections import section_view
-from cuecard.reproduce.papers.specification import Item, Paper
+from cuecard.reproduce.papers.specification import Cell, Correlation, Item, Paper, WordList
 from cuecard.wording import plural
 
-#: reproduced: every number agrees, or the chart is drawn; partial: the data is part of the paper's, so that the numbers
-#: are shown and not judged; not run: it takes long and was not asked for, or its command failed.
-Outcome = Literal["reproduced", "different", "partial", "not possible", "not run"]
+#: reproduced: every number agrees, or the chart is drawn; within CI: some numbers differ, but all lie in our intervals,
+#: which may be wide; partial: the data is part of the paper's, so that the numbers are shown and not judged; not run:
+#: it takes long and was not asked for, or its command failed.
+Outcome = Literal["reproduced", "within CI", "different", "partial", "not possible", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
@@ -34,12 +38,18 @@ class Reading:
     low: float | None = None
     high: float | None = None
 
-    def agrees(self, *, interval: bool) -> bool:
-        """Return whether ours is the printed number: to its last digit, or within our confidence interval."""
+    def agrees(self, *, interval: bool, tolerance: float | None = None) -> bool:
+        """Return whether ours is the printed number: to its last digit or a tolerance, or within our interval.
+
+        A statement such as ">0.5" holds or does not.
+        """
         if self.ours is None:
             return False
+        if self.printed[0] in "<>":
+            bound = float(self.printed[1:])
+            return self.ours > bound if self.printed[0] == ">" else self.ours < bound
         printed = float(self.printed)
-        if abs(self.ours - printed) <= _half_a_digit(self.printed):
+        if abs(self.ours - printed) <= (_half_a_digit(self.printed) if tolerance is None else tolerance):
             return True
         inside = self.low is not None and self.high is not None and self.low <= printed <= self.high
         return interval and inside
@@ -54,6 +64,7 @@ class Result:
     outcome: Outcome
     reason: str = ""
     command: str = ""
+    criterion: str = ""
     readings: tuple[Reading, ...] = ()
 
 
@@ -95,31 +106,54 @@ def summarised(reproduction: Reproduction) -> str:
     return f"{reproduction.title}: {plural(len(reproduction.results), 'item')}, {', '.join(parts)}."
 
 
-def judged(item: Item, paper: Paper, output: Output | None, command: str) -> Result:
+def judged(
+    item: Item, paper: Paper, output: Output | None, command: str, authors: Path | None = None
+) -> Result:
     """Return the outcome of an item whose command gave this; None where it has no command."""
 
     def result(outcome: Outcome, reason: str, readings: Sequence[Reading] = ()) -> Result:
-        return Result(item.where, item.what, outcome, reason, command, tuple(readings))
+        return Result(item.where, item.what, outcome, reason, command, item.criterion, tuple(readings))
 
-    if output is None:
-        return result("not possible", item.missing)
-    if isinstance(output, Unavailable):
-        return result(output.outcome, output.reason)
-    partial = paper.runs[item.run].partial
-    if item.chart:
-        if not _is_drawn(item.chart, output):
+    unread = [Reading(key, printed, None) for key, printed in item.printed.items()]
+    if item.correlate is not None:
+        readings = [
+            Reading(key, printed, correlation(paper, item.correlate)) for key, printed in item.printed.items()
+        ]
+        partial = ""
+    elif output is None:
+        return result("not possible", item.missing, unread)
+    elif isinstance(output, Unavailable):
+        return result(output.outcome, output.reason, unread)
+    else:
+        partial = paper.runs[item.run].partial
+        if item.chart and not _is_drawn(item.chart, output):
             return result("different", "the report does not draw it")
-        return result("partial" if partial else "reproduced", partial or item.note)
-    read = _reader(item, output)
-    readings = [read(key, printed) for key, printed in item.printed.items()]
+        read = _reader(item, output, authors)
+        readings = [read(key, printed) for key, printed in item.printed.items()]
     if partial:
         return result("partial", partial, readings)
-    if all(reading.agrees(interval=item.interval) for reading in readings):
-        return result("reproduced", item.note, readings)
+    outcomes: tuple[tuple[Outcome, bool], ...] = (("reproduced", False), ("within CI", item.interval))
+    for outcome, interval in outcomes:
+        if all(reading.agrees(interval=interval, tolerance=item.tolerance) for reading in readings):
+            return result(outcome, item.note, readings)
     return result("different", item.why or "no reason is known", readings)
 
 
-def _reader(item: Item, output: Card | Mapping[str, Any]) -> Callable[[str, str], Reading]:
+def correlation(paper: Paper, columns: Correlation) -> float | None:
+    """Return Pearson's correlation of two printed columns over the rows that have both."""
+    rows: dict[str, dict[str, float]] = {}
+    for item in paper.items:
+        numbers = {key: float(printed) for key, printed in item.printed.items() if item.row}
+        rows.setdefault(item.row, {}).update(numbers)
+    pairs = [
+        (row[columns.x], row[columns.y]) for row in rows.values() if {columns.x, columns.y} <= row.keys()
+    ]
+    return float(np.corrcoef(np.array(pairs).T)[0, 1]) if len(pairs) > 2 else None
+
+
+def _reader(
+    item: Item, output: Card | Mapping[str, Any], authors: Path | None
+) -> Callable[[str, str], Reading]:
     """Return what reads the number of a key from the output of the item's command."""
 
     def scaled(value: float | None) -> float | None:
@@ -127,20 +161,36 @@ def _reader(item: Item, output: Card | Mapping[str, Any]) -> Callable[[str, str]
 
     def read(key: str, printed: str) -> Reading:
         if item.measure and isinstance(output, Card):
-            measures = [_measure(output, name) for name in item.measure.format(key=key).split(" + ")]
-            if any(m.value is None for m in measures):
-                return Reading(key, printed, None)
-            if len(measures) > 1:
-                return Reading(key, printed, scaled(sum(m.value or 0.0 for m in measures)))
-            [one] = measures
-            return Reading(key, printed, scaled(one.value), scaled(one.low), scaled(one.high))
+            return Reading(key, printed, *map(scaled, _measured(output, item.measure.format(key=key))))
         if item.cell is not None and isinstance(output, Card):
-            return Reading(key, printed, scaled(_cell(item, output, key)))
+            return Reading(key, printed, *map(scaled, _cell(item.cell, output, key)))
+        if item.words is not None and isinstance(output, Card):
+            return Reading(key, printed, _shared_words(item.words, output, authors))
         if item.value and not isinstance(output, Card):
             return Reading(key, printed, scaled(_value(output, item.value.format(key=key))))
         raise InputError(f"{item.where}, {item.what}: it names nothing that its command gives.")
 
     return read
+
+
+def _measured(card: Card, names: str) -> tuple[float | None, float | None, float | None]:
+    """Return the value and interval of a measure, a sum `A + B`, a ratio `A / B` or a relative change `A / B - 1`."""
+    ratio = names.removesuffix(" - 1")
+    changed, _, base = ratio.partition(" / ")
+    if base:
+        one, other = _measure(card, changed), _measure(card, base)
+        if not other.value:
+            return None, None, None
+        by, less = other.value, float(ratio != names)
+        value, low, high = (
+            None if part is None else part / by - less for part in (one.value, one.low, one.high)
+        )
+        return value, low, high
+    measures = [_measure(card, name) for name in names.split(" + ")]
+    if len(measures) == 1:
+        return measures[0].value, measures[0].low, measures[0].high
+    values = [m.value for m in measures if m.value is not None]
+    return sum(values) if len(values) == len(measures) else None, None, None
 
 
 def _measure(card: Card, name: str) -> Measure:
@@ -152,17 +202,36 @@ def _measure(card: Card, name: str) -> Measure:
     return Measure(name, measure.chance) if field_name == "chance" else measure
 
 
-def _cell(item: Item, card: Card, key: str) -> float | None:
-    assert item.cell is not None
-    table = card.tables[item.cell.table]
-    for column, value in item.cell.where.items():
+def _cell(cell: Cell, card: Card, key: str) -> tuple[float | None, float | None, float | None]:
+    """Return the value and the ends of its interval, None where no row or several have these values."""
+    if cell.table not in card.tables:
+        return None, None, None
+    table = card.tables[cell.table]
+    for column, value in cell.where.items():
         table = table.filter(pl.col(column).cast(pl.String) == value.format(key=key))
-    return None if table.height != 1 else _number(table[item.cell.column.format(key=key)][0])
+    number, low, high = (
+        _number(table[name.format(key=key)][0]) if name and table.height == 1 else None
+        for name in (cell.column, cell.low, cell.high)
+    )
+    return number, low, high
+
+
+def _shared_words(words: WordList, card: Card, authors: Path | None) -> float | None:
+    """Return how many words of the authors' list are among as many of ours of highest value for its label."""
+    file = None if authors is None else authors / words.file
+    if file is None or not file.exists():
+        return None
+    theirs = json.loads(file.read_text(encoding="utf-8"))[words.label]
+    table = card.tables[words.table].filter(pl.col("label").cast(pl.String) == words.label)
+    ours = table.sort(words.column, descending=True, maintain_order=True).head(len(theirs))["feature"]
+    return float(len(set(ours) & set(theirs)))
 
 
 def _is_drawn(chart: str, output: Card | Mapping[str, Any]) -> bool:
     """Return whether the report of a card has a chart, named `section.chart`, or any of a section: `section.`."""
     section, _, name = chart.partition(".")
+    if isinstance(output, Card) and section not in output.sections:
+        return False
     return isinstance(output, Card) and any(
         name in ("", view.name) for view in section_view(output, section).charts
     )

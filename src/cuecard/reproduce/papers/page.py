@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 
 from rich.console import Console
@@ -17,19 +18,26 @@ from cuecard.reproduce.papers.judging import Reading, Reproduction, summarised
 from cuecard.writing import write_text
 
 #: A difference is what a reader looks for first.
-_TONES = {"different": "yellow", "reproduced": "green"}
+_TONES = {"different": "yellow", "reproduced": "green", "within CI": "cyan"}
 
 
 def write_reproductions(reproductions: Sequence[Reproduction], path: str | Path) -> Path:
-    """Write the page to a file that ends in .html or .md, whole or not at all, and return its path."""
+    """Write the page to a file that ends in .html, .md or .json, whole or not at all, and return its path."""
     path = Path(path)
-    if path.suffix == ".md":
+    if path.suffix == ".json":
+        text = reproductions_json(reproductions)
+    elif path.suffix == ".md":
         text = "\n".join(reproduction_markdown(one) for one in reproductions)
     else:
         chapters = [_chapter(one) for one in reproductions]
         text = chapters_html(chapters, "The papers and CueCard", "cuecard reproduce paper --json")
     write_text(path, text, errors="replace")
     return path
+
+
+def reproductions_json(reproductions: Sequence[Reproduction]) -> str:
+    """Return every number of every item, with its command, as JSON."""
+    return dumps([one.as_dict() for one in reproductions], indent=2, ensure_ascii=False) + "\n"
 
 
 def reproduction_markdown(reproduction: Reproduction) -> str:
@@ -52,7 +60,7 @@ def render_reproduction(reproduction: Reproduction, console: Console) -> None:
             (f"{result.outcome:<13}", _TONES.get(result.outcome, "dim")), f"{result.where}, {result.what}"
         )
         console.print(line)
-        if result.outcome in ("different", "partial"):
+        if result.outcome in ("within CI", "different", "partial"):
             console.print(Text("   " + "; ".join(map(_numbers, result.readings)), style="dim"))
         if result.reason and result.outcome != "reproduced":
             console.print(Text(f"   {display_text(result.reason, 300)}", style="dim"))
@@ -65,11 +73,12 @@ def _chapter(reproduction: Reproduction) -> ComparisonChapter:
         Column("What"),
         Column("Outcome"),
         Column("Printed → ours"),
+        Column("Counts as the same"),
         Column("Why"),
         Column("Command"),
     ]
     rows = [
-        [r.where, r.what, r.outcome, "; ".join(map(_numbers, r.readings)), r.reason, r.command]
+        [r.where, r.what, r.outcome, "; ".join(map(_numbers, r.readings)), r.criterion, r.reason, r.command]
         for r in reproduction.results
     ]
     table = TableView("Items", columns, rows, len(rows), searchable=True)
@@ -87,6 +96,11 @@ def _chapter(reproduction: Reproduction) -> ComparisonChapter:
 
 
 def _numbers(reading: Reading) -> str:
-    decimals = len(reading.printed.partition(".")[2]) if "e" not in reading.printed else 2
-    ours = "–" if reading.ours is None else f"{reading.ours:.{decimals}f}"
+    decimals = len(reading.printed.partition(".")[2])
+    how = ".3g" if reading.printed[0] in "<>" else ".2e" if "e" in reading.printed else f".{decimals}f"
+    ours = "–" if reading.ours is None else f"{reading.ours:{how}}"
+    if how == f".{decimals}f" and ours != reading.printed and reading.agrees(interval=False):
+        ours = f"{reading.ours:.{decimals + 1}f}"  # halfway between two printed numbers
+    if reading.low is not None and reading.high is not None and not reading.agrees(interval=False):
+        ours += f" ({reading.low:{how}} to {reading.high:{how}})"
     return f"{reading.key} {reading.printed} → {ours}"

@@ -6,11 +6,11 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cuecard._processes import PYTHON
 from cuecard.card.files import CARD_FILE, load_card
 from cuecard.errors import InputError
 from cuecard.reproduce.papers.judging import Output, Reproduction, Unavailable, judged
@@ -43,6 +43,7 @@ def reproduce_paper(
         raise InputError(f"{data}: there is no such folder; name the folder of the datasets with --data.")
     outputs: dict[str, Output] = {}
     results = []
+    authors = _folders(data)["authors"]
     for item in paper.items:
         if not item.run:
             results.append(judged(item, paper, None, ""))
@@ -50,7 +51,8 @@ def reproduce_paper(
         run = paper.runs[item.run]
         if item.run not in outputs:
             outputs[item.run] = _output(run, data, out / name / item.run, slow=slow, tell=tell)
-        results.append(judged(item, paper, outputs[item.run], _typed(run, data, out / name / item.run)))
+        command = _typed(run, data, out / name / item.run)
+        results.append(judged(item, paper, outputs[item.run], command, authors))
     return Reproduction(paper.name, paper.title, paper.reference, tuple(results))
 
 
@@ -64,15 +66,19 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
     if _kept_command(folder) != command or not kept.exists():
         if run.slow and not slow:
             return Unavailable("not run", "it takes long; --slow runs it")
-        tell(command)
         options = ["--json"] if run.json else [run.card, str(folder), "--quiet"]
         folder.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-m", "cuecard", *shlex.split(command)[1:], *options]
-        ran = subprocess.run(words, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            return Unavailable("not run", f"the command failed: {_last_words(ran.stderr)}")
+        typed = [(_filled(run.before, data, folder), ["--quiet"])] if run.before else []
+        printed = ""
+        for line, added in [*typed, (command, options)]:
+            tell(line)
+            words = [*PYTHON, "-m", "cuecard", *shlex.split(line)[1:], *added]
+            ran = subprocess.run(words, capture_output=True, text=True, check=False)
+            if ran.returncode:
+                return Unavailable("not run", f"the command failed: {_last_words(ran.stderr)}")
+            printed = ran.stdout
         if run.json:
-            write_text(kept, ran.stdout)
+            write_text(kept, printed)
         write_text(folder / "command.txt", command + "\n")
     if run.json:
         document: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
@@ -93,8 +99,12 @@ def _kept_command(folder: Path) -> str:
 
 def _typed(run: Run, data: Path, out: Path) -> str:
     """Return a command as one types it."""
+    return _filled(run.command, data, out)
+
+
+def _filled(command: str, data: Path, out: Path) -> str:
     places = {name: shlex.quote(str(place)) for name, place in {**_folders(data), "out": out}.items()}
-    return f"cuecard {run.command.format(**places)}"
+    return f"cuecard {command.format(**places)}"
 
 
 def _folders(data: Path) -> dict[str, Path]:

@@ -77,8 +77,10 @@ def _label(answers: npt.NDArray[np.int64], gold: npt.NDArray[np.int64], code: in
     }
 
 
-def dynamics_table(model: TextModel, train: Instances) -> pl.DataFrame:
-    """Return how every train example was learned: confidence, variability, correctness, and its chance per epoch.
+def dynamics_table(model: TextModel, train: Instances, dev: Instances | None = None) -> pl.DataFrame:
+    """Return how every example was learned: confidence, variability, correctness, and its chance per epoch.
+
+    Examples of the validation split follow those of the training set, where it was given to `fit`.
 
     Confidence is the mean over epochs of the gold label's probability, variability its standard deviation, and
     correctness the share of epochs in which it was the likeliest. `held_out` marks examples that training stopped
@@ -89,11 +91,13 @@ def dynamics_table(model: TextModel, train: Instances) -> pl.DataFrame:
         raise UsageError(
             f"The model {model.name!r} does not learn in epochs, so it has no training dynamics."
         )
-    examples = Examples(train)
+    parts = {"train": Examples(train)}
+    if dev is not None and recorded.probability.shape[1] > len(parts["train"]):
+        parts["dev"] = Examples(dev)
     table = pl.DataFrame(
         {
-            "example_id": examples.ids,
-            "split": ["train"] * len(examples),
+            "example_id": [identity for part in parts.values() for identity in part.ids],
+            "split": [name for name, part in parts.items() for _ in range(len(part))],
             "confidence": recorded.confidence,
             "variability": recorded.variability,
             "correctness": recorded.correctness,

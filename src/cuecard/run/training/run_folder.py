@@ -19,7 +19,7 @@ from cuecard.errors import CueCardError, InputError, UsageError
 from cuecard.models import TextModel
 from cuecard.models.recipe import Recipe
 from cuecard.models.saved import load_model
-from cuecard.writing import check_folder, locked, write_json, write_whole, writing_to
+from cuecard.writing import check_folder, locked, made_folders, write_json, write_whole
 
 if TYPE_CHECKING:
     from cuecard.run.training.training import Trained
@@ -76,11 +76,11 @@ class RunFolder:
     def __enter__(self) -> Self:
         self._check()
         self._new = not self.folder.exists()
-        with writing_to(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        # A run can take hours: a second one of the same folder is told so at once.
-        self._lock.enter_context(locked(self.folder, patience=0))
-        write_json(self.folder / RUN, {"key": self.key, **self.recipe.contents, "version": __version__})
+        with made_folders(self.folder), ExitStack() as held:
+            # A run can take hours: a second one of the same folder is told so at once.
+            held.enter_context(locked(self.folder, patience=0))
+            write_json(self.folder / RUN, {"key": self.key, **self.recipe.contents, "version": __version__})
+            self._lock = held.pop_all()
         return self
 
     def __exit__(

@@ -168,10 +168,11 @@ def _trained(
     checkpoint: Path | None = None,
 ) -> Trained:
     started = time.perf_counter()
+    dev = data.split("dev") if "dev" in data.splits else None
     fitted = recipe.fit(
         data.train,
         weights=weights,
-        validation=data.split("dev") if "dev" in data.splits else None,
+        validation=dev,
         dynamics=dynamics,
         checkpoint=checkpoint,
         watch=watch,
@@ -200,7 +201,7 @@ def _trained(
         fitted,
         {name: prediction_table(parts[name], probabilities[name]) for name in parts},
         metrics,
-        dynamics_table(fitted, data.train) if dynamics else None,
+        dynamics_table(fitted, data.train, dev) if dynamics else None,
     )
 
 

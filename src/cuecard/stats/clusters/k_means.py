@@ -10,6 +10,8 @@ from cuecard.stats.arrays import Ints, Singles
 #: Steps end when the centres move by less than this share of the points' variance, or after this number.
 TOLERANCE = 1e-4
 MOST_STEPS = 300
+#: Points whose nearest centres are searched at a time.
+BLOCK = 65_536
 
 
 def k_means_centres(points: Singles, weights: Singles, k: int, *, seed: int) -> Singles:
@@ -36,9 +38,14 @@ def k_means_centres(points: Singles, weights: Singles, k: int, *, seed: int) -> 
 def nearest_centres(points: Singles, centres: Singles) -> tuple[Ints, Singles]:
     """Return the nearest centre of every point, and how far it is."""
     middle = points.mean(axis=0)
-    assigned = _nearest(points - middle, centres - middle)
-    apart = points - centres[assigned]
-    return assigned, np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    assigned = np.empty(len(points), dtype=np.int64)
+    distances = np.empty(len(points), dtype=points.dtype)
+    for first in range(0, len(points), BLOCK):
+        some = slice(first, first + BLOCK)
+        assigned[some] = _nearest(points[some] - middle, centres - middle)
+        apart = points[some] - centres[assigned[some]]
+        distances[some] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    return assigned, distances
 
 
 def _nearest(points: Singles, centres: Singles) -> Ints:

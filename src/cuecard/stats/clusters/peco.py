@@ -22,7 +22,7 @@ __all__ = [
     "score_of",
 ]
 
-Divergence: TypeAlias = Literal["l2", "kl"]
+Divergence: TypeAlias = Literal["l2", "kl", "l2_mean"]
 Mode: TypeAlias = Literal["exact", "released"]
 
 # A thousandth of an instance, spread like the whole set, is added to each cluster before KL: enough to make
@@ -63,8 +63,9 @@ def cluster_divergence(
 ) -> ClusterDivergence:
     """Divergence of every cluster's label distribution from the whole set's.
 
-    ``l2`` is Σ_l (p_G(l) − p_i(l))²; ``kl`` is KL(p_G ‖ p_i) in bits, lightly smoothed. With `weights`, one per
-    instance, distributions are of weight.
+    ``l2`` is Σ_l (p_G(l) − p_i(l))²; ``l2_mean`` divides it by the number of labels, as equation 11 is printed for
+    three; ``kl`` is KL(p_G ‖ p_i) in bits, lightly smoothed. With `weights`, one per instance, distributions are of
+    weight.
     """
     cluster_ids, label_ids, counts = cluster_table(labels, clusters, weights)
     return ClusterDivergence(cluster_ids, label_ids, counts, divergences(counts, divergence))
@@ -154,15 +155,16 @@ def divergences(counts: npt.NDArray[Any], divergence: Divergence) -> Floats:
     whole = counts.sum(axis=-2, keepdims=True)
     overall = whole / whole.sum(axis=-1, keepdims=True)
     sizes = counts.sum(axis=-1, keepdims=True)
-    if divergence == "l2":
-        return np.asarray(np.sum((overall - counts / sizes) ** 2, axis=-1))
+    if divergence in ("l2", "l2_mean"):
+        squares = (overall - counts / sizes) ** 2
+        return np.asarray(squares.sum(axis=-1) if divergence == "l2" else squares.mean(axis=-1))
     if divergence == "kl":
         smoothed = (counts + _PSEUDO_COUNT * overall) / (sizes + _PSEUDO_COUNT)
         # A label that the whole (redrawn) set lacks adds nothing: 0 · log 0 = 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(overall > 0, overall * np.log2(overall / smoothed), 0.0)
         return np.asarray(terms.sum(axis=-1))
-    raise ValueError(f"divergence must be 'l2' or 'kl', not {divergence!r}.")
+    raise ValueError(f"divergence must be 'l2', 'l2_mean' or 'kl', not {divergence!r}.")
 
 
 def score_of(divergences: Floats, divergence: Divergence, mode: Mode) -> Any:

@@ -204,7 +204,7 @@ class ClusterTables:
         sizes = [int(c.max()) + 1 for c in each]
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.fewest = min(sizes)
-        self._cells = np.stack(each) * self.kinds + (self.bounds[:-1] * self.kinds)[:, None]
+        self._cells = np.stack([(c * self.kinds).astype(np.int32) for c in each])
 
     def count(
         self,
@@ -217,12 +217,11 @@ class ClusterTables:
         weights = self.weights if weights is None else weights
         if times is not None:
             weights = times.astype(np.float64) if weights is None else weights * times
-        counted = np.bincount(
-            (self._cells + labels).ravel(),
-            weights=None if weights is None else np.tile(weights, len(self._cells)),
-            minlength=self.bounds[-1] * self.kinds,
-        )
-        return np.asarray(counted.reshape(self.bounds[-1], self.kinds), dtype=np.float64)
+        counted = np.empty((self.bounds[-1], self.kinds))
+        for cells, first, last in zip(self._cells, self.bounds[:-1], self.bounds[1:], strict=True):
+            of_one = np.bincount(cells + labels, weights=weights, minlength=(last - first) * self.kinds)
+            counted[first:last] = of_one.reshape(last - first, self.kinds)
+        return counted
 
     def scores(self, counts: Floats, wanted: Sequence[tuple[Divergence, Mode]]) -> Floats:
         """Return the scores by wanted score, repeat and clustering."""

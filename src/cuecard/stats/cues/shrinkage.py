@@ -67,7 +67,7 @@ def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) ->
         rows, place, times = np.unique(key, return_inverse=True, return_counts=True)
         k_, n_ = (rows // ENOUGH).astype(np.float64), (rows % ENOUGH).astype(np.float64)
         posterior = _posteriors(k_, n_, times.astype(np.float64))
-        share[here] = (posterior @ _GRID)[place]
+        share[here] = (posterior * _GRID).sum(axis=1)[place]
         low[here] = _quantile(posterior, (1 - level) / 2)[place]
         high[here] = _quantile(posterior, (1 + level) / 2)[place]
     # The estimated distribution is taken as known, which makes its intervals a little short: those of a share of the
@@ -96,7 +96,8 @@ def _posteriors(k: Floats, n: Floats, times: Floats) -> Floats:
     prior = np.full(len(_GRID), 1 / len(_GRID))
     for _ in range(_ROUNDS):
         joint = likelihood * prior
-        mass = times @ (joint / joint.sum(axis=1, keepdims=True)) + _IMAGINED / len(_GRID)
+        # No matrix product: the number of threads must not change the last digit.
+        mass = (joint * (times / joint.sum(axis=1))[:, None]).sum(axis=0) + _IMAGINED / len(_GRID)
         prior = mass / mass.sum()
     joint = likelihood * prior
     posterior: Floats = joint / joint.sum(axis=1, keepdims=True)

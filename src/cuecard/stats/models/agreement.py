@@ -26,6 +26,8 @@ class Agreement:
     """Normal-bias recovery as the paper's equation 8 has it: both right / agreements."""
     nbr_released: float
     """What the paper's Table 4 really holds: both right / normal model right."""
+    only_biased: float
+    """Share of the test set on which the biased model is right and the normal one is not."""
     expected_nba: float
     """Agreement that two models with these label frequencies would reach by chance."""
     kappa: float
@@ -56,6 +58,7 @@ def agreement(normal: npt.ArrayLike, biased: npt.ArrayLike, gold: npt.ArrayLike)
         nba=observed,
         nbr=_share(int(both.sum()), int(agree.sum())),
         nbr_released=_share(int(both.sum()), right),
+        only_biased=float(np.mean((partial == truth) & (full != truth))),
         expected_nba=expected,
         kappa=(observed - expected) / (1.0 - expected) if expected < 1.0 else float("nan"),
     )

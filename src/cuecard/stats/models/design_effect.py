@@ -88,9 +88,9 @@ def two_sided_design_effects(
 ) -> Floats:
     """The same where units can push the two sides of a contrast in opposite directions.
 
-    A model that answers all pairs with a hypothesis alike is right on those with one label and wrong on the others: its
-    correctness does not correlate within hypotheses, and the difference between the two groups varies all the more. So
-    ρ is that of the deviations from the mean of each side, over all contrasts; those of the negative side have their
+    A model that answers all pairs with a hypothesis alike has accuracy 1 on those with one label and 0 on the others:
+    its correctness does not correlate within hypotheses, and the difference between the two groups varies all the more.
+    So ρ is that of the deviations from the mean of each side, over all contrasts; those of the negative side have their
     sign turned.
 
     >>> two_sided_design_effects([1, 0, 0, 1], np.array([[0.5], [-0.5], [0.5], [-0.5]]), [[0, 0, 1, 1]])

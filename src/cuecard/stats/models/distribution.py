@@ -13,8 +13,6 @@ from cuecard.stats.intervals import combined_shares
 __all__ = ["FlattenedDistribution", "divergence_interval", "flattened_distribution"]
 
 
-#: Tables drawn under the null; no p-value is smaller than 1 / (this + 1).
-_SIMULATED = 9_999
 _NEWTON_STEPS = 60
 
 
@@ -57,17 +55,19 @@ def flattened_distribution(
     label_count: int | None = None,
     draws: int = 200,
     confidence: float = 0.95,
+    simulations: int = 9_999,
     seed: int = 0,
 ) -> FlattenedDistribution:
     """Predicted label shares when the gold labels are sampled down to the rarest, with interval and test.
 
     ``predicted`` and ``gold`` are label codes of the instances that have the cue. Drawing m instances of each
     gold label without replacement only re-counts the confusion table, so a draw costs nothing. The test is of
-    marginal homogeneity: a model that errs evenly passes, one that leans to a label does not.
+    marginal homogeneity: a model that errs evenly passes, one that leans to a label does not. Its p-value is that of
+    `simulations` tables drawn under the null, and so never below 1 / (simulations + 1).
     """
     table = _confusion(predicted, gold, label_count)
-    if not 0 < confidence < 1 or draws < 1:
-        raise ValueError("confidence must be between 0 and 1 and draws at least 1.")
+    if not 0 < confidence < 1 or draws < 1 or simulations < 1:
+        raise ValueError("confidence must be between 0 and 1, draws and simulations at least 1.")
     rng = np.random.default_rng(seed)
     counts = table.sum(axis=1)
     rarest = int(counts.min())
@@ -83,7 +83,7 @@ def flattened_distribution(
     )
     amplification = _bits_from_flat(share)
     spread = divergence_interval(float(amplification), _bits_from_flat(repeats), confidence)
-    statistic, log10_p, null_bits = _score_test(table, rng)
+    statistic, log10_p, null_bits = _score_test(table, simulations, rng)
     return FlattenedDistribution(
         gold_counts=counts,
         per_label=rarest,
@@ -144,11 +144,11 @@ def _bits_from_flat(shares: Floats) -> Floats:
     return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))
 
 
-def _score_test(table: Ints, rng: np.random.Generator) -> tuple[float, float, Floats]:
+def _score_test(table: Ints, simulations: int, rng: np.random.Generator) -> tuple[float, float, Floats]:
     """Score statistic of flat predicted shares, the base-10 log of its p-value, and the bits of simulated tables.
 
     The p-value comes from tables drawn from the most likely confusion shares whose predictions are flat, because
-    the χ² tail is far too small where a gold label has few instances. It is never below 1 / (1 + draws).
+    the χ² tail is far too small where a gold label has few instances. It is never below 1 / (1 + simulations).
     """
     counts = table.sum(axis=1)
     null = _likeliest_flat_rows(table)
@@ -164,10 +164,10 @@ def _score_test(table: Ints, rng: np.random.Generator) -> tuple[float, float, Fl
         return np.asarray(np.einsum("...i,ij,...j->...", off, inverse, off))
 
     statistic = float(distance(table))
-    tables = rng.multinomial(counts, null, size=(_SIMULATED, labels))
+    tables = rng.multinomial(counts, null, size=(simulations, labels))
     beyond = int((distance(tables) >= statistic - 1e-9).sum())
     bits = _bits_from_flat((tables / counts[:, None]).mean(axis=-2))
-    return statistic, float(np.log10((1 + beyond) / (1 + _SIMULATED))), bits
+    return statistic, float(np.log10((1 + beyond) / (1 + simulations))), bits
 
 
 def _likeliest_flat_rows(table: Ints) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,15 +18,20 @@ CAREFUL = 2.0
 def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.ArrayLike) -> float:
     """Upper bound of the correlation of labels within units, from 0 (copies are independent) to 1 (copies say nothing).
 
-    The share of pairs of copies with the same label, less the share that would agree by chance, of what chance leaves;
-    raised by two standard errors over units. `units` and `labels` have a code for every row, `prior` the share of every
-    label. Rows that are no copies say nothing and may be left out.
+    The mean product of how far two copies' labels are from the prior, Σ_l (y_l − π_l)(y'_l − π_l), over its value for
+    the same row, 1 − Σ π_l²; raised by two standard errors over units. `units` and `labels` have a code for every row,
+    `prior` the share of every label. Rows that are no copies say nothing and may be left out. Copies whose labels are
+    drawn one by one, but from other shares than the prior, correlate as well: a word of theirs differs from the prior
+    because of the text that it is in.
 
     >>> texts, labels = np.repeat(np.arange(200), 3), np.tile([0, 1, 2], 200)  # every text once with every label
     >>> copy_correlation(texts, labels, [1 / 3, 1 / 3, 1 / 3])
     0.0
     >>> copy_correlation(texts, np.repeat(np.arange(200) % 2, 3), [0.5, 0.5])  # copies always agree
     1.0
+    >>> often = np.repeat(np.arange(20), 30), np.tile([0, 1], 300)  # labels at random, of which other texts have fewer
+    >>> round(copy_correlation(*often, [0.7, 0.3]), 2)
+    0.15
     """
     codes = dense_codes(units)
     label, shares = np.asarray(labels, dtype=np.int64), np.asarray(prior, dtype=np.float64)
@@ -35,14 +42,19 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
     counts = np.bincount(codes[rows] * len(shares) + label[rows])
     cells = np.flatnonzero(counts)
     count = counts[cells]
-    agreeing = np.bincount(cells // len(shares), weights=count * (count - 1.0), minlength=len(sizes))
+    unit, of_label = cells // len(shares), cells % len(shares)
+    agreeing = np.bincount(unit, weights=count * (count - 1.0), minlength=len(sizes))
+    expected = np.bincount(unit, weights=count * shares[of_label], minlength=len(sizes))
     pairs = sizes * (sizes - 1.0)
     by_chance = float((shares**2).sum())
     if by_chance >= 1.0:
         return 1.0
-    agreement = agreeing.sum() / pairs.sum()
-    error = np.sqrt(((agreeing - agreement * pairs) ** 2).sum()) / pairs.sum()
-    bound = (agreement - by_chance + CAREFUL * error) / (1.0 - by_chance)
+    products = (agreeing - 2.0 * (sizes - 1.0) * expected + by_chance * pairs)[sizes > 1]
+    pairs = pairs[sizes > 1]
+    # Exact sums, so that the order of the texts does not change the last digit.
+    mean = math.fsum(products.tolist()) / pairs.sum()
+    error = math.sqrt(math.fsum(((products - mean * pairs) ** 2).tolist())) / pairs.sum()
+    bound = (mean + CAREFUL * error) / (1.0 - by_chance)
     return float(np.clip(bound, 0.0, 1.0))
 
 

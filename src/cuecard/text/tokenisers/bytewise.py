@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from cuecard.data.parallel import on_threads, parts_of_rows, running_total
 from cuecard.text import _kernels
-from cuecard.text.parallel import on_threads, parts_of_rows, running_total
 from cuecard.text.tokenisers.alphabet import Rule, byte_actions, code_point_kinds
 from cuecard.text.tokens import Tokens
 

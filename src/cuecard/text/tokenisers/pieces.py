@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.text.parallel import running_total
+from cuecard.data.parallel import running_total
 from cuecard.text.tokenisers.bytewise import whole_texts
 from cuecard.text.tokens import Tokens
 

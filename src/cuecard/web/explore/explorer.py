@@ -15,10 +15,10 @@ from cuecard.card.files import TABLES_FOLDER
 from cuecard.errors import InputError
 from cuecard.registry import unknown_name
 from cuecard.report.texts import highlight
-from cuecard.web.explore.indexing import CUE_ROWS, EXAMPLES, table_folder
-from cuecard.web.explore.models import of_cue
-from cuecard.web.explore.preparing import CHARTS, PAGE, prepared_folder
-from cuecard.web.explore.tables import Page, Query, table_page
+from cuecard.web.explore.models import PREDICTION, RIGHT, answered, of_cue
+from cuecard.web.explore.places import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, table_folder
+from cuecard.web.explore.stored import stored_table
+from cuecard.web.explore.tables import Page, Query, Source, table_page
 from cuecard.web.explore.texts import TEXTS, texts_of
 from cuecard.web.library import Entry, Library
 
@@ -101,9 +101,12 @@ class Explorer:
     ) -> Page:
         """Return a page of examples with their texts, filtered by columns of the card's table and by a cue.
 
-        `same` is the row of an example whose neighbours in the pair graph are wanted: those that share a text with it.
+        `right MODEL` is a column of all cards of a dataset on which the model was probed. `same` is the row of an
+        example whose neighbours in the pair graph are wanted: those that share a text with it.
         """
         folder = self._folder(entry)
+        if EXAMPLES not in self.tables(entry):
+            raise InputError("This card has no table of examples.")
         extra: dict[str, Any] = {}
         words: Sequence[str] = ()
         if cue is not None:
@@ -116,13 +119,47 @@ class Explorer:
             texts = texts_of(folder / TEXTS)
             query = replace(query, numbers=tuple(texts.sharing(same)))
             extra = {"shared": texts.at(same)["example_id"]}
-        file = entry.folder / TABLES_FOLDER / f"{EXAMPLES}.parquet"
-        page = table_page(file, query, table_folder(folder, EXAMPLES))
+        query, models = self._by_models(entry, query)
+        file, prepared = self._examples(entry)
+        page = table_page(file, query, prepared)
         if has_texts:
             texts = texts_of(folder / TEXTS)
             rows = [{**row, **_marked(texts.at(row["row"]), words)} for row in page.rows]
             page = replace(page, rows=rows)
+        for model, source in models.items():
+            answers = stored_table(*source).rows([row["row"] for row in page.rows])
+            names = f"{PREDICTION}{model}", f"{RIGHT}{model}"
+            rows = [
+                row | {name: one[name] for name in names} for row, one in zip(page.rows, answers, strict=True)
+            ]
+            page = replace(page, rows=rows)
         return replace(page, extra=extra)
+
+    def models(self, entry: Entry) -> list[str]:
+        """Return the models whose predictions examples can be filtered by."""
+        return sorted(answered(entry, self.library.entries()))
+
+    def _by_models(self, entry: Entry, query: Query) -> tuple[Query, dict[str, Source]]:
+        """Return a query whose filters by models of other cards read those, and where these models' answers are."""
+        own, cards = stored_table(*self._examples(entry)), answered(entry, self.library.entries())
+        sources: dict[str, Source] = {}
+        where, beside = [], []
+        for condition in query.where:
+            model = condition[0].removeprefix(RIGHT)
+            if condition[0] in own.names or not condition[0].startswith(RIGHT) or model not in cards:
+                where.append(condition)
+                continue
+            sources[model] = self._examples(cards[model])
+            if stored_table(*sources[model]).height != own.height:
+                raise InputError(f"The examples of {cards[model].place} are not those of this card.")
+            beside.append((sources[model], condition))
+        return replace(query, where=tuple(where), beside=tuple(beside)), sources
+
+    def _examples(self, entry: Entry) -> Source:
+        """Return where the examples of a card are."""
+        folder = self.prepared(entry)
+        file = entry.folder / TABLES_FOLDER / f"{EXAMPLES}.parquet"
+        return file, table_folder(folder, EXAMPLES) if folder else None
 
     def _cue_rows(self, folder: Path, family: str, feature: str) -> tuple[list[int], int]:
         file = folder / CUE_ROWS

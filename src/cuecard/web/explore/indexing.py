@@ -15,18 +15,13 @@ from cuecard.card.card import Card
 from cuecard.data import Instances, load, parse_columns
 from cuecard.errors import CueCardError
 from cuecard.web.commands import Reading, inside, reading_of_card
+from cuecard.web.explore.places import CUE_ROWS, EXAMPLES, table_folder
 from cuecard.web.explore.stored import write_table
 from cuecard.web.explore.texts import write_texts
 
-CUE_ROWS, EXAMPLES = "cue_rows.parquet", "examples"
 #: Cues whose examples are indexed, the strongest first, and how many examples of each.
 MOST_CUES = 3_000
 MOST_EXAMPLES = 5_000
-
-
-def table_folder(folder: Path, name: str) -> Path:
-    """Return where a table of a card is prepared, below the folder of its pages."""
-    return folder / "tables" / name
 
 
 class TextIndexError(Exception):

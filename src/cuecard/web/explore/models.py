@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from cuecard.card.files import TABLES_FOLDER
-from cuecard.probes.tests.reliance import VERDICTS as _ORDER
-from cuecard.report.sections.probes.reliance import WORDS
 from cuecard.web.explore.stored import stored_table
 from cuecard.web.explore.tables import MOST_ROWS, Query, table_page
 from cuecard.web.library import Entry
+from cuecard.wording import RELIANCE
 
 #: Tables that hold one row per model and cue with its verdict, and per answer what models predict with a cue.
 VERDICTS, ANSWERS = "reliance", "distribution_shares"
+#: Columns of examples: whether a model's prediction is right, and the prediction.
+RIGHT, PREDICTION = "right ", "prediction "
+_ORDER = tuple(RELIANCE)
 _PER_CUE = frozenset({"model", "family", "feature"})
 
 
@@ -30,7 +35,7 @@ def of_cue(entry: Entry, entries: list[Entry], family: str, feature: str) -> dic
         page = table_page(file, Query(where=same, limit=100))
         rows[kind] += [{"card": other.id, "test": name, **row} for row in page.rows]
     rows["answers"] = [row for row in rows["answers"] if row.get("predicted_share") is not None]
-    return rows
+    return {kind: _once(each, "model", "test", "answer") for kind, each in rows.items()}
 
 
 def biased(entry: Entry, entries: list[Entry]) -> dict[str, Any]:
@@ -41,8 +46,10 @@ def biased(entry: Entry, entries: list[Entry]) -> dict[str, Any]:
             continue
         page = table_page(file, Query(limit=MOST_ROWS))
         rows += [
-            {"card": other.id, **row, "said": WORDS.get(row["verdict"], row["verdict"])} for row in page.rows
+            {"card": other.id, **row, "said": RELIANCE.get(row["verdict"], row["verdict"])}
+            for row in page.rows
         ]
+    rows = _once(rows, "model", "family", "feature")
     rows.sort(key=lambda row: (_rank(row["verdict"]), -abs(row.get("difference") or 0.0)))
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row in rows:
@@ -55,13 +62,42 @@ def biased(entry: Entry, entries: list[Entry]) -> dict[str, Any]:
     return {"models": models, "rows": rows}
 
 
+def _once(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    """Return the rows without those that an earlier one, of a newer card, replaces."""
+    kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        kept.setdefault(tuple(row.get(name) for name in names), row)
+    return list(kept.values())
+
+
+def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
+    """Return the models that answered the examples of a card, each with the card whose examples say so.
+
+    Cards of the same files have the same examples in the same order: models that were probed later count for all.
+    """
+    cards: dict[str, Entry] = {}
+    for other in [entry, *entries]:
+        file = other.folder / TABLES_FOLDER / "examples.parquet"
+        if other.fingerprint == entry.fingerprint and file.is_file():
+            for name in _names(file, file.stat().st_mtime_ns):
+                if name.startswith(RIGHT):
+                    cards.setdefault(name.removeprefix(RIGHT), other)
+    return cards
+
+
+@lru_cache(maxsize=256)
+def _names(file: Path, _: int) -> list[str]:
+    """Return the columns of a parquet file, read once as long as it is the same."""
+    return list(pq.read_schema(file).names)
+
+
 def _rank(verdict: str) -> int:
     return _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER)
 
 
 def _tables(entry: Entry, entries: list[Entry]) -> Iterator[tuple[Entry, str, Path]]:
-    """Give the tables of all cards of the same dataset."""
-    for other in entries:
+    """Give the tables of all cards of the same dataset, the newest first."""
+    for other in sorted(entries, key=lambda one: one.created, reverse=True):
         if other.fingerprint == entry.fingerprint or other.name == entry.name:
             for file in sorted((other.folder / TABLES_FOLDER).glob("*.parquet")):
                 yield other, file.stem, file

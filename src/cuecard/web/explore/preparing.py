@@ -30,18 +30,9 @@ from cuecard.report.html.card_page import settings as section_settings
 from cuecard.report.sections import section_view
 from cuecard.report.texts import Piece, display_text, highlight
 from cuecard.report.view import KeyFigure, SectionView, TableView
-from cuecard.web.explore.indexing import EXAMPLES, TextIndexError, table_folder, write_index
+from cuecard.web.explore.indexing import TextIndexError, write_index
+from cuecard.web.explore.places import CHARTS, EXAMPLES, PAGE, prepared_folder, table_folder
 from cuecard.web.explore.stored import LARGE, write_table
-from cuecard.web.settings import OWN_FOLDER
-
-PAGE, CHARTS = "page.json", "charts"
-#: Changes when pages need other files than before.
-LAYOUT = 4
-
-
-def prepared_folder(root: Path, key: str) -> Path:
-    """Return where the pages of a card are kept, by the hash of its content."""
-    return root / OWN_FOLDER / "prepared" / f"{LAYOUT}-{key}"
 
 
 def prepare(folder: Path, root: Path) -> Path:

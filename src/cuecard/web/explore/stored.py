@@ -7,10 +7,9 @@ filter needs, and the order of the rows by every column. What is read once for a
 from __future__ import annotations
 
 import json
+import math
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 Rows = npt.NDArray[np.uint32]
@@ -112,12 +110,16 @@ class SmallTable:
         """Return a column as Arrow has it."""
         return self._frame[name].to_arrow(compat_level=pl.CompatLevel.oldest())
 
+    def values(self, name: str) -> npt.NDArray[Any] | None:
+        """Return nothing: it is held as Arrow has it."""
+        return None
+
     def equal(self, name: str, value: str) -> Mask | None:
         """Return nothing: its values are not numbered."""
         return None
 
-    def order(self, name: str, *, descending: bool, by_size: bool) -> Rows:
-        """Return the numbers of the rows by a column; rows without a value come last."""
+    def order(self, name: str, *, descending: bool, by_size: bool) -> list[Rows]:
+        """Return the numbers of the rows by a column, in runs; rows without a value come last."""
         column = self._frame[name]
         values = column.abs() if by_size and column.dtype.is_numeric() else column
         return _turned(
@@ -127,7 +129,7 @@ class SmallTable:
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows by number, in this order."""
         chosen = self._frame[list(numbers)].to_dicts() if numbers else []
-        return [{"row": int(number), **row} for number, row in zip(numbers, chosen, strict=True)]
+        return [{"row": int(number), **_of_json(row)} for number, row in zip(numbers, chosen, strict=True)]
 
 
 class StoredTable:
@@ -148,13 +150,22 @@ class StoredTable:
     def column(self, name: str) -> Any:
         """Return a column as Arrow has it."""
         about = self._columns[name]
-        if about["kind"] == "values":
-            return pa.array(np.load(self.folder / f"{about['file']}.values.npy", mmap_mode="r"))
+        if (numbers := self.values(name)) is not None:
+            return pa.array(numbers)
         if about["kind"] == "codes":
             codes = np.load(self.folder / f"{about['file']}.codes.npy", mmap_mode="r")
             values = pa.array([*about["values"], None], pa.large_string())
             return values.take(pa.array(codes))
         return _mapped_column(self.folder / f"{about['file']}.arrow")
+
+    def values(self, name: str) -> npt.NDArray[Any] | None:
+        """Return the numbers of a column where none is missing, as they lie on disk."""
+        about = self._columns[name]
+        return (
+            np.load(self.folder / f"{about['file']}.values.npy", mmap_mode="r")
+            if about["kind"] == "values"
+            else None
+        )
 
     def equal(self, name: str, value: str) -> Mask | None:
         """Return which rows have a value, by its number; None where the column's values are not numbered."""
@@ -165,11 +176,11 @@ class StoredTable:
         code = about["values"].index(value) if value in about["values"] else 255
         return np.asarray(codes == code)
 
-    def order(self, name: str, *, descending: bool, by_size: bool) -> Rows:
-        """Return the numbers of the rows by a column; rows without a value come last."""
+    def order(self, name: str, *, descending: bool, by_size: bool) -> list[Rows]:
+        """Return the numbers of the rows by a column, in runs; rows without a value come last."""
         about = self._columns[name]
         if about["kind"] == "none":
-            return np.arange(self.height, dtype=np.uint32)
+            return [np.arange(self.height, dtype=np.uint32)]
         ending = ".abs" if by_size and about["signed"] else ""
         order = np.load(self.folder / f"{about['file']}{ending}.order.npy", mmap_mode="r")
         return _turned(order, about["present"], descending)
@@ -190,21 +201,24 @@ class Parts:
         self._batch, self._lock = batch, threading.Lock()
 
     def at(self, number: int) -> dict[str, Any]:
-        """Return one row; numbers that JSON does not know are missing."""
+        """Return one row."""
         part, place = divmod(number, self._batch)
         with self._lock:
             batch = self._reader.get_batch(part)
-        row: dict[str, Any] = batch.slice(place, 1).to_pylist()[0]
-        return {n: None if isinstance(v, float) and v != v else v for n, v in row.items()}
+        return _of_json(batch.slice(place, 1).to_pylist()[0])
 
 
-def _turned(order: Rows, present: int, descending: bool) -> Rows:
-    """Return an order, up or down; the rows without a value stay last."""
-    if not descending:
-        return order
-    if present == len(order):
-        return order[::-1]
-    return np.concatenate([order[:present][::-1], order[present:]])
+def _of_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which numbers that JSON does not know are missing."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
+def _turned(order: Rows, present: int, descending: bool) -> list[Rows]:
+    """Return an order, up or down, in runs that copy nothing; the rows without a value stay last."""
+    return [order[:present][::-1], order[present:]] if descending else [order]
 
 
 def _mapped_column(file: Path) -> Any:
@@ -213,9 +227,14 @@ def _mapped_column(file: Path) -> Any:
 
 def stored_table(file: Path, prepared: Path | None = None) -> Table:
     """Return a table of a card: as it was prepared, or where it was not, read from its parquet file."""
-    if prepared is not None and (prepared / META_FILE).is_file():
+    if prepared is not None and is_prepared(prepared):
         return _opened(prepared)
     return _read(file, file.stat().st_mtime_ns)
+
+
+def is_prepared(folder: Path | None) -> bool:
+    """Return whether a folder holds a table as pages read it; small tables are not written so."""
+    return folder is not None and (folder / META_FILE).is_file()
 
 
 @lru_cache(maxsize=64)
@@ -226,40 +245,3 @@ def _opened(folder: Path) -> StoredTable:
 @lru_cache(maxsize=16)
 def _read(file: Path, _: int) -> SmallTable:
     return SmallTable(pq.read_table(file))
-
-
-class Choices:
-    """Remembers which rows filters chose, so that the next page of the same ones costs nothing; bounded in bytes."""
-
-    def __init__(self, most_bytes: int = 48 << 20, at_once: int = 2) -> None:
-        self.most_bytes = most_bytes
-        # What a filter needs for a moment is not needed by all threads at once, nor kept by each of them.
-        self.working = ThreadPoolExecutor(at_once, thread_name_prefix="filters")
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, Rows] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: Any) -> Rows | None:
-        """Return the rows of a key, None where they are not remembered."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def put(self, key: Any, rows: Rows) -> None:
-        """Remember the rows of a key, and forget the ones that were not used for longest."""
-        with self._lock:
-            if key in self._kept or rows.nbytes > self.most_bytes:
-                return
-            self._kept[key] = rows
-            self._bytes += rows.nbytes
-            while self._bytes > self.most_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1].nbytes
-
-
-def mask_of(condition: Any) -> Mask:
-    """Return the result of a comparison as an array; what is missing is false."""
-    filled = pc.fill_null(condition, False)
-    whole = filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
-    mask: Mask = whole.to_numpy(zero_copy_only=False)
-    return mask

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
-from cuecard.web.explore.stored import Choices, Rows, Table, mask_of, stored_table
+from cuecard.web.explore.filters import (
+    FEW,
+    REMEMBERED,
+    Bits,
+    Condition,
+    bits_of,
+    condition,
+    first_rows,
+    having,
+    in_order,
+    kept_by,
+    part_of,
+)
+from cuecard.web.explore.stored import Table, is_prepared, stored_table
 
 MOST_ROWS = 200
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "=": pc.equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
-_CHOICES = Choices()
-#: Rows that are looked at together.
-_BLOCK = 1 << 18
+#: A parquet file, and the folder with the same table as pages read it fast, where there is one.
+Source = tuple[Path, Path | None]
 
 
 @dataclass(frozen=True)
@@ -33,17 +39,30 @@ class Query:
     """Which rows of a table to show, in which order."""
 
     search: str = ""
-    where: tuple[tuple[str, str, str], ...] = ()  # column, comparison, value
+    where: tuple[Condition, ...] = ()
     sort: str = ""
     descending: bool = True
     by_size: bool = False  # sort by the absolute value
     offset: int = 0
     limit: int = 50
     numbers: tuple[int, ...] | None = None  # only these rows
+    beside: tuple[tuple[Source, Condition], ...] = ()  # filters by columns of other tables with the same rows
 
     def __post_init__(self) -> None:
         if self.offset < 0 or not 1 <= self.limit <= MOST_ROWS:
             raise UsageError(f"offset must be at least 0 and limit from 1 to {MOST_ROWS}.")
+
+
+def parse_condition(text: str) -> Condition:
+    """Return column, comparison and value of a filter; the name of a column may hold colons.
+
+    >>> parse_condition("right llama:8b:=:0")
+    ('right llama:8b', '=', '0')
+    """
+    match = re.fullmatch(r"(.+?):(=|<=?|>=?):(.*)", text, re.DOTALL)
+    if match is None:
+        raise UsageError(f"{text!r} is no filter: write COLUMN:COMPARISON:VALUE, such as 'z:>:3'.")
+    return match[1], match[2], match[3]
 
 
 @dataclass(frozen=True)
@@ -74,78 +93,63 @@ def table_page(file: Path, query: Query, prepared: Path | None = None) -> Page:
     """
     try:
         table = stored_table(file, prepared)
-        numbers, total = _chosen(table, query, str(prepared or file))
+        numbers, total = _chosen(table, query, _name(file, prepared))
         rows = table.rows(numbers)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"The table {file.stem} cannot be read ({error}); audit the data again.") from None
     return Page(table.names, rows, total, query.offset)
 
 
+def _name(file: Path, prepared: Path | None) -> str:
+    """Return what tells the table that `stored_table` reads from others: prepared ones never change."""
+    return str(prepared) if is_prepared(prepared) else f"{file} {file.stat().st_mtime_ns}"
+
+
 def _chosen(table: Table, query: Query, name: str) -> tuple[Sequence[int], int]:
     """Return the numbers of the rows on a page, and how many rows there are in all."""
     if query.sort and query.sort not in table.names:
         raise unknown_name("column", query.sort, table.names)
-    here = slice(query.offset, query.offset + query.limit)
     words = query.search.lower().split()
-    if not words and not query.where and query.numbers is None:
-        if not query.sort:
-            return range(table.height)[here], table.height
-        order = table.order(query.sort, descending=query.descending, by_size=query.by_size)
-        return order[here].tolist(), table.height
-    key = (
-        name,
-        table.height,
-        tuple(words),
-        query.where,
-        query.sort,
-        query.descending,
-        query.by_size,
-        query.numbers,
-    )
-    chosen = _CHOICES.get(key)
-    if chosen is None:
-        chosen = _CHOICES.working.submit(_matching, table, query, words).result()
-        _CHOICES.put(key, chosen)
-    return chosen[here].tolist(), len(chosen)
+    if not query.sort and not words and not query.where and not query.beside and query.numbers is None:
+        return range(table.height)[query.offset : query.offset + query.limit], table.height
+    return REMEMBERED.working.submit(_matching, table, query, words, name).result()
 
 
-def _matching(table: Table, query: Query, words: Sequence[str]) -> Rows:
-    mask = np.ones(table.height, dtype=bool)
+def _matching(table: Table, query: Query, words: Sequence[str], name: str) -> tuple[list[int], int]:
+    """Return the numbers of the rows on a page that filters keep, and how many they keep in all."""
+    here, sorting = slice(query.offset, query.offset + query.limit), None
+    if query.sort:
+        sorting = table.order(query.sort, descending=query.descending, by_size=query.by_size)
+    bits = list(_filters(table, query, words, name))
+    if not bits and query.numbers is not None and sorting is None:
+        return sorted(query.numbers)[here], len(query.numbers)
+    if not bits and query.numbers is None and sorting is not None:
+        return part_of(sorting, here.start, here.stop).tolist(), table.height
+    chosen = np.asarray(query.numbers or (), dtype=np.int64)
     if query.numbers is not None:
-        mask[:] = False
-        mask[np.asarray(query.numbers, dtype=np.int64)] = True
-    for name, comparison, text in query.where:
-        mask &= condition(table, name, comparison, text)
+        mask = np.zeros(table.height, dtype=np.bool_)
+        mask[chosen] = True
+        bits.append(bits_of(mask))
+    mask = kept_by(bits, table.height)
+    total = int(np.count_nonzero(mask))
+    if total > FEW:
+        return first_rows(in_order(sorting, mask), here.stop)[here].tolist(), total
+    # The numbers of rows are thousands: their hash stands for them.
+    only = hashlib.sha256(chosen.tobytes()).digest() if query.numbers is not None else None
+    beside = tuple((_name(*source), one) for source, one in query.beside)
+    key = (name, tuple(words), query.where, beside, only)
+    direction = (query.sort, query.descending, query.by_size) if query.sort else ()
+    rows = REMEMBERED.of((key, direction), lambda: first_rows(in_order(sorting, mask), total))
+    return rows[here].tolist(), total
+
+
+def _filters(table: Table, query: Query, words: Sequence[str], name: str) -> Iterator[Bits]:
+    """Give what each filter of a query keeps."""
+    for one in query.where:
+        yield REMEMBERED.of((name, one), lambda one=one: bits_of(condition(table, *one)))  # type: ignore[misc]
+    for (file, prepared), one in query.beside:
+        other = stored_table(file, prepared)
+        key = (_name(file, prepared), one)
+        yield REMEMBERED.of(key, lambda other=other, one=one: bits_of(condition(other, *one)))  # type: ignore[misc]
     for word in words:
-        mask &= mask_of(pc.match_substring(table.searched, word))
-    if not query.sort:
-        return _kept(np.arange(table.height, dtype=np.uint32), mask)
-    return _kept(table.order(query.sort, descending=query.descending, by_size=query.by_size), mask)
-
-
-def _kept(order: Rows, mask: Any) -> Rows:
-    """Return the rows of an order that a mask keeps, block by block, so that no large array is made on the way."""
-    blocks = (order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK))
-    return np.concatenate([np.empty(0, np.uint32), *(block[mask[block]] for block in blocks)])
-
-
-def condition(table: Table, name: str, comparison: str, text: str) -> Any:
-    """Return the rows that a filter keeps, as an array; the value is read by the column's type."""
-    if name not in table.names:
-        raise unknown_name("column", name, table.names)
-    if comparison not in _COMPARE:
-        raise unknown_name("comparison", comparison, list(_COMPARE))
-    column = table.column(name)
-    kind = column.type
-    if pa.types.is_boolean(kind):
-        return mask_of(pc.equal(column, text.lower() in ("true", "1", "yes")))
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        try:
-            value = float(text)
-        except ValueError:
-            raise UsageError(f"{name} is a number: compare it with one, not with {text!r}.") from None
-        return mask_of(_COMPARE[comparison](column, pa.scalar(value)))
-    if comparison == "=" and (same := table.equal(name, text)) is not None:
-        return same
-    texts = column if pa.types.is_large_string(kind) else column.cast(pa.large_string())
-    return mask_of(_COMPARE[comparison](texts, pa.scalar(text, pa.large_string())))
+        yield REMEMBERED.of((name, word), lambda word=word: bits_of(having(table, word)))  # type: ignore[misc]

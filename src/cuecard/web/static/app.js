@@ -282,7 +282,7 @@
           el("tbody", {}, ...page.rows.map((row) => el("tr", {}, ...columns.map((column, i) => {
             if (name === "cues" && column === "feature") return el("th", { scope: "row" }, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)));
             if (column === "label" && row.label !== null) return el("td", {}, chip(row.label));
-            return el(i ? "td" : "th", { class: typeof row[column] === "number" ? "number" : "", scope: i ? undefined : "row" }, bdi(cell(column, row[column])));
+            return el(i ? "td" : "th", { class: typeof row[column] === "number" ? "number" : column === "direction" ? "date" : "", scope: i ? undefined : "row" }, bdi(cell(column, row[column])));
           })))));
         pager($("[data-pager]"), { offset: page.offset, limit, total: page.total }, (offset) => { state.offset = offset; load(); });
       }
@@ -319,7 +319,7 @@
       if (answer.answers.length) {
         $("[data-models-section]").hidden = false;
         for (const model of [...new Set(answer.answers.map((one) => one.model))]) {
-          $("[data-models]").append(el("h3", {}, `What ${model} answers with it, labels in equal numbers`), ...answer.answers.filter((one) => one.model === model).map((one) => {
+          $("[data-models]").append(el("h3", {}, `Predictions of ${model} with this cue, all labels equally frequent`), ...answer.answers.filter((one) => one.model === model).map((one) => {
             const line = el("i"), mark = el("b", { title: `${percent(one.flat)} where the cue has no influence` });
             line.style.width = `${100 * one.predicted_share}%`;
             line.style.setProperty("--chip", colour(one.answer));
@@ -461,7 +461,7 @@
     $("[data-model-list]").replaceChildren(...models.map((one) => el("a", { class: `model ${one.verdicts.relies ? "high" : one.verdicts.signs ? "medium" : ""}`, href: `/cards/${one.card}` }, el("b", {}, bdi(one.model)), el("span", {}, said(one)))));
     const heads = [["Model"], ["Cue"], ["Points to"], ["Verdict"], ["Gap", "number"], ["95 % CI"], ["Test examples", "number"]];
     $("[data-biased-rows]").replaceChildren(el("thead", {}, el("tr", {}, ...heads.map(([title, kind]) => el("th", { scope: "col", class: kind }, title)))),
-      el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("th", { scope: "row" }, bdi(row.model)), el("td", {}, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)), el("small", { class: "family" }, row.family)), el("td", {}, chip(row.label)), el("td", {}, el("span", { class: `verdict ${row.verdict}` }, row.said)), el("td", { class: "number" }, points(row.difference)), el("td", {}, gap(row.difference, row.difference_low, row.difference_high)), el("td", { class: "number" }, whole(row.test_count))))));
+      el("tbody", {}, ...rows.slice(0, 200).map((row) => el("tr", {}, el("th", { scope: "row" }, bdi(row.model)), el("td", {}, el("a", { href: `/cards/${card}/cue?${new URLSearchParams({ family: row.family, feature: row.feature })}` }, bdi(row.feature)), el("small", { class: "family" }, row.family)), el("td", {}, chip(row.label)), el("td", {}, el("span", { class: `verdict ${row.verdict}` }, row.said)), el("td", { class: "number" }, points(row.difference)), el("td", {}, gap(row.difference, row.difference_low, row.difference_high)), el("td", { class: "number" }, el("a", { href: `/cards/${card}/examples?${new URLSearchParams({ cue: `${row.family}:${row.feature}`, flag: `right ${row.model}:=:0` })}`, "aria-label": `${row.test_count} test examples: those that ${row.model} answers wrong` }, whole(row.test_count)))))));
   }
 
   async function run(form, path, data) {
@@ -481,12 +481,17 @@
     place.replaceChildren(...page.rows.map((row) => {
       const texts = row.texts ?? [], gold = Number(row.label ?? row.answer);
       const body = texts.length > 1 ? el("ol", {}, ...texts.map((text, i) => el("li", { class: i + 1 === gold ? "gold" : "" }, pieces(text)))) : texts.length ? el("p", { class: "hypothesis", dir: "auto" }, pieces(texts[0])) : null;
-      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && value !== null).slice(0, 6);
+      const answers = Object.keys(row).filter((name) => name.startsWith("prediction ") && row[name] !== null).map((name) => {
+        const model = name.slice(11), right = row[`right ${model}`] ?? String(row[name]) === String(row.label);
+        return el("span", { class: `model-answer ${right ? "right" : "wrong"}` }, bdi(model), ": ", bdi(row[name]), right ? " (right)" : " (wrong)");
+      });
+      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && !/^(prediction|right|probability) /.test(name) && value !== null).slice(0, 6);
       return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
-        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
+        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...answers, ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
     }));
     pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort, same }, next));
   }
 
+  $(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (body.dataset.page in pages) Promise.resolve(pages[body.dataset.page]()).catch((error) => toast(error.message));
 })();

@@ -9,7 +9,9 @@ import pytest
 
 from cuecard.analysis import parameters
 from cuecard.audits import PartialInput
-from cuecard.errors import UsageError
+from cuecard.audits.partial_input.outside import outside_accuracy
+from cuecard.data import Examples
+from cuecard.errors import InputError, UsageError
 from cuecard.report.comparison.table import comparison_table
 from cuecard.run import audit
 from cuecard.stats.models.agreement import agreement
@@ -73,6 +75,52 @@ def test_both_conditions_are_scored_on_test_with_their_agreement():
     assert pair["nbr"] == 1.0
     assert pair["nbr_released"] == pytest.approx(pair["ssc"]["accuracy"])
     assert result.summary["nba"] == pair["nba"]
+    assert pair["only_partial"] == 0
+
+
+def test_the_partial_input_of_a_learner_can_be_the_premise():
+    result = run(leaking(600), learner_condition="premise")
+    [pair] = result.summary["learners"]
+    assert pair["condition"] == "premise"
+    assert pair["ssc"]["accuracy"] == 1.0  # the premise begins with the label
+    assert "partial_input.first-word.premise_only.accuracy" in {m.name for m in result.measures}
+    with pytest.raises(UsageError, match="premise"):
+        run(leaking(10), learner_condition="premises")
+
+
+@pytest.mark.parametrize(("scale", "kind"), [(1, bool), (100, int)])
+def test_partial_input_is_measured_against_a_model_from_elsewhere(scale, kind):
+    data = leaking(600)
+    correct = np.where(np.arange(len(data)) % 4 == 0, 0, scale).astype(kind)
+    result = run(data.with_columns(sota=pl.Series(correct)), outside="sota")
+    measures = {m.name: m.value for m in result.measures}
+    scored = correct[(data.table["split"].cast(pl.String) == "test").to_numpy()] / scale
+    assert measures["partial_input.outside.sota.accuracy"] == pytest.approx(scored.mean())
+    [pair] = result.summary["learners"]
+    assert measures["partial_input.first-word.hypothesis_only.percent_s"] == pytest.approx(
+        pair["ssc"]["accuracy"] / scored.mean()
+    )
+    assert "metadata" not in {line["name"] for line in result.summary["baselines"]}
+
+
+def test_a_model_from_elsewhere_is_weighted_as_partial_input_is():
+    data = leaking(60)
+    correct, weight = np.arange(len(data)) % 4 > 0, 1.0 + np.arange(len(data)) % 3
+    examples = Examples.of_rows(data.with_columns(sota=pl.Series(correct)), weight)
+    scored = np.arange(7, 30)
+    accuracy = outside_accuracy(examples, "sota", scored)["accuracy"]
+    assert accuracy == pytest.approx((correct * weight)[scored].sum() / weight[scored].sum())
+    assert accuracy != pytest.approx(correct[scored].mean())
+
+
+def test_a_column_that_states_no_accuracy_is_refused():
+    data = leaking(60)
+    with pytest.raises(UsageError, match="sota"):
+        run(data, outside="sota")
+    with pytest.raises(InputError, match="percentages"):
+        run(data.with_columns(sota=pl.lit(101)), outside="sota")
+    with pytest.raises(InputError, match="true and false"):
+        run(data.with_columns(sota=pl.lit("good")), outside="sota")
 
 
 def test_the_table_of_answers_gives_the_same_agreement():

@@ -96,6 +96,13 @@ def test_one_chosen_and_several_rejected_answers_are_one_example(tmp_path):
     assert example(chat) == (PROMPT, [RIGHT, WRONG, WORSE], ["chosen", "rejected", "rejected"])
 
 
+def test_a_list_of_one_chosen_answer_beside_lists_of_rejected_ones_is_that_answer(tmp_path):
+    plain = read(tmp_path, {"prompt": QUESTION, "chosen": [RIGHT], "rejected": [WRONG, WORSE]})
+    assert example(plain) == (QUESTION, [RIGHT, WRONG, WORSE], ["chosen", "rejected", "rejected"])
+    chat = read(tmp_path, {"chosen": [[USER, GOOD]], "rejected": [[USER, BAD], [USER, POOR]]})
+    assert example(chat) == (PROMPT, [RIGHT, WRONG, WORSE], ["chosen", "rejected", "rejected"])
+
+
 def test_a_row_without_any_rejected_answer_is_named(tmp_path):
     with pytest.raises(Exception, match=r"Row 2 of .* has no response in column 'rejected'"):
         read(

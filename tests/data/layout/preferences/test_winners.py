@@ -30,6 +30,8 @@ def preferences(values: list, names=("response_a", "response_b"), column: str = 
         ([1.02, 1.7, 1.5, float("nan")], ("output_1", "output_2"), "preference"),
         ([1, 2, None, -1], ("response1", "response2"), "annotator1"),
         ([0, 1, None, -1], ("response_0", "response_1"), "better_response_id"),
+        ([-1, 3, 0, None], ("response1", "response2"), "overall_preference"),
+        ([-2, 1, None, 0], ("response_1", "response_2"), "preference_strength"),
     ],
 )
 def test_winners(values, names, column):

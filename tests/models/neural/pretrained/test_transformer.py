@@ -86,6 +86,18 @@ def test_vectors_are_what_enters_the_last_layer(fitted: Transformer) -> None:
     np.testing.assert_allclose(odds / odds.sum(axis=1, keepdims=True), fitted.predict_proba(data), atol=1e-5)
 
 
+def test_a_text_alone_is_read_as_one_text_before_the_non_linearity(fitted: Transformer) -> None:
+    data = cue_pairs(12, seed=3).with_columns(premise=pl.lit(""))
+    tokenizer, model = fitted._tokenizer, fitted.module_.model
+    pieces = tokenizer(data.table["hypothesis"].to_list(), padding=True, return_tensors="pt")
+    with torch.no_grad():
+        pooled = model.base_model(**pieces).pooler_output.numpy()
+    np.testing.assert_allclose(np.tanh(fitted.embed_alone(data)), pooled, atol=1e-5)
+    assert not np.allclose(fitted.embed(data), pooled, atol=1e-3)
+    exchanged = data.with_columns(premise=pl.col("hypothesis"), hypothesis=pl.lit(""))
+    np.testing.assert_allclose(fitted.embed_alone(exchanged), fitted.embed_alone(data), atol=1e-6)
+
+
 def test_the_choices_of_an_example_compete(folder: Path) -> None:
     model = tiny(folder).fit(cue_choices(), condition="choices")
     data = cue_choices(60, seed=1)

@@ -21,10 +21,27 @@ def test_slices_are_named_for_people():
     card = cc.audit(cc.load(rows), only=["slices"])
     view = slices(card, card["slices"])
     [table] = view.tables
-    assert [column.title for column in table.columns[:4]] == ["Shortcut", "Slice", "Examples", "Accuracy"]
-    assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b"}
+    assert [column.title for column in table.columns[:4]] == ["Shortcut", "part_of", "Examples", "Accuracy"]
+    assert {row[1] for row in table.rows} == {"a", "b"}
     assert not any("_" in row[0] for row in table.rows)
     assert "on the values of part_of" in view.lead[0]
+
+
+def test_slices_of_several_columns_name_the_column():
+    rows = [
+        {
+            "question": f"q{i}?",
+            "choices": [f"a{i}", f"b{i} and more"],
+            "answer": i % 2,
+            "part_of": "ab"[i % 2],
+            "source": "xy"[i // 40],
+        }
+        for i in range(80)
+    ]
+    card = cc.audit(cc.load(rows), only=["slices"])
+    [table] = slices(card, card["slices"]).tables
+    assert table.columns[1].title == "Slice"
+    assert {row[1] for row in table.rows} == {"part_of = a", "part_of = b", "source = x", "source = y"}
 
 
 def test_rules_by_slices_are_a_map():

@@ -44,7 +44,7 @@ def label_rules(examples: Examples, learn: Ints, guess: Ints) -> dict[str, Guess
 
 def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that take the choice whose text occurs least, or most, often in the whole dataset."""
-    counts = _occurrences(text_keys(examples.instances.table["hypothesis"])[0])
+    counts = _occurrences(examples)
     margins, sizes = counts[examples.rows(guess)], examples.options[guess]
     rules = {}
     for name, rarer in CHOICE_RULES.items():
@@ -69,6 +69,13 @@ def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColu
     return np.where(seen[:, None], table[place], 0).astype(np.float64)
 
 
-def _occurrences(keys: np.ndarray) -> Floats:
-    _, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[code], dtype=np.float64)
+def _occurrences(examples: Examples) -> Floats:
+    """Return how often the text of every row occurs; only texts with a copy or near copy need to be compared."""
+    texts, counts = examples.instances.table["hypothesis"], np.ones(len(examples.instances))
+    some = np.arange(len(texts))
+    if examples.instances.cluster is None:
+        units = examples.instances.units("hypothesis")
+        some = np.flatnonzero(np.bincount(units, minlength=1)[units] > 1)
+    _, code, times = np.unique(text_keys(texts.gather(some))[0], return_inverse=True, return_counts=True)
+    counts[some] = times[code]
+    return counts

@@ -47,7 +47,7 @@ class Guesses:
 
     def in_units(self, unit: Ints, template: Ints | None = None) -> Guesses:
         """Return the guesses for examples some of which are one observation, or sentences of one template."""
-        return replace(self, unit=unit if len(np.unique(unit)) < len(unit) else None, template=template)
+        return replace(self, unit=unit if _repeats(unit) else None, template=template)
 
     def turned_round(self, gold: Ints) -> Guesses | None:
         """Return the guesses that name the least likely answer instead, where probabilities say which that is."""
@@ -66,7 +66,7 @@ class Guesses:
             table=None,
         )
 
-    def take(self, which: Bools | Ints) -> Guesses:
+    def take(self, which: Bools | Ints | slice) -> Guesses:
         """Return the guesses for some of the examples."""
         return Guesses(
             self.score[which],
@@ -79,6 +79,11 @@ class Guesses:
             None if self.unit is None else self.unit[which],
             None if self.template is None else self.template[which],
         )
+
+
+def _repeats(codes: Ints) -> bool:
+    """Return whether a code occurs twice; codes are small numbers, so that counting is quicker than sorting."""
+    return bool((np.bincount(codes - codes.min(initial=0)) > 1).any())
 
 
 def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | None = None) -> Guesses:

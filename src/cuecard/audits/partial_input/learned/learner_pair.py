@@ -23,16 +23,25 @@ from cuecard.models.recipe import Recipe
 from cuecard.models.runs import Tell, silently
 from cuecard.models.saliency.maps import SaliencyMaps, TokenTexts
 from cuecard.models.saliency.relevance import RelevanceAgreement, agreement_of_maps, saliency_table
-from cuecard.models.text_model import Condition, partial_condition
+from cuecard.models.text_model import Condition, check_condition, partial_condition
 from cuecard.stats.arrays import Floats
 from cuecard.stats.models.agreement import agreement
 from cuecard.wording import percent
 
 #: What the partial condition is called among the baselines.
-PARTIAL_NAMES = {"hypothesis": "hypothesis_only", "choices": "choices_only"}
+PARTIAL_NAMES = {
+    "hypothesis": "hypothesis_only",
+    "premise": "premise_only",
+    "choices": "choices_only",
+}
 
 #: What a training run under a condition reads, as progress reports it.
-SEEN = {"full": "full input", "hypothesis": "hypothesis only", "choices": "choices only"}
+SEEN = {
+    "full": "full input",
+    "hypothesis": "hypothesis only",
+    "premise": "premise only",
+    "choices": "choices only",
+}
 
 #: Saliency maps are compared on at most this many examples.
 MOST_MAPS = 2_000
@@ -53,6 +62,7 @@ class LearnerPair:
     kappa: float
     nbr: float
     nbr_released: float
+    only_partial: float
     relevance: RelevanceAgreement | None
     answers: pl.DataFrame
     #: Maps of some examples to look at, see `saliency_table`.
@@ -76,6 +86,7 @@ class LearnerPair:
             "kappa": _finite(self.kappa),
             "nbr": _finite(self.nbr),
             "nbr_released": _finite(self.nbr_released),
+            "only_partial": self.only_partial,
             **_tra(self.relevance),
         }
 
@@ -119,6 +130,7 @@ def learner_pair(
     data: Instances,
     folds: Folds,
     *,
+    condition: Condition | None = None,
     weights: Floats | None = None,
     alpha: float = 0.05,
     tell: Tell = silently,
@@ -128,13 +140,15 @@ def learner_pair(
 
     It is trained on train and scored on test. Without a test split, it is trained on all folds but the first and
     scored on that: one held-out part that shares no sentence with the rest, because every fit is costly.
+    `condition` is the partial input; by default the one that should not be enough for the task.
     With `weights`, one per row, training and accuracies go by them; agreement counts examples. `cache` says whether
     what was trained before may come from the user's cache folder, and this go there.
     """
     learned_from, guessed, scheme = _parts(data, folds)
     train, held_out = (data.rows(mask) for mask in (learned_from, guessed))
     try:
-        condition = partial_condition(data)
+        condition = condition or partial_condition(data)
+        check_condition(data, condition)
     except UsageError as error:
         raise Skip(str(error)) from None
     check_labels_seen(train, [held_out])
@@ -180,6 +194,7 @@ def learner_pair(
         both.kappa,
         both.nbr,
         both.nbr_released,
+        both.only_biased,
         relevance,
         answers,
         shown,
@@ -221,7 +236,7 @@ def _parts(data: Instances, folds: Folds) -> tuple[npt.NDArray[np.bool_], npt.ND
 def pair_finding(pair: LearnerPair) -> Finding:
     """Return what the pair says: how much of what the learner reaches needs the whole input."""
     full, partial = pair.full, pair.partial
-    what = "choices-only" if pair.condition == "choices" else "hypothesis-only"
+    what = PARTIAL_NAMES[pair.condition].replace("_", "-")
     text = (
         f"{pair.learner}, trained on {pair.train_examples:,} examples, has an accuracy of {percent(full.accuracy)} on "
         f"{full.n:,} examples with the full input. Its {what} accuracy is {percent(partial.accuracy)} (95 % CI "
@@ -232,7 +247,7 @@ def pair_finding(pair: LearnerPair) -> Finding:
     if np.isfinite(pair.nbr_released):
         text += (
             f" Where the full-input model is correct, the {what} model is correct in {percent(pair.nbr_released)} of "
-            "the examples."
+            f"the examples. Only the {what} model is correct in {percent(pair.only_partial)} of all examples."
         )
     if full.direction != "above":
         # Two models that both know no more than the commonest answer agree on everything, and that says nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -29,13 +30,15 @@ def preference_parts(raw: RawTable, scheme: Scheme) -> Parts:
     """Return prompts and responses of every row, the preferred response first."""
     columns = scheme.columns
     names = columns.response_columns
+    if scheme.winner is None:
+        raw = _one_chosen(raw, names)
     if scheme.winner is None and has_several(raw.frame.schema, names):
         prompt, responses = _several_rejected(raw, columns, names)
         return Parts(
             prompt, responses, np.zeros(len(prompt), np.int64), beside=_beside(raw, columns, responses)
         )
     prompt, first, second = _prompt_and_responses(raw, columns, names)
-    both = pl.select(pl.concat_list(pl.lit(first), pl.lit(second))).to_series()
+    both = _side_by_side(first, second)
     beside = _beside(raw, columns, both)
     if scheme.winner is None:
         return Parts(prompt, both, np.zeros(len(first), dtype=np.int64), beside=beside)
@@ -64,6 +67,24 @@ def preference_parts(raw: RawTable, scheme: Scheme) -> Parts:
     if FILE_POSITION not in raw.frame.columns:
         beside[FILE_POSITION] = swapped(places)
     return Parts(prompt, swapped(both), np.where(won < 0, won, 0), tuple(problems), beside)
+
+
+def _one_chosen(raw: RawTable, names: Sequence[str]) -> RawTable:
+    """Return the table with one chosen response per row where lists of one stand beside lists of rejected ones."""
+    chosen, rejected = (raw.frame[name] for name in names)
+    if chosen.dtype != rejected.dtype or not isinstance(chosen.dtype, pl.List):
+        return raw
+    one = chosen.list.first()
+    if (one.dtype != pl.String and not is_chat(one.dtype)) or not (chosen.list.len() == 1).all():
+        return raw
+    return replace(raw, frame=raw.frame.with_columns(one))
+
+
+def _side_by_side(first: pl.Series, second: pl.Series) -> pl.Series:
+    """Return lists of two: the texts of both columns, row by row."""
+    n = len(first)
+    turns = np.arange(2 * n).reshape(2, n).T.ravel()
+    return pl.concat([first, second.alias(first.name)]).gather(turns).reshape((n, 2)).arr.to_list()
 
 
 def has_several(schema: Mapping[str, pl.DataType], names: Sequence[str]) -> bool:

@@ -10,9 +10,10 @@ import polars as pl
 
 from cuecard.data.layout.answers import ChoicePlaces
 from cuecard.data.layout.labels import MISSING, label_texts
+from cuecard.data.layout.roles import normal_name
 from cuecard.errors import InputError
 
-WinnerRule = Literal["name", "from 0", "from 1", "one-hot"]
+WinnerRule = Literal["name", "from 0", "from 1", "one-hot", "signed"]
 
 #: In place of a position: no winner was named, both are as good, the value means nothing known.
 NONE, TIE, UNKNOWN = -1, -2, -3
@@ -29,6 +30,8 @@ _SECOND = (
     "model_2",
     "response_2",
 )
+#: Columns of HelpSteer2 and HelpSteer3: below 0 the first response is better, above 0 the second, 0 is a tie.
+_SIGNED = ("preference_strength", "overall_preference")
 _TIES = ("tie", "both", "bothbad", "neither", "draw", "equal", "same")
 
 
@@ -45,6 +48,8 @@ def winner_rule(
     if base is not None:
         return "from 1" if base else "from 0"
     name = columns[0].name
+    if normal_name(name) in _SIGNED and all(c.dtype.is_numeric() for c in columns):
+        return "signed"
     values = pl.concat([label_texts(c) for c in columns]).drop_nulls().str.strip_chars().unique()
     values = values.filter(~values.is_in(MISSING))
     indexed = responses[0][-1:] == "0" or name.endswith(("_id", "_idx", "index"))
@@ -87,6 +92,9 @@ def _open_base(column: str, values: list[float], responses: Sequence[str], where
 
 def winner_positions(values: pl.Series, rule: WinnerRule, responses: Sequence[str]) -> ChoicePlaces:
     """Return 0 or 1 for the response that won, or one of `NONE`, `TIE` and `UNKNOWN`."""
+    if rule == "signed":
+        signs = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return np.select([np.isnan(signs), signs < 0, signs > 0], [NONE, 0, 1], TIE).astype(np.int64)
     texts = label_texts(values).str.strip_chars()
     missing = texts.is_in([*MISSING, "-1", "nan", "NaN"]).fill_null(True).to_numpy()
     if rule == "name":

@@ -1,4 +1,4 @@
-"""One LSTM reads both texts; a two-layer perceptron compares what it made of them (Selection 5.2)."""
+"""One LSTM reads both texts; a perceptron compares what it made of them (Selection 5.2)."""
 
 from __future__ import annotations
 
@@ -25,24 +25,33 @@ class RowNorm(nn.BatchNorm1d):
 
 
 class SiameseReader(Reader):
-    """Both representations and their product go through two hidden layers, each normalised."""
+    """Both representations and their product go through hidden layers, each normalised.
+
+    With `dot`, the product is their dot product, one number.
+    """
 
     def __init__(
-        self, *, words: int, dimensions: int, hidden: int, dropout: float, outputs: int, fixed_words: bool
+        self,
+        *,
+        words: int,
+        dimensions: int,
+        hidden: int,
+        dropout: float,
+        outputs: int,
+        fixed_words: bool,
+        dot: bool = False,
+        layers: int = 2,
     ) -> None:
         super().__init__()
         self.words = nn.Embedding(words, dimensions, padding_idx=PADDING)
         self.words.weight.requires_grad_(not fixed_words)
         self.lstm = nn.LSTM(dimensions, hidden, batch_first=True)
-        self.compare = nn.Sequential(
-            nn.Linear(3 * hidden, hidden),
-            nn.ReLU(),
-            RowNorm(hidden),
-            nn.Linear(hidden, hidden),
-            nn.ReLU(),
-            RowNorm(hidden),
-            nn.Dropout(dropout),
-        )
+        self.dot = dot
+        widths = [2 * hidden + 1 if dot else 3 * hidden, *[hidden] * layers]
+        hidden_layers = [
+            part for width in widths[:-1] for part in (nn.Linear(width, hidden), nn.ReLU(), RowNorm(hidden))
+        ]
+        self.compare = nn.Sequential(*hidden_layers, nn.Dropout(dropout))
         self.last = nn.Linear(hidden, outputs)
 
     def embedded(self, batch: Batch) -> list[Any]:
@@ -50,9 +59,11 @@ class SiameseReader(Reader):
         return [self.words(words) for words in batch["words"]]
 
     def features_from(self, embedded: list[Any], batch: Batch) -> Any:
-        """Return the second hidden layer."""
+        """Return the last hidden layer."""
         first, second = (
             at_last_place(self.lstm(vectors)[0], lengths)
             for vectors, lengths in zip(embedded, batch["lengths"], strict=True)
         )
-        return self.compare(torch.cat([first, second, first * second], dim=1))
+        product = first * second
+        compared = product.sum(dim=1, keepdim=True) if self.dot else product
+        return self.compare(torch.cat([first, second, compared], dim=1))

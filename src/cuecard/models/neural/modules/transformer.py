@@ -44,6 +44,18 @@ class TransformerReader(Reader):
         """Return what enters the last layer."""
         return self._entering(lambda: self.forward(batch))
 
+    def before_activation(self, batch: Batch) -> Any:
+        """Return the layer below the last one before its non-linearity; what enters the last where there is none."""
+        below = [module for module in self.model.modules() if isinstance(module, nn.Linear)][:-1]
+        seen: list[Any] = []
+        hooks = [module.register_forward_hook(lambda _, __, output: seen.append(output)) for module in below]
+        try:
+            entering = self.features(batch)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return next((output for output in reversed(seen) if output.shape == entering.shape), entering)
+
     def _entering(self, run: Any) -> Any:
         seen: list[Any] = []
         hook = self.last.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +28,7 @@ from cuecard.models.neural.words.word_rows import HYPOTHESIS, PREMISE
 from cuecard.models.saliency.maps import TokenTexts
 from cuecard.models.saved import read_json
 from cuecard.models.text_model import FitJob, Step, Watch, visible
+from cuecard.stats.arrays import Floats
 from cuecard.writing import write_json
 
 #: Learning rates that are tried where none is given (PECO, appendix).
@@ -89,6 +91,17 @@ class Transformer(NeuralModel):
             best = min(self.searched_, key=lambda tried: (tried["loss"], -tried["accuracy"]))
             self.learning_rate_ = best["learning_rate"]
         super().learn(job)
+
+    def embed_alone(self, data: Instances) -> Floats:
+        """Return one vector per row as PECO's authors made them, of pairs in which one text is empty everywhere.
+
+        The other text is read alone, not beside an empty one, and the vector is that of the layer below the last one
+        before its non-linearity.
+        """
+        module = self._fitted(data)
+        alone = copy(self)
+        alone.condition_ = "hypothesis" if (data.table["premise"] == "").all() else "premise"
+        return alone._read(data, module.before_activation).astype(np.float64)
 
     def outside(self) -> dict[str, str]:
         """Return a hash of the checkpoint's files: the same path may hold other weights tomorrow."""

@@ -12,6 +12,7 @@ from cuecard.data import Examples, Instances
 from cuecard.errors import UsageError
 from cuecard.models.neural.batches import Rows
 from cuecard.models.neural.model import NeuralModel
+from cuecard.models.neural.words.vector_file import check_width, file_digest, filed_vectors
 from cuecard.models.neural.words.vocabulary import Vocabulary
 from cuecard.models.neural.words.word_rows import WordRows, cut
 from cuecard.models.saliency.maps import TokenTexts
@@ -31,6 +32,8 @@ class WordModel(NeuralModel):
         hidden: units of a recurrent layer, per direction.
         dropout: share of values left out while training.
         first_vectors: "cbow" learns word vectors from the (weighted) training texts first, "random" does not.
+        vectors: a file of word vectors to begin with instead, in GloVe's text format; words that it lacks begin at
+            random.
         tokens: tokeniser; the one that suits the language of the training texts by default.
         min_count: words that occur fewer times in the training texts are unknown.
         most_words: longer texts are cut to this many words: the first; of a question or prompt the last, where it
@@ -41,6 +44,7 @@ class WordModel(NeuralModel):
     hidden: int = 64
     dropout: float = 0.2
     first_vectors: FirstVectors = "cbow"
+    vectors: str | None = None
     tokens: str | None = None
     min_count: int = 2
     most_words: int = 128
@@ -73,6 +77,8 @@ class WordModel(NeuralModel):
 
         The tokeniser goes by all texts, so that models under different conditions read the same words.
         """
+        if self.vectors is not None:
+            check_width(self.vectors, self.dimensions)
         tokeniser = self.tokens
         if tokeniser is None:
             tokeniser = suggested_tokeniser(language_of(data))
@@ -109,18 +115,31 @@ class WordModel(NeuralModel):
         return [tokens.words(i) for i in range(n)]
 
     def initialise(self, module: Any, rows: Rows, examples: Examples) -> None:
-        """Begin with word vectors learned from the weighted texts."""
-        if self.first_vectors == "random":
+        """Begin with the word vectors of a file, or those learned from the weighted texts."""
+        if self.first_vectors == "random" and self.vectors is None:
             return
         import torch
 
         from cuecard.models.neural.words.cbow import cbow_vectors
 
-        weights = np.repeat(examples.example_weights, examples.sizes)
-        texts = cast(WordRows, rows).texts
-        vectors = cbow_vectors(texts, weights, len(self.vocabulary), self.dimensions, seed=self.seed)
+        if self.vectors is not None:
+            vectors = filed_vectors(self.vectors, self.vocabulary, self.dimensions, seed=self.seed)
+        else:
+            weights = np.repeat(examples.example_weights, examples.sizes)
+            texts = cast(WordRows, rows).texts
+            vectors = cbow_vectors(texts, weights, len(self.vocabulary), self.dimensions, seed=self.seed)
         with torch.no_grad():
             module.words.weight.copy_(torch.from_numpy(vectors))
+
+    def outside(self) -> dict[str, str]:
+        """Return a hash of the file of word vectors: the same path may hold others tomorrow."""
+        return {} if self.vectors is None else {"vectors": file_digest(self.vectors)}
+
+    def _identity(
+        self, data: Instances, examples: Examples, validation: Instances | None, dynamics: bool
+    ) -> dict[str, Any]:
+        """Return what a checkpoint must agree with: also the vectors that it began with."""
+        return {**super()._identity(data, examples, validation, dynamics), **self.outside()}
 
     def save_reading(self, folder: Path) -> None:
         """Write the vocabulary."""
@@ -170,6 +189,8 @@ class SiameseLSTM(WordModel):
 
     Args:
         fixed_words: whether word vectors stay as they are while the rest is trained, as the paper's did.
+        comparison: the "product" of both representations, or their "dot" product, as the paper's did.
+        layers: hidden layers of the perceptron; the paper's code has one.
     """
 
     name: ClassVar[str] = "siamese-lstm"
@@ -184,12 +205,25 @@ class SiameseLSTM(WordModel):
     dropout: float = 0.5
     most_words: int = 35
     fixed_words: bool = False
+    comparison: Literal["product", "dot"] = "product"
+    layers: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        super().__post_init__()
+        if self.comparison not in ("product", "dot"):
+            raise UsageError(f"comparison must be 'product' or 'dot', not {self.comparison!r}.")
+        if self.layers < 1:
+            raise UsageError(f"layers must be at least 1, not {self.layers}.")
 
     def build(self, outputs: int) -> Any:
         """Return the module."""
         from cuecard.models.neural.modules.siamese_lstm import SiameseReader
 
-        return SiameseReader(**self._sizes(outputs), fixed_words=self.fixed_words)
+        dot = self.comparison == "dot"
+        return SiameseReader(
+            **self._sizes(outputs), fixed_words=self.fixed_words, dot=dot, layers=self.layers
+        )
 
     def optimiser(self, module: Any) -> Any:
         """Return RMSProp."""
@@ -197,6 +231,22 @@ class SiameseLSTM(WordModel):
 
         trained = [p for p in module.parameters() if p.requires_grad]
         return torch.optim.RMSprop(trained, lr=self.learning_rate)
+
+
+@dataclass
+class PlainSiameseLSTM(SiameseLSTM):
+    """The siamese LSTM as Selection's authors released it: dot product, one hidden layer, fixed vectors of 300.
+
+    Their vectors are GloVe's: `vectors=FILE` reads them. Without a file, they are CBOW vectors of the training
+    texts, and as fixed. Parameters are those of `SiameseLSTM`.
+    """
+
+    name: ClassVar[str] = "siamese-lstm-plain"
+
+    dimensions: int = 300
+    fixed_words: bool = True
+    comparison: Literal["product", "dot"] = "dot"
+    layers: int = 1
 
 
 @dataclass

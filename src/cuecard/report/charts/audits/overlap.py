@@ -29,7 +29,11 @@ def run_lengths(table: pl.DataFrame) -> Any:
         alt.Chart(inline(counted.to_dicts()))
         .mark_bar()
         .encode(
-            x=alt.X("words:Q", bin=alt.Bin(maxbins=30), title=f"words in a row ({LONGEST} or more together)"),
+            x=alt.X(
+                "words:Q",
+                bin=alt.Bin(maxbins=30, minstep=1),
+                title=f"words in a row ({LONGEST} or more together)",
+            ),
             y=alt.Y("sum(runs):Q", title="runs"),
             color=alt.Color("kind:N", legend=alt.Legend(title=None)),
             tooltip=[alt.Tooltip("kind:N"), alt.Tooltip("sum(runs):Q", title="runs", format=",")],

@@ -42,7 +42,7 @@ def overlap(card: Card, section: Section) -> SectionView:
     )
     figures = [
         KeyFigure("examples with a text in the corpus", numbers.percent(summary["share"]["value"])),
-        KeyFigure("with a whole text", numbers.percent(summary["whole"]["value"])),
+        KeyFigure("with all words of a text", numbers.percent(summary["whole"]["value"])),
     ]
     shown = table.with_columns(
         place=pl.Series([Path(name).name for name in table["file"]], dtype=pl.String),
@@ -61,8 +61,10 @@ def overlap(card: Card, section: Section) -> SectionView:
         )
     notes = []
     if summary["too_short"]:
+        fewest = section.parameters.get("shortest", 5)
         notes.append(
-            f"{numbers.plural(summary['too_short'], 'text')} with fewer words than the limit were not searched for."
+            f"{numbers.plural(summary['too_short'], 'text')} with fewer than {fewest} words (--shortest) were not "
+            "searched for."
         )
     view = TableView.of("Shared runs", "overlap", shown, _COLUMNS, most=60, searchable=True)
     return SectionView(lead=[lead], figures=figures, charts=charts, tables=[view], notes=notes)

@@ -17,7 +17,7 @@ _COLUMNS = {
     "accuracy": Column("Accuracy", "percent"),
     "low": Column("CI low", "percent", "lower end of the 95 % CI", brief=False),
     "high": Column("CI high", "percent", "upper end of the 95 % CI", brief=False),
-    "chance": Column("Chance", "percent", "accuracy of the same guesses by luck"),
+    "chance": Column("Chance", "percent", "accuracy of the same guesses by luck", brief=False),
     "excess": Column("Above chance", "points", "accuracy − chance, in points"),
     "rest_excess": Column("Elsewhere", "points", "accuracy − chance on the rest of the data", brief=False),
     "q_value": Column("q", "probability", "adjusted over all shortcuts and slices"),
@@ -29,9 +29,10 @@ def slices(card: Card, section: Section) -> SectionView:
     """Return the map of rules by slices and the table behind it."""
     del card
     summary, table = section.summary, section["slices"]
+    alone = len(summary["columns"]) == 1  # its name stands above the values then, which leaves room for them
     shown = table.with_columns(
         pl.col("rule").str.replace_all("_only", "-only").str.replace_all("_", " "),
-        slice=pl.format("{} = {}", "column", "value"),
+        slice=pl.col("value") if alone else pl.format("{} = {}", "column", "value"),
     )
     tests, significant = summary["tests"], summary["significant"]
     rules = numbers.plural(len(summary["rules"]), "shortcut")
@@ -59,5 +60,6 @@ def slices(card: Card, section: Section) -> SectionView:
         caption="Points above (orange) or below chance (blue); pale cells do not differ significantly from chance.",
         name="excess",
     )
-    view = TableView.of("Shortcuts by slice", "slices", shown, _COLUMNS, most=MOST_ROWS, searchable=True)
+    shown_columns = _COLUMNS | ({"slice": Column(columns)} if alone else {})
+    view = TableView.of("Shortcuts by slice", "slices", shown, shown_columns, most=MOST_ROWS, searchable=True)
     return SectionView(lead=[lead], figures=figures, charts=[chart], tables=[view])

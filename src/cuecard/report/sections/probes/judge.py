@@ -6,6 +6,7 @@ from cuecard.card.card import Card, Section
 from cuecard.report import numbers
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, SectionView, TableView, drawn
+from cuecard.wording import listed
 
 _COLUMNS = {
     "judge": Column("Judge"),
@@ -29,8 +30,7 @@ _NAMED = {
     "position": "position",
     "length": "length",
     "self": "its own family",
-    "chance": "nothing more than chance",
-    "fair": "no bias found",
+    "chance": "chance: it agrees with people no more than that",
 }
 
 
@@ -41,9 +41,8 @@ def judge(card: Card, section: Section) -> SectionView:
     judges = section.summary["judges"]
     lead = []
     for name, part in judges.items():
-        sentence = (
-            f"{display_text(name, 60)}: {', '.join(_NAMED[b] for b in part['biases']) or _NAMED['fair']}"
-        )
+        biases = listed([_NAMED[b] for b in part["biases"]])
+        sentence = f"{display_text(name, 60)}: {f'depends on {biases}' if biases else 'no bias found'}"
         calibrated = part.get("calibrated")
         if calibrated:
             sentence += (

@@ -11,16 +11,8 @@ from cuecard.report import numbers
 from cuecard.report.sections.probes.model_tests import in_source, several
 from cuecard.report.texts import display_text
 from cuecard.report.view import SECTION_VIEWS, Column, KeyFigure, SectionView, TableView
-from cuecard.wording import TRAINING_SET
+from cuecard.wording import RELIANCE, TRAINING_SET
 
-WORDS = {
-    "relies": "relies",
-    "signs": "signs",
-    "avoids": "avoids",
-    "length": "explained by length",
-    "none": "no sign",
-    "unknown": "too few",
-}
 _NEXT = {
     "relies": "balance it",
     "signs": "inspect counterexamples",
@@ -79,7 +71,7 @@ def reliance(card: Card, section: Section) -> SectionView:
 def most_relied_on_first(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows by verdict, and within one by how much more often the model is right with the usual label."""
     rank = pl.col("verdict").replace_strict(
-        {verdict: i for i, verdict in enumerate(WORDS)}, return_dtype=pl.Int64
+        {verdict: i for i, verdict in enumerate(RELIANCE)}, return_dtype=pl.Int64
     )
     return table.sort(rank, "difference", descending=[False, True], nulls_last=True, maintain_order=True)
 
@@ -110,7 +102,7 @@ def _table(frame: pl.DataFrame, source: str) -> TableView:
         (
             row["feature"],
             row["model"],
-            WORDS[row["verdict"]],
+            RELIANCE[row["verdict"]],
             row["label"],
             row["usual_accuracy"],
             row["unusual_accuracy"],

@@ -127,7 +127,8 @@ def selection(card: Card, section: Section) -> SectionView:
             caption="Sentences of the training set paired with themselves, by frequency in the training set.",
         ),
     ]
-    tables = [_evaluation(card), _across(card)]
+    means = [_means(card)] if "selection_means" in card.tables else []
+    tables = [_evaluation(card), _across(card), *means]
     return SectionView(lead, charts=charts, tables=tables, notes=notes)
 
 
@@ -144,6 +145,27 @@ def _evaluation(card: Card) -> TableView:
         "n": Column("Examples", "count", brief=False),
     }
     return TableView.of("Biased and debiased evaluation", "selection", card.tables["selection"], columns)
+
+
+def _means(card: Card) -> TableView:
+    """Return the paper's Tables 3 and 4: every row a mean over seeds."""
+    frame = card.tables["selection_means"]
+    columns = {
+        "model": Column("Training"),
+        "accuracy": Column("Accuracy", "percent", "unweighted"),
+        "weighted_accuracy": Column("Reweighted", "percent", "accuracy with leakage-neutral weights"),
+        "identical": Column(
+            "Identical pairs", "percent", "share of sentences paired with themselves that match"
+        ),
+        "rise": Column(
+            "Rise", "decimal", "mean score of identical pairs: repeated sentences minus those that occur once"
+        ),
+        **{name: Column(name, "percent") for name in frame.columns if name not in _MEANS},
+    }
+    return TableView.of("Means over seeds", "selection_means", frame, columns)
+
+
+_MEANS = ("model", "accuracy", "weighted_accuracy", "identical", "rise", "less_rise")
 
 
 def _across(card: Card) -> TableView:
@@ -229,6 +251,9 @@ def _frontier(card: Card) -> TableView:
         "method": Column("Method"),
         "accuracy": Column("Accuracy", "percent", "mean over the seeds"),
         "hard_accuracy": Column("Hard", "percent", "accuracy where partial input is wrong"),
+        "neutral_accuracy": Column(
+            "Leak-neutral", "percent", "accuracy if the pair graph says nothing of labels"
+        ),
         "gap": Column("Gap", "decimal", "points, listed words"),
         "log10_p": Column("log₁₀ p", "decimal", "listed words, median over the seeds"),
         "log10_p_within_label": Column("within label", "decimal", "shuffled within each label"),

@@ -30,8 +30,8 @@ def parts_of_rows(
 
 def on_threads(function: Callable[[int], T], n_parts: int) -> list[T]:
     """Return the function's results for parts 0, 1, …, computed side by side on as many threads as polars has."""
-    if n_parts == 1:
-        return [function(0)]
+    if n_parts <= 1:
+        return [function(part) for part in range(n_parts)]
     with ThreadPoolExecutor(min(n_parts, pl.thread_pool_size())) as pool:
         return list(pool.map(function, range(n_parts)))
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from cuecard.data.demo import demo_nli
+from cuecard.data.parallel import on_threads, started
 from cuecard.features import Words
 from cuecard.features.units import begin_units
-from cuecard.text.parallel import on_threads, started
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -1,0 +1,204 @@
+"""What a bias expert reads: rows of any data as sparse features that are those of the training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from cuecard.data import Instances
+from cuecard.errors import UsageError
+from cuecard.features import FAMILIES, Family, Presence, Words, learned
+from cuecard.features.pair_graph import leakage_features, pair_graph, sentence_codes
+from cuecard.models.linear.input_features import InputRows, State, feature_blocks, side_by_side
+from cuecard.models.text_model import CONDITIONS, Condition
+from cuecard.registry import unknown_name
+from cuecard.stats import artifact_z
+from cuecard.text import STOP_WORDS, Scope, encode, language_of, stop_words, suggested_tokeniser
+
+#: Words of highest z per label, as the permutation test lists them; and the graph of compared sentences.
+WORDS, PAIR_GRAPH = "words", "pair-graph"
+#: Between the names of cues that one expert reads, and between a family and one of its features.
+JOINED, OF = "+", ":"
+#: Words of fewer training instances are not looked at.
+MIN_COUNT = 5
+#: Bins of a feature of the pair graph: 0, 1, 2–3, 4–7, …; larger values share the last.
+BINS = 12
+
+
+def expert_names() -> list[str]:
+    """Return what an expert can read: listed words, a part of the input, the pair graph, or a feature family."""
+    return [WORDS, *(name for name in CONDITIONS if name != "full"), PAIR_GRAPH, *FAMILIES.names()]
+
+
+def check_cues(cues: str) -> None:
+    """Raise if cues, such as "words+length" or "word:nobody", have no meaning."""
+    for part in cues.split(JOINED):
+        name, of, feature = part.partition(OF)
+        if of and (name not in FAMILIES.names() or not feature):
+            raise unknown_name("feature family of the expert", name, FAMILIES.names())
+        if name not in expert_names():
+            raise unknown_name("cues of the expert", name, expert_names())
+
+
+@dataclass(frozen=True, eq=False)
+class CueReader:
+    """Rows of any data as the features of all cues that are joined."""
+
+    train: Instances
+    cues: str
+    per_label: int
+
+    def rows(self, data: Instances) -> sparse.csr_matrix:
+        """Return one row of features per instance."""
+        return side_by_side(*(part.rows(data) for part in self._parts))
+
+    @cached_property
+    def _parts(self) -> list[PartReader | GraphReader | FamilyReader]:
+        readers: list[PartReader | GraphReader | FamilyReader] = []
+        for name in self.cues.split(JOINED):
+            if name in CONDITIONS:
+                readers.append(PartReader(self.train, name))
+            elif name == PAIR_GRAPH:
+                readers.append(GraphReader(self.train))
+            else:
+                readers.append(FamilyReader(self.train, name, self.per_label))
+        return readers
+
+
+@dataclass(frozen=True, eq=False)
+class GraphReader:
+    """Where a pair is in the graph of the training pairs, in bins and pairs of bins; others are added one by one."""
+
+    train: Instances
+
+    def rows(self, data: Instances) -> sparse.csr_matrix:
+        """Return one row of features per instance."""
+        tables = [self.train.table] if data is self.train else [self.train.table, data.table]
+        sides = [
+            pl.concat([table[side].cast(pl.String) for table in tables]) for side in ("premise", "hypothesis")
+        ]
+        first, second, nodes = sentence_codes(*sides)
+        counted = np.arange(len(first)) < len(self.train)
+        values = leakage_features(pair_graph(first, second, nodes, counted=counted))[-len(data) :]
+        bins = np.minimum(np.ceil(np.log2(values + 1)), BINS - 1).astype(np.int64)
+        n = values.shape[1]
+        columns = [bins[:, i] + BINS * i for i in range(n)]
+        cells = [(i, j) for i in range(n) for j in range(i)]
+        columns += [
+            n * BINS + BINS**2 * at + BINS * bins[:, i] + bins[:, j] for at, (i, j) in enumerate(cells)
+        ]
+        where = np.column_stack(columns)
+        indptr = np.arange(len(data) + 1) * where.shape[1]
+        width = n * BINS + len(cells) * BINS**2
+        return sparse.csr_matrix((np.ones(where.size), where.ravel(), indptr), shape=(len(data), width))
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyReader:
+    """Features of a family that the training set has often enough, one of them, or the words of highest z."""
+
+    train: Instances
+    name: str
+    per_label: int
+
+    def rows(self, data: Instances) -> sparse.csr_matrix:
+        """Return one row of features per instance."""
+        presence = self._train_presence if data is self.train else self._presence(data)
+        return presence_of_names(presence, self.names)
+
+    @cached_property
+    def _reading(self) -> tuple[str, str]:
+        language = language_of(self.train)
+        suited = suggested_tokeniser(language)
+        return ("stubborn" if suited == "default" else suited), language
+
+    def _presence(self, data: Instances) -> Presence:
+        tokens, language = self._reading
+        paired = self.name == WORDS and data.task == "pair"
+        scope: Scope = "both" if paired else "hypothesis"
+        encoded = encode(data, tokens=tokens, scope=scope, language=language)
+        if self.name == WORDS:
+            return Words().presence(encoded)
+        return self._family.presence(encoded)
+
+    @cached_property
+    def _family(self) -> Family:
+        tokens, language = self._reading
+        family = FAMILIES.get(self.name.partition(OF)[0])()
+        return learned(family, [encode(self.train, tokens=tokens, scope="hypothesis", language=language)])
+
+    @cached_property
+    def _train_presence(self) -> Presence:
+        return self._presence(self.train)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The features that are columns."""
+        presence, train = self._train_presence, self.train
+        family, _, feature = self.name.partition(OF)
+        if feature:
+            if feature not in presence.names:
+                raise UsageError(
+                    f"No training example has the feature {feature!r} of the family {family}: `cuecard audit --only "
+                    "cues` lists those that there are."
+                )
+            return [feature]
+        counts = presence.counts(train.label_codes, len(train.labels)).counts
+        n = counts.sum(axis=1)
+        frequent = n >= MIN_COUNT
+        if self.name != WORDS:
+            return list(presence.names.filter(frequent).to_list())
+        language = self._reading[1]
+        stop = stop_words(language) if language in STOP_WORDS else frozenset()
+        allowed = frequent & ~presence.names.is_in(sorted(stop)).to_numpy()
+        prior = np.bincount(train.label_codes, minlength=len(train.labels)) / len(train)
+        chosen: dict[str, None] = {}
+        for label in range(len(train.labels)):
+            z = np.where(allowed, artifact_z(counts[:, label], np.maximum(n, 1), prior[label]), -np.inf)
+            best = np.lexsort((presence.names.to_numpy(), -z))[: self.per_label]
+            chosen |= dict.fromkeys(presence.names.gather(best[z[best] > 0]).to_list())
+        return list(chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class PartReader:
+    """All n-grams of a part of the input, such as the hypothesis, as the linear model reads them."""
+
+    train: Instances
+    condition: Condition
+
+    def rows(self, data: Instances) -> sparse.csr_matrix:
+        """Return one row of features per instance."""
+        blocks = feature_blocks(self.train.task, self.condition)
+        tokens, language = self._reading
+        rows = InputRows(encode(data, tokens=tokens, language=language), data.first_rows)
+        return side_by_side(
+            *(share * block.make(rows, self._states[name]) for name, (block, share) in blocks.items())
+        )
+
+    @cached_property
+    def _reading(self) -> tuple[str, str]:
+        encoded = encode(self.train)
+        return encoded.tokeniser, encoded.language
+
+    @cached_property
+    def _states(self) -> dict[str, State]:
+        tokens, language = self._reading
+        rows = InputRows(encode(self.train, tokens=tokens, language=language), self.train.first_rows)
+        blocks = feature_blocks(self.train.task, self.condition)
+        return {name: block.learn(rows, None) for name, (block, _) in blocks.items()}
+
+
+def presence_of_names(presence: Presence, names: list[str]) -> sparse.csr_matrix:
+    """Return which instances have the named features; a feature that nothing here has is an empty column."""
+    place = {name: i for i, name in enumerate(presence.names.to_list())}
+    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    there = np.flatnonzero(columns >= 0)
+    picked = presence.matrix()[:, columns[there]].tocoo()
+    return sparse.csr_matrix(
+        (picked.data, (picked.row, there[picked.col])), shape=(presence.shape[0], len(names))
+    )

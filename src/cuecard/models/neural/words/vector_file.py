@@ -1,0 +1,89 @@
+"""Word vectors from a file in GloVe's text format: a word and its numbers per line, between spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cuecard.errors import InputError
+from cuecard.models.neural.words.vocabulary import FIRST_WORD, PADDING, Vocabulary
+
+#: Spread of the vectors of words that the file lacks.
+SPREAD = 0.1
+
+
+def filed_vectors(
+    path: str, vocabulary: Vocabulary, dimensions: int, *, seed: int
+) -> npt.NDArray[np.float32]:
+    """Return a vector for every number of the vocabulary: the file's, or a random one where it lacks the word.
+
+    A first line of two numbers, the header of word2vec's text format, is passed over.
+    """
+    generator = np.random.default_rng([seed, 5])
+    vectors = generator.normal(0, SPREAD, (len(vocabulary), dimensions)).astype(np.float32)
+    vectors[PADDING] = 0
+    numbers = {word: FIRST_WORD + i for i, word in enumerate(vocabulary.words)}
+    for line, (word, values) in _lines(path, dimensions):
+        if (number := numbers.get(word)) is not None:
+            vectors[number] = _vector(path, line, values, dimensions)
+    return vectors
+
+
+def check_width(path: str, dimensions: int) -> None:
+    """Raise if the first vector of the file has another length, before anything is trained."""
+    for line, (_, values) in _lines(path):
+        _vector(path, line, values, dimensions)
+        return
+    raise InputError(f"{path} holds no word vectors: each line is a word and its numbers, between spaces.")
+
+
+def file_digest(path: str) -> str:
+    """Return a hash of the file's content."""
+    digest = blake2b(digest_size=16)
+    try:
+        with Path(path).open("rb") as file:
+            while part := file.read(1 << 20):
+                digest.update(part)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return digest.hexdigest()
+
+
+def _lines(path: str, dimensions: int = -1) -> Iterator[tuple[int, tuple[str, list[str]]]]:
+    """Yield the words with their values; with `dimensions`, the word is what precedes that number of values.
+
+    Some words of GloVe's largest file have spaces, such as ". . .".
+    """
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, start=1):
+                word, *values = line.rstrip().rsplit(" ", dimensions)
+                if values and not (number == 1 and len(values) == 1):
+                    yield number, (word, values)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _vector(path: str, line: int, values: list[str], dimensions: int) -> npt.NDArray[np.float32]:
+    if len(values) != dimensions:
+        raise InputError(
+            f"{path}, line {line}: a vector of {len(values)} numbers, and the model has {dimensions}; write "
+            f"--set dimensions={len(values)}."
+        )
+    try:
+        vector = np.array(values, dtype=np.float32)
+    except ValueError:
+        raise InputError(f"{path}, line {line}: not all values of the vector are numbers.") from None
+    if not np.isfinite(vector).all():
+        raise InputError(f"{path}, line {line}: a vector has a value that is not finite.")
+    return vector
+
+
+def _unreadable(path: str, error: OSError) -> InputError:
+    return InputError(
+        f"{path}: the word vectors cannot be read ({error.strerror}); name a file with vectors=FILE."
+    )
