@@ -130,6 +130,24 @@ def test_a_star_fetches_no_object_of_a_folder_below(bucket, monkeypatch, tmp_pat
     assert [file.name for file in tmp_path.rglob("*.parquet")] == ["a.parquet"]
 
 
+def test_two_stars_fetch_objects_of_the_folder_itself_and_of_those_below(bucket, monkeypatch, tmp_path):
+    options, add = bucket
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    first, second = map(parquet, frames())
+    add("three/a.parquet", first)
+    add("three/deep/b.parquet", second)
+    add("three/deep/b.txt", b"about it")
+    assert cc.load(f"s3://shop/three/**/*.parquet{options}").n_examples == 240
+
+
+@pytest.mark.parametrize("place", ["v1.0", "v1.0/", "v1.0/a.parquet"])
+def test_a_folder_may_have_a_dot_in_its_name(bucket, monkeypatch, tmp_path, place):
+    options, add = bucket
+    monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
+    add("v1.0/a.parquet", parquet(frames()[0]))
+    assert cc.load(f"s3://shop/{place}{options}").n_examples == 100
+
+
 @pytest.mark.parametrize("name", ["shards/9.parquet", "shards/*.csv", "nothing/*.parquet"])
 def test_what_is_not_there_is_named(bucket, name):
     with pytest.raises(InputError, match=f"s3://shop/{name.split('/')[0]}.*check the address"):

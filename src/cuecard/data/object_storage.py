@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator
-from fnmatch import translate
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -45,6 +45,8 @@ def local_path(source: str | Path) -> Path:
     folder, pattern = _divided(address.rstrip("/"))
     try:
         system, place = _file_system(f"{folder}?{options}" if options else folder)
+        if not pattern and _is_file(system, place):
+            place, _, pattern = place.rpartition("/")
         objects = list(_objects(system, place, pattern))
     except (OSError, ValueError, NotImplementedError) as error:  # Arrow's errors are these
         raise InputError(
@@ -64,14 +66,11 @@ def local_path(source: str | Path) -> Path:
 
 
 def _divided(address: str) -> tuple[str, str]:
-    """Return the folder of an address, and what is wanted of it: a file, a pattern, or nothing for all."""
-    folder, slash, rest = address, "", ""
-    if glob.has_magic(address):
-        folder, slash, _ = re.split(r"[*\[]", address, maxsplit=1)[0].rpartition("/")
-        rest = address[len(folder) + len(slash) :]
-    elif PurePosixPath(address).suffix:
-        folder, _, rest = address.rpartition("/")
-    return folder, rest
+    """Return an address up to its first folder or file that has a star or brackets, and the rest, which is a pattern."""
+    if not glob.has_magic(address):
+        return address, ""
+    folder, slash, _ = re.split(r"[*\[]", address, maxsplit=1)[0].rpartition("/")
+    return folder, address[len(folder) + len(slash) :]
 
 
 def _file_system(address: str) -> tuple[Any, str]:
@@ -81,23 +80,35 @@ def _file_system(address: str) -> tuple[Any, str]:
     return system, place
 
 
+def _is_file(system: Any, place: str) -> bool:
+    from pyarrow import fs
+
+    return bool(system.get_file_info(place).type == fs.FileType.File)
+
+
 def _objects(system: Any, place: str, pattern: str) -> Iterator[tuple[str, int, Any]]:
-    """Yield name, size and time of the objects of a folder that a pattern names, sorted."""
+    """Yield name, size and time of the objects of a folder that a pattern names, sorted; all without a pattern."""
     from pyarrow import fs
 
     if pattern and not glob.has_magic(pattern):
         infos = [system.get_file_info(f"{place}/{pattern}")]
     else:
         infos = system.get_file_info(fs.FileSelector(place, recursive=True))
-    matches = re.compile(translate(pattern)).match if glob.has_magic(pattern) else lambda _: True
-    # As on disk, a star stands for no slash, two of them do.
-    depth = pattern.count("/") if glob.has_magic(pattern) and "**" not in pattern else None
     for info in sorted(infos, key=lambda info: info.path):
         name = info.path.removeprefix(f"{place}/")
-        if info.type != fs.FileType.File or _leaves(name) or not matches(name):
+        if info.type != fs.FileType.File or _leaves(name):
             continue
-        if depth in (None, name.count("/")):
+        if not pattern or _matches(name.split("/"), pattern.split("/")):
             yield name, info.size, info.mtime
+
+
+def _matches(name: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a pattern names a file as on disk: a star stands for no slash, two for any folders or none."""
+    if not pattern or not name:
+        return not pattern and not name
+    if pattern[0] == "**":
+        return len(pattern) == 1 or any(_matches(name[i:], pattern[1:]) for i in range(len(name)))
+    return fnmatchcase(name[0], pattern[0]) and _matches(name[1:], pattern[1:])
 
 
 def _leaves(name: str) -> bool:
