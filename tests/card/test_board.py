@@ -117,7 +117,14 @@ def test_an_auc_counts_where_no_accuracy_beats_chance():
 def test_every_dataset_has_a_badge(tmp_path):
     ranked = board([SURE, BLANK])
     assert {file.name for file in write_badges(ranked, tmp_path)} == {"sure.svg", "blank.svg"}
-    assert "no finding" in (tmp_path / "sure.svg").read_text()
+    assert "no cue found" in (tmp_path / "sure.svg").read_text()
+    assert "no finding, cues not tested" in (tmp_path / "blank.svg").read_text()
+
+
+def test_the_badge_of_data_whose_audits_failed_does_not_say_that_nothing_was_found(tmp_path):
+    failed = SURE.model_copy(update={"sections": {"cues": Section(title="Cues", status="failed")}})
+    [file] = write_badges(board([failed]), tmp_path)
+    assert "not tested" in file.read_text()
 
 
 def test_datasets_whose_names_make_one_file_name_have_a_badge_each(tmp_path):
@@ -125,6 +132,12 @@ def test_datasets_whose_names_make_one_file_name_have_a_badge_each(tmp_path):
     ranked = board([SURE, BLANK.model_copy(update={"dataset": named})])
     assert [file.name for file in write_badges(ranked, tmp_path)] == ["sure.svg", "sure-2.svg"]
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_number_behind_a_file_name_is_not_that_of_another_dataset(tmp_path):
+    cards = [card_of(name, share("cues.accuracy", 0.5, 0.4)) for name in ("sure", "sure!", "sure-2")]
+    files = write_badges(board(cards), tmp_path)
+    assert len(set(files)) == 3
 
 
 def test_a_ranking_of_nothing_is_refused():

@@ -70,3 +70,11 @@ def test_models_of_other_datasets_are_not_listed(client: Client, root: Path) -> 
     (root / "cards" / "models" / "card.json").write_text(json.dumps(card))
     cards = {one["place"]: one["id"] for one in client.get("/cards")["cards"]}
     assert client.get(f"/cards/{cards['cards/houses']}/models") == {"models": [], "rows": []}
+
+
+def test_a_card_with_a_damaged_table_of_examples_adds_no_model_and_stops_no_page(root: Path) -> None:
+    probed(root)
+    (root / "cards" / "models" / "tables" / "examples.parquet").write_bytes(b"PAR1 cut short")
+    service = Service(AppSettings(root))
+    [entry] = [one for one in service.library.refresh().values() if one.place == "cards/houses"]
+    assert service.explorer.models(entry) == []

@@ -120,6 +120,7 @@ class BoardRow:
     chance: float | None
     severities: dict[str, int]
     cells: dict[str, Cell | None]
+    tested: tuple[str, ...] = ()  # sections that were completed
     card: str = ""  # the file it was read from
 
 
@@ -188,6 +189,7 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
         chance=None if best is None else best.chance,
         severities={s: sum(f.severity == s for f in findings) for s in SEVERITIES},
         cells={column.name: column.cell(measures) for column in COLUMNS},
+        tested=tuple(name for name, one in owner.items() if one.sections[name].status == "done"),
         card=card._read_from,
     )
 
@@ -221,7 +223,7 @@ def _rate(measure: Measure) -> Cell | None:
 
 
 def _distinct(cards: Sequence[Card]) -> list[str]:
-    """Return the names of the datasets, with the folder of the card where several are the same, or else a number."""
+    """Return the names of the datasets, with the folder of the card where several are the same, otherwise a number."""
     names = [card.dataset.name for card in cards]
     folders = [PurePath(card._read_from).parent.name for card in cards]
     shared = [[folders[j] for j, other in enumerate(names) if other == name] for name in names]

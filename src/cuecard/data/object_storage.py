@@ -66,7 +66,7 @@ def local_path(source: str | Path) -> Path:
 
 
 def _divided(address: str) -> tuple[str, str]:
-    """Return an address up to its first folder or file that has a star or brackets, and the rest, which is a pattern."""
+    """Return an address up to its first part with a star or brackets, and the rest, which is a pattern."""
     if not glob.has_magic(address):
         return address, ""
     folder, slash, _ = re.split(r"[*\[]", address, maxsplit=1)[0].rpartition("/")

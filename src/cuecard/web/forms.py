@@ -10,7 +10,9 @@ import inspect
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import MISSING, fields
 from functools import cache
 from threading import Lock
@@ -105,13 +107,15 @@ def _help(kind: type[Any]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Print what can be chosen, as JSON."""
-    from cuecard.audits import AUDITS
-    from cuecard.models import MODELS
-    from cuecard.remedies import REMEDIES
+    """Print what can be chosen, as JSON and nothing else, whatever plug-ins print when they are imported."""
+    with redirect_stdout(sys.stderr):
+        from cuecard.audits import AUDITS
+        from cuecard.models import MODELS
+        from cuecard.remedies import REMEDIES
 
-    audits, remedies = ({n: kinds.get(n) for n in kinds.names()} for kinds in (AUDITS, REMEDIES))
-    print(json.dumps({"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}))
+        audits, remedies = ({n: kinds.get(n) for n in kinds.names()} for kinds in (AUDITS, REMEDIES))
+        answer = {"audits": forms(audits), "remedies": forms(remedies), "models": MODELS.names()}
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -271,8 +271,17 @@ def test_all_words_of_a_text_may_be_in_runs_of_different_places(tmp_path):
     path.write_text(f"{' '.join(words[:13])} and elsewhere {' '.join(words[7:])}")
     card = cc.overlap(questions(), path)
     assert card.measure("overlap.whole").value == pytest.approx(1 / 30)
-    assert "1 of them with all its words, in one run or several" in card.findings[0].text
+    assert "in 1 of them, all words of a text occur, in one run or several" in card.findings[0].text
     assert card.tables["overlap"]["words"].to_list() == [13, 13]
+
+
+def test_the_longest_run_is_named_as_one_of_those_that_are_listed(tmp_path):
+    words = str(questions()["question"][0]).split()
+    path = tmp_path / "corpus.txt"
+    path.write_text(f"{' '.join(words[:13])} .. " * 30 + " ".join(words))
+    card = cc.overlap(questions(), path)
+    assert card.tables["overlap"]["words"].max() == 13 < len(words)
+    assert "The longest run listed has 13 words" in card.findings[0].text
 
 
 def test_a_run_does_not_go_from_one_text_of_a_parquet_file_into_the_next(tmp_path):

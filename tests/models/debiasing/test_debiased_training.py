@@ -280,6 +280,7 @@ def test_a_last_layer_on_equal_groups_is_a_regression_on_features(data):
         (lambda d: Debias("erase", expert="wrods"), "words"),
         (lambda d: Debias("erase", expert="words+lenght"), "length"),
         (lambda d: Debias("erase", expert="wrod:nobody"), "word"),
+        (lambda d: Debias("erase", expert="word:"), "names no feature: write word:FEATURE"),
         (lambda d: Debias("erase", strength=2.0), "must be at most 1"),
         (lambda d: Debias("last-layer", strength=0.0), "must be a positive number"),
         (lambda d: Recipe("linear", debias=Debias("learned-mixin")).fit(d.train), "cannot be trained with"),

@@ -141,6 +141,14 @@ def test_a_benchmark_of_one_file_is_corrected_for_the_cues_of_other_folds(biased
     )
 
 
+def test_too_small_a_file_is_told_to_set_a_strength_and_not_to_give_a_dev_split(biased):
+    data, predictions = biased
+    few = replace(data, table=data.test.table.head(40))
+    [model] = read_predictions(of_split(predictions, "test").head(40), few)
+    with pytest.raises(InputError, match="found 40: give a strength with --strength"):
+        cc.Correction().run(few, model)
+
+
 def test_no_label_of_a_fold_enters_its_own_correction_in_one_file(biased):
     class EveryFifth(cc.Correction):
         def _test_folds(self, data, gold):

@@ -20,7 +20,7 @@ from cuecard.wording import file_size, percent, plural
 
 NAME = "overlap"
 SHARE = MeasureKind("share", "examples with a text that the corpus contains", "share", "higher", key=True)
-WHOLE = MeasureKind("whole", "examples with a text whose words the corpus contains all", "share", "higher")
+WHOLE = MeasureKind("whole", "examples with a text all of whose words occur in the corpus", "share", "higher")
 ANSWERS = MeasureKind("answers", "examples whose right answer occurs in the corpus", "share", "higher")
 
 
@@ -178,9 +178,9 @@ def _finding(summary: Mapping[str, Any], spans: pl.DataFrame) -> Finding:
     longest = spans.sort("words", descending=True).row(0, named=True)
     text = (
         f"{share['count']:,} of {plural(n, 'example')} ({percent(share['value'])}, 95 % CI {percent(share['low'])} to "
-        f"{percent(share['high'])}) have a text that occurs at least in part in {where}, {summary['whole']['count']:,} "
-        "of them with all its words, in one run or several; the longest run has "
-        f"{plural(longest['words'], 'word')} ({Path(longest['file']).name}, byte {longest['offset']:,})."
+        f"{percent(share['high'])}) have a text that occurs at least in part in {where}; in "
+        f"{summary['whole']['count']:,} of them, all words of a text occur, in one run or several. The longest run "
+        f"listed has {plural(longest['words'], 'word')} ({Path(longest['file']).name}, byte {longest['offset']:,})."
     )
     severity: Severity = "high" if share["low"] >= 0.05 else "medium" if share["value"] >= 0.01 else "low"
     return Finding(

@@ -78,7 +78,7 @@ def audit(
             "NAME",
             "Partial input of --learner: hypothesis, premise or choices.",
             panel=MODELS,
-            default="choices for multiple choice and preferences, else hypothesis",
+            default="choices for multiple choice and preferences, otherwise hypothesis",
         ),
     ] = None,
     sort: Annotated[

@@ -38,8 +38,12 @@ def check_cues(cues: str) -> None:
     """Raise if cues, such as "words+length" or "word:nobody", have no meaning."""
     for part in cues.split(JOINED):
         name, of, feature = part.partition(OF)
-        if of and (name not in FAMILIES.names() or not feature):
+        if of and name not in FAMILIES.names():
             raise unknown_name("feature family of the expert", name, FAMILIES.names())
+        if of and not feature:
+            raise UsageError(
+                f"The expert {part!r} names no feature: write {name}{OF}FEATURE, or {name} for all of them."
+            )
         if name not in expert_names():
             raise unknown_name("cues of the expert", name, expert_names())
 

@@ -210,10 +210,12 @@ class Correction:
     def _test_folds(self, data: Instances, gold: Ints) -> Ints:
         test = check_test(data).instances
         if self.strength is None and len(gold) < 10 * self.folds:
-            where = "the test split" if "train" in data.splits else "a benchmark of one file"
+            one_file = "train" not in data.splits
+            where = "a benchmark of one file" if one_file else "the test split"
+            dev = "" if one_file else "dev predictions with --dev and --dev-predictions, or "
             raise InputError(
-                f"Tuning on {where} needs at least {10 * self.folds} examples, found {len(gold)}: give dev "
-                "predictions with --dev and --dev-predictions, or a strength with --strength."
+                f"Tuning on {where} needs at least {10 * self.folds} examples, found {len(gold)}: give {dev}a strength "
+                "with --strength."
             )
         return make_folds(test, gold, folds=self.folds, seed=self.seed).fold
 

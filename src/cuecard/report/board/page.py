@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -58,15 +58,15 @@ def write_badges(board: Board, folder: str | Path) -> list[Path]:
 
     Further datasets whose names make the same file name have a number behind it.
     """
-    paths = []
-    used: Counter[str] = Counter()
+    paths: list[Path] = []
+    used: set[str] = set()
     for row in board.rows:
         name = re.sub(r"[^\w.-]+", "-", row.name).strip("-.")[:100] or "dataset"
-        used[name.lower()] += 1
-        number = f"-{used[name.lower()]}" if used[name.lower()] > 1 else ""
-        path = Path(folder) / f"{name}{number}.svg"
-        write_text(path, severity_badge(row.severities))
-        paths.append(path)
+        numbered = (f"{name}-{i}" if i > 1 else name for i in count(1))
+        free = next(one for one in numbered if one.lower() not in used)  # some disks do not tell cases apart
+        used.add(free.lower())
+        paths.append(Path(folder) / f"{free}.svg")
+        write_text(paths[-1], severity_badge(row.severities, row.tested))
     return paths
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from xml.sax.saxutils import escape
 
 from cuecard.analysis import Severity
@@ -20,15 +20,13 @@ _CHARACTER, _PADDING = 6.6, 12
 
 def badge_svg(card: Card) -> str:
     """Return a badge with the number of findings of the worst severity."""
-    return _drawn(*_said(card))
+    done = [name for name, section in card.sections.items() if section.status == "done"]
+    return severity_badge(Counter(finding.severity for finding in card.findings), done)
 
 
-def severity_badge(severities: Mapping[str, int]) -> str:
-    """Return a badge from the number of findings of every severity."""
-    return _drawn(*(_worst(severities) or ("no finding", _NEUTRAL)))
-
-
-def _drawn(words: str, colour: str) -> str:
+def severity_badge(severities: Mapping[str, int], tested: Collection[str]) -> str:
+    """Return a badge from the number of findings of every severity, and the sections that were completed."""
+    words, colour = _worst(severities) or (_without_findings(tested), _NEUTRAL)
     left, right = (round(len(text) * _CHARACTER + _PADDING) for text in (_TITLE, words))
     width = left + right
     spoken = escape(f"{_TITLE}: {words}", {'"': "&quot;"})
@@ -51,11 +49,7 @@ def _worst(severities: Mapping[str, int]) -> tuple[str, str] | None:
     return None
 
 
-def _said(card: Card) -> tuple[str, str]:
-    if worst := _worst(Counter(finding.severity for finding in card.findings)):
-        return worst
-    if not any(section.status == "done" for section in card.sections.values()):
-        return "not tested", _NEUTRAL
-    cues = card.sections.get("cues")
-    tested = cues is not None and cues.status == "done"
-    return "no cue found" if tested else "no finding, cues not tested", _NEUTRAL
+def _without_findings(tested: Collection[str]) -> str:
+    if not tested:
+        return "not tested"
+    return "no cue found" if "cues" in tested else "no finding, cues not tested"

@@ -33,7 +33,7 @@ def model_headline(card: Card) -> str:
 
 
 def _worst(card: Card) -> str:
-    """Return the titles of the findings about models that weigh most, such as what judges depend on."""
+    """Return the titles of the most serious findings about models, such as what judges depend on."""
     of_models = {name for name, section in card.sections.items() if section.about == "models"}
     titles = [
         display_text(finding.title, 200)
@@ -112,7 +112,7 @@ def _net_of_the_leak(card: Card) -> list[str]:
         for model in order[:NAMED]
     ]
     if others := order[NAMED:]:
-        parts.append(f"{numbers.plural(len(others), 'other model', 'other models')} less")
+        parts.append(f"{numbers.plural(len(others), 'other model has', 'other models have')} less")
     return parts
 
 

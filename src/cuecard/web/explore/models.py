@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cuecard.card.files import TABLES_FOLDER
@@ -87,8 +88,11 @@ def answered(entry: Entry, entries: list[Entry]) -> dict[str, Entry]:
 
 @lru_cache(maxsize=256)
 def _names(file: Path, _: int) -> list[str]:
-    """Return the columns of a parquet file, read once as long as it is the same."""
-    return list(pq.read_schema(file).names)
+    """Return the columns of a parquet file, none of a damaged one, read once as long as it is the same."""
+    try:
+        return list(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        return []
 
 
 def _rank(verdict: str) -> int:

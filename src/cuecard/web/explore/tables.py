@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +147,18 @@ def _matching(table: Table, query: Query, words: Sequence[str], name: str) -> tu
 def _filters(table: Table, query: Query, words: Sequence[str], name: str) -> Iterator[Bits]:
     """Give what each filter of a query keeps."""
     for one in query.where:
-        yield REMEMBERED.of((name, one), lambda one=one: bits_of(condition(table, *one)))  # type: ignore[misc]
+        yield REMEMBERED.of((name, one), partial(_kept_by_condition, table, one))
     for (file, prepared), one in query.beside:
         other = stored_table(file, prepared)
         key = (_name(file, prepared), one)
-        yield REMEMBERED.of(key, lambda other=other, one=one: bits_of(condition(other, *one)))  # type: ignore[misc]
+        yield REMEMBERED.of(key, partial(_kept_by_condition, other, one))
     for word in words:
-        yield REMEMBERED.of((name, word), lambda word=word: bits_of(having(table, word)))  # type: ignore[misc]
+        yield REMEMBERED.of((name, word), partial(_kept_by_word, table, word))
+
+
+def _kept_by_condition(table: Table, one: Condition) -> Bits:
+    return bits_of(condition(table, *one))
+
+
+def _kept_by_word(table: Table, word: str) -> Bits:
+    return bits_of(having(table, word))

@@ -71,8 +71,8 @@ def _lines(path: str, dimensions: int = -1) -> Iterator[tuple[int, tuple[str, li
 def _vector(path: str, line: int, values: list[str], dimensions: int) -> npt.NDArray[np.float32]:
     if len(values) != dimensions:
         raise InputError(
-            f"{path}, line {line}: a vector of {len(values)} numbers, and the model has {dimensions}; write "
-            f"--set dimensions={len(values)}."
+            f"{path}, line {line}: the vector has {len(values)} numbers, expected {dimensions}; write --set "
+            f"dimensions={len(values)}."
         )
     try:
         vector = np.array(values, dtype=np.float32)

@@ -30,7 +30,6 @@ _NAMED = {
     "position": "position",
     "length": "length",
     "self": "its own family",
-    "chance": "chance: it agrees with people no more than that",
 }
 
 
@@ -41,8 +40,12 @@ def judge(card: Card, section: Section) -> SectionView:
     judges = section.summary["judges"]
     lead = []
     for name, part in judges.items():
-        biases = listed([_NAMED[b] for b in part["biases"]])
-        sentence = f"{display_text(name, 60)}: {f'depends on {biases}' if biases else 'no bias found'}"
+        properties = [_NAMED[bias] for bias in part["biases"] if bias in _NAMED]
+        biases = [f"depends on {listed(properties)}"] if properties else []
+        if "chance" in part["biases"]:
+            below = part["agreement"]["kappa"]["high"] < 0
+            biases.append(f"agrees with people {'less' if below else 'no more'} than by chance")
+        sentence = f"{display_text(name, 60)}: {listed(biases) or 'no bias found'}"
         calibrated = part.get("calibrated")
         if calibrated:
             sentence += (
