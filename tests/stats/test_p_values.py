@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from cuecard.stats import format_p, log10_p
+from cuecard.stats import format_p, log10_p, state_probability
 
 LN10 = math.log(10)
 
@@ -39,3 +39,8 @@ def test_log10_is_in_powers_of_ten() -> None:
 def test_a_positive_log_is_refused() -> None:
     with pytest.raises(ValueError, match="must not be positive"):
         format_p(0.1)
+
+
+def test_a_value_that_a_float_rounds_to_zero_is_not_called_zero() -> None:
+    assert state_probability("q", 1e-200 * 1e-200) == "q < 10⁻³⁰⁰"
+    assert state_probability("p", 0.0314) == "p = 0.031"

@@ -97,7 +97,7 @@ def facts(finding: FindingModel) -> list[tuple[str, str]]:
         shown.append(("Difference", f"{value} points") if difference else ("Measured", value))
     if finding.low is not None and finding.high is not None:
         shown.append(("95 % CI", f"{write(finding.low)} to {write(finding.high)}"))
-    if finding.chance is not None and not (difference and finding.chance == 0.0):
+    if finding.chance is not None and not (finding.chance == 0.0 and (difference or finding.role == "flaw")):
         shown.append(("Chance", write(finding.chance)))
     if finding.n is not None:
         shown.append((finding.counted.capitalize(), numbers.count(finding.n)))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from cuecard.stats.models.relevance import relevance_cosines, token_relevance_agreement
     from cuecard.stats.multiple_testing import log_q_values, q_values
-    from cuecard.stats.p_values import format_p, format_probability, log10_p
+    from cuecard.stats.p_values import format_p, log10_p, state_probability
     from cuecard.stats.proportions import GoodnessOfFit, accuracy_log_p, goodness_of_fit, mixed_chance_log_p
     from cuecard.stats.stratified import stratified_hypergeometric_log_p
 
@@ -65,7 +65,6 @@ __all__ = [
     "conditional_strength",
     "cueness",
     "format_p",
-    "format_probability",
     "goodness_of_fit",
     "group_redundant",
     "jensen_shannon",
@@ -88,6 +87,7 @@ __all__ = [
     "q_values",
     "relevance_cosines",
     "share",
+    "state_probability",
     "stratified_hypergeometric_log_p",
     "token_relevance_agreement",
     "total_variation",

@@ -22,13 +22,13 @@ def log10_p(log_p: npt.ArrayLike) -> Floats:
     return np.asarray(np.asarray(log_p, dtype=np.float64) / math.log(10))
 
 
-def format_probability(value: float) -> str:
-    """Write a p-value or q-value that is not kept as a log as `format_p` does.
+def state_probability(symbol: str, value: float) -> str:
+    """Write a p-value or q-value that is not kept as a log; one that a float rounded to zero is small, not zero.
 
-    >>> format_probability(2.2e-19), format_probability(0.31), format_probability(0.0)
-    ('2.2×10⁻¹⁹', '0.31', '0')
+    >>> state_probability("p", 2.2e-19), state_probability("q", 0.31), state_probability("q", 0.0)
+    ('p = 2.2×10⁻¹⁹', 'q = 0.31', 'q < 10⁻³⁰⁰')
     """
-    return format_p(math.log10(value) if value > 0 else -math.inf if value == 0 else math.nan)
+    return f"{symbol} < 10⁻³⁰⁰" if value == 0 else f"{symbol} = {format_p(math.log10(value))}"
 
 
 def format_p(log10_p: float, digits: int = 2) -> str:

@@ -7,6 +7,7 @@ import pytest
 import cuecard as cc
 from cuecard.analysis import Skip
 from cuecard.audits import Style
+from cuecard.audits.style.findings import _drivers
 from cuecard.data import load
 from cuecard.data.demo import demo_battles, repeated
 from cuecard.errors import UsageError
@@ -146,3 +147,14 @@ def test_a_system_prompt_that_all_prompts_share_does_not_make_them_one_prompt():
     measures = {m.name: m for m in shared.measures}
     assert measures["style.accuracy"].low > 0.5
     assert "longer responses win" in shared.findings[0].title
+
+
+def test_what_wins_is_one_sentence_whatever_the_features_are():
+    rows = [
+        {"feature": "length", "coefficient": -0.42, "low": -0.52, "high": -0.33},
+        {"feature": "refusals", "coefficient": 0.30, "low": 0.21, "high": 0.39},
+    ]
+    assert _drivers(rows) == (
+        " With the other features held equal, shorter responses (log odds ratio 0.42 per SD, 95 % CI 0.33 to 0.52) and "
+        "responses with more refusal phrases (log odds ratio 0.30 per SD, 95 % CI 0.21 to 0.39) win more often."
+    )

@@ -96,7 +96,10 @@ def test_a_leak_that_only_the_auc_shows_is_the_answer_and_the_full_input_never_i
     )  # fmt: skip
     guessed = answers(_card(make_card, [at_chance, full], [ranked]))[0]
     assert (guessed.value, guessed.severity) == ("0.629", "medium")
-    assert guessed.text == "Yes, although no accuracy shows it: Hypothesis-only AUC is above chance."
+    assert (
+        guessed.text
+        == "Yes, although no accuracy shows it: Hypothesis-only AUC is above chance (chance 0.5)."
+    )
     quiet = answers(_card(make_card, [at_chance, full], []))[0]
     assert quiet.value.replace("\N{NO-BREAK SPACE}", " ") == "57.0 %"
 
@@ -105,3 +108,29 @@ def test_a_section_that_did_not_run_is_folded_behind_its_reason(make_card: Calla
     skipped = Section(title="Slices", status="skipped", reason="needs an extra column with 2 to 60 values")
     html = render_html(make_card(sections={"slices": skipped}))
     assert '<span class="fold-lead">Skipped: needs an extra column with 2 to 60 values.</span>' in html
+
+
+def test_a_rule_that_gives_more_away_than_any_word_answers_by_what(make_card: Callable[..., Card]) -> None:
+    part_of_the_text = FindingModel(
+        section="blind", id="blind/hypothesis_only", severity="high", title="Hypothesis-only accuracy is above chance",
+        text="", value=0.646, low=0.636, high=0.655, chance=0.343, whole=True,
+    )  # fmt: skip
+    length = part_of_the_text.model_copy(
+        update={
+            "id": "blind/length",
+            "severity": "medium",
+            "title": "A model that sees only the length beats chance",
+        }
+    )
+    rows = answers(
+        _card(make_card, [GUESSED], [part_of_the_text, length, _cue("to", "low"), _cue("for", "low")])
+    )
+    by_what = rows[1].text.replace("\N{NO-BREAK SPACE}", " ")
+    assert by_what == "A model that sees only the length beats chance (chance 34.3 %). Next: “to” and “for”."
+
+
+def test_an_answer_about_some_examples_says_chance_and_how_many(make_card: Callable[..., Card]) -> None:
+    by_what = answers(_card(make_card, [GUESSED], [_cue("nobody")]))[1].text.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert by_what == "Cue for neutral: “nobody” (chance 33.0 %; 10.0 % of the data)."

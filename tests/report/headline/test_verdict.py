@@ -104,7 +104,7 @@ def test_the_headline_names_an_auc_where_its_finding_is_more_serious_than_any_ac
     weak, strong = shortcut("mine.a", 0.514, 0.508, 0.5), shortcut("mine.a", 0.9, 0.88, 0.5)
     card = with_measures(make_card(findings=[ranked]), "mine", weak, auc)
     assert verdict(card).headline == "tiny contains cues that can inflate a score: my AUC 0.62 (chance 0.5)."
-    assert answers(card)[0].text == "Yes: t."
+    assert answers(card)[0].text == "Yes: t (chance 0.5)."
     card = with_measures(make_card(findings=[ranked]), "mine", strong, auc)
     assert "mine.a accuracy 90.0" in verdict(card).headline
     assert answers(card)[0].text.startswith("Yes: mine.a accuracy")
@@ -117,7 +117,7 @@ def test_without_a_shortcut_of_the_whole_dataset_the_headline_names_the_first_cu
     can = finding("low", cue="can", value=0.785, gain=0.04, **numbers)
     rare = finding("low", cue="rare", value=0.9, gain=0.01, **numbers)
     said = verdict(make_card(findings=[rare, can])).headline.replace("\N{NO-BREAK SPACE}", " ")
-    assert said == "tiny contains only weak cues, the largest t, 78.5 % (chance 50.0 %)."
+    assert said == "tiny contains only weak cues. The largest is a t, 78.5 % (chance 50.0 %)."
 
 
 def test_of_two_scores_of_one_severity_the_higher_leads(make_card: CardMaker) -> None:

@@ -131,3 +131,13 @@ def test_the_share_measured_by_a_finding_about_a_cue_is_in_its_sentence(whole_ca
     for finding in cues:
         assert finding.value is not None
         assert numbers.percent(finding.value) in finding.text
+
+
+def test_the_share_of_a_flaw_is_not_compared_with_chance(make_card: CardMaker) -> None:
+    flaw = FindingModel(
+        section="overview", severity="low", title="Test examples also occur in the training set", text="", value=0.002,
+        chance=0.0, role="flaw",
+    )  # fmt: skip
+    text = printed(make_card(findings=[long_finding(0), flaw])).replace("\N{NO-BREAK SPACE}", " ")
+    assert "also occur in the training set  0.2 %\n" in text
+    assert "chance 0 %" not in text

@@ -77,3 +77,16 @@ def test_a_hostile_text_is_text_in_a_notebook():
     assert "<script>" not in explanation_html(
         replace(explanation(POINTS), feature="<script>alert(1)</script>")
     )
+
+
+def test_two_intervals_of_one_cue_say_what_each_is():
+    told = replace(
+        explanation({**POINTS, "q_value": 0.0}),
+        sentence="62.0 % of the 7,971 training examples are neutral (95 % CI 60.8 % to 63.2 %).",
+        touched={"train": 0.086, "test": 0.085},
+    )
+    text = " ".join(shown(told).replace("\N{NO-BREAK SPACE}", " ").split())
+    assert "The table counts every instance, copies too, and its CIs are Wilson intervals." in text
+    assert "corrects its CI for selecting this cue among many" in text
+    assert "q < 10⁻³⁰⁰" in text
+    assert "It occurs in 8.6 % of the training set and 8.5 % of the test set." in text

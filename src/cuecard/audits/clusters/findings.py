@@ -183,7 +183,7 @@ def _cluster(
     return Finding(
         "clusters",
         severity_of(row["given_away"]),
-        f"{named}: {percent(share, 0)} {label}",
+        f"Cluster that predicts {f'{label} {many}' if data.grouped else label}: {named}",
         f"In the cluster of “{', '.join(words) or named}”, {percent(share)} of the {plural(size, one, many)} are "
         f"{label} (95 % CI {percent(low)} to {percent(high)}); chance is {percent(prior)}."
         + (f" They have {plural(int(row['texts']), 'distinct text')}." if row["texts"] < size else ""),

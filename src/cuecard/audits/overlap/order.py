@@ -15,7 +15,7 @@ from cuecard.data import TASKS, Instances, Task
 from cuecard.data.files.paths import typed_path
 from cuecard.data.files.reading import read_file
 from cuecard.errors import InputError
-from cuecard.stats import format_probability
+from cuecard.stats import state_probability
 from cuecard.stats.preferences.order_test import order_test
 from cuecard.wording import percent, plural
 
@@ -81,8 +81,8 @@ class PublishedOrder:
         named = f"{model[:1].upper()}{model[1:]}" if model == UNNAMED else model
         text = (
             f"{named} finds the published order likelier than {percent(part['rank_share'])} of {part['shuffles']:,} "
-            f"shuffles, on average over {plural(part['shards'], 'shard')} (50 % if it has not seen it; exact p = "
-            f"{format_probability(part['p_value'])})."
+            f"shuffles, on average over {plural(part['shards'], 'shard')} (50 % if it has not seen it; exact "
+            f"{state_probability('p', part['p_value'])})."
         )
         title = (
             f"{named} finds the published order likelier than shuffled ones"

@@ -178,7 +178,7 @@ def _strongest_class(
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
     noun = "choices" if data.grouped else "examples"
     text = (
-        f" If the {sentence} occurs {often} {'time' if often == '1' else 'times'}, {percent(row['share'])} of "
+        f" If the {sentence} occurs {'once' if often == '1' else f'{often} times'}, {percent(row['share'])} of "
         f"{row['n']:,} {noun} are {row['label']} (overall {percent(prior[row['label']])})."
     )
     values = features[:, column]

@@ -13,7 +13,7 @@ from cuecard.audits.partial_input.baselines.judging import Baseline
 from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
-from cuecard.stats import format_p, format_probability
+from cuecard.stats import format_p, state_probability
 from cuecard.wording import listed
 
 EXAMPLES_SHOWN = 3
@@ -164,7 +164,7 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
     accuracy, unseen = _ACCURACY[baseline.name, task]
     text = (
         f"{accuracy}{unseen} is {_score(baseline, task)}. The difference is not significant "
-        f"(p = {_p(baseline)}; adjusted for all baselines tested, q = {format_probability(baseline.q_value)})."
+        f"(p = {_p(baseline)}; adjusted for all baselines tested, {state_probability('q', baseline.q_value)})."
     )
     if baseline.detectable_auc is not None:
         text += (

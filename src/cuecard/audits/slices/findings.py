@@ -9,7 +9,7 @@ from typing import Any
 from cuecard.analysis import Finding, Severity
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
-from cuecard.stats import format_probability
+from cuecard.stats import state_probability
 from cuecard.wording import percent, plural, points
 
 MOST_FINDINGS = 3
@@ -74,7 +74,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
         f"{with_distinct_texts(row['n'], row['texts'], task)} (95 % CI {percent(row['low'])} to "
         f"{percent(row['high'])}); chance is {percent(row['chance'])}. The difference from chance is "
         f"{points(row['excess'])} points here and {points(row['rest_excess'])} on the rest of the data "
-        f"(q = {format_probability(row['q_value'])} over all shortcuts and slices)."
+        f"({state_probability('q', row['q_value'])} over all shortcuts and slices)."
     )
     if below:
         text += " An accuracy below chance is a leak, too."

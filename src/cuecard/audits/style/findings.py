@@ -7,8 +7,8 @@ from typing import Any
 
 from cuecard.analysis import Finding, severity_of
 from cuecard.audits.repetition import with_distinct_texts
-from cuecard.stats import format_probability
-from cuecard.wording import percent, plural
+from cuecard.stats import state_probability
+from cuecard.wording import listed, percent, plural
 
 NAMED = 3
 PHRASES = {
@@ -37,17 +37,14 @@ def _explained(summary: Mapping[str, Any]) -> Finding:
         f"Differences in style predict the preferred response with an accuracy of {percent(accuracy['value'])} "
         f"(cross-fitted, 95 % CI {percent(accuracy['low'])} to {percent(accuracy['high'])}; chance "
         f"{percent(chance)}) on {plural(summary['n'], 'preference')}{copies}; pseudo-R² {summary['pseudo_r2']:.3f}, "
-        f"{summary['information']['value']:.3f} bits (p = {format_probability(summary['p_value'])} for all covariates)."
+        f"{summary['information']['value']:.3f} bits ({state_probability('p', summary['p_value'])} for all covariates)."
     )
     clear = [row for row in summary["coefficients"] if row["q_value"] <= summary["alpha"]]
     if summary["p_value"] > summary["alpha"] or not clear or accuracy["low"] <= chance:
         title = "Style explains little of the preference"
         return Finding("style", "info", title, said + _drivers(clear), **_numbers(summary), key="style")
     gain = max(0.0, (accuracy["low"] - chance) / (1 - chance))
-    more, less = PHRASES[clear[0]["feature"]]
-    phrase = more if clear[0]["coefficient"] > 0 else less
-    winners = f"responses {phrase}" if phrase.startswith(("with", "shown")) else f"{phrase} responses"
-    title = f"Style predicts the preference: {winners} win"
+    title = f"Style predicts the preference: {_winners(clear[0])} win"
     return Finding(
         "style", severity_of(gain), title, said + _drivers(clear), **_numbers(summary), key="style"
     )
@@ -68,12 +65,17 @@ def _numbers(summary: Mapping[str, Any]) -> dict[str, Any]:
 def _drivers(clear: list[dict[str, Any]]) -> str:
     parts = []
     for row in clear[:NAMED]:
-        more, less = PHRASES[row["feature"]]
-        phrase = more if row["coefficient"] > 0 else less
         size, low, high = (abs(row[key]) for key in ("coefficient", "low", "high"))
         low, high = sorted((low, high))
-        parts.append(f"{phrase} (log odds ratio {size:.2f} per SD, 95 % CI {low:.2f} to {high:.2f})")
-    return f" With the others held equal, preferred responses are {'; '.join(parts)}." if parts else ""
+        parts.append(f"{_winners(row)} (log odds ratio {size:.2f} per SD, 95 % CI {low:.2f} to {high:.2f})")
+    return f" With the other features held equal, {listed(parts)} win more often." if parts else ""
+
+
+def _winners(row: Mapping[str, Any]) -> str:
+    """Return which of two responses is preferred, by one feature: "shorter responses"."""
+    more, less = PHRASES[row["feature"]]
+    phrase = more if row["coefficient"] > 0 else less
+    return f"responses {phrase}" if phrase.startswith(("with", "shown")) else f"{phrase} responses"
 
 
 def _ranks(summary: Mapping[str, Any]) -> list[Finding]:

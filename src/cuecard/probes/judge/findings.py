@@ -7,7 +7,7 @@ from typing import Any
 
 from cuecard.analysis import Finding, Severity
 from cuecard.probes.judge.biases import FEWEST
-from cuecard.stats import format_probability
+from cuecard.stats import state_probability
 from cuecard.wording import percent, plural
 
 HIGH, MEDIUM = 0.15, 0.05
@@ -43,8 +43,8 @@ def _position(model: str, part: Mapping[str, Any]) -> Finding:
     text = (
         f"{model} keeps {percent(order['consistency'])} of {plural(order['n'], 'verdict')} when the order is swapped "
         f"(95 % CI {percent(order['low'])} to {percent(order['high'])}). Of the flips, {flips:,} go to the response "
-        f"shown {side} and {order['to_first'] + order['to_second'] - flips:,} to the other (exact p = "
-        f"{format_probability(order['p_value'])})."
+        f"shown {side} and {order['to_first'] + order['to_second'] - flips:,} to the other (exact "
+        f"{state_probability('p', order['p_value'])})."
     )
     net = abs(order["to_first"] - order["to_second"]) / order["n"]
     return Finding(
@@ -68,8 +68,8 @@ def _length(model: str, part: Mapping[str, Any]) -> Finding:
     held = "at equal quality" if style["given_quality"] else "without quality labels"
     text = (
         f"{model} prefers the {more} response {held}: log odds ratio {row['coefficient']:+.2f} per standard deviation "
-        f"of the difference in log words (95 % CI {row['low']:+.2f} to {row['high']:+.2f}; p = "
-        f"{format_probability(row['p_value'])}) on {plural(style['n'], 'verdict')}."
+        f"of the difference in log words (95 % CI {row['low']:+.2f} to {row['high']:+.2f}; "
+        f"{state_probability('p', row['p_value'])}) on {plural(style['n'], 'verdict')}."
     )
     people = part.get("agreement") or {}
     if people.get("gap"):

@@ -113,15 +113,16 @@ def _of_measure(question: str, measure: Measure, severity: Severity) -> Answer:
 
 def _by_what(card: Card, findings: list[FindingModel]) -> Answer:
     question = "By what?"
-    cues = [f for f in findings if f.cue]
-    leading = next(iter(cues), None)
+    # An accuracy of part of the text says that something in it predicts the label, a rule such as the length says what.
+    named = [f for f in findings if f.cue or (f.whole and not f.id.endswith("_only"))]
+    leading = next(iter(named), None)
     if leading is None:
         searched = any(m.unit == "count" and m.key and m.n for m in measures_about(card, ["data"]))
         return Answer(
             question, "No cue is strong enough to name." if searched else "No cue was searched for."
         )
     answer = _of_finding(question, leading)
-    others = listed([display_text(_spoken(f.cue), 60) for f in cues[1:3]])
+    others = listed([display_text(_spoken(f.cue), 60) for f in [f for f in named[1:] if f.cue][:2]])
     return replace(answer, text=f"{answer.text} Next: {others}.") if others else answer
 
 
@@ -174,13 +175,21 @@ def _of_finding(question: str, finding: FindingModel) -> Answer:
     value = "" if finding.value is None else numbers.in_unit(finding.value, finding.unit)
     return Answer(
         question,
-        display_text(finding.title, 160).rstrip(".") + ".",
+        f"{display_text(finding.title, 160).rstrip('.')}{_against(finding)}.",
         finding.severity,
         finding.section,
         value,
         _interval(finding),
         meter(finding),
     )
+
+
+def _against(finding: FindingModel) -> str:
+    """Return what the number of a finding is compared with, and how much of the data it is about."""
+    said = [] if finding.chance is None else [f"chance {numbers.in_unit(finding.chance, finding.unit)}"]
+    if 0 < finding.coverage < 1:
+        said.append(f"{numbers.percent(finding.coverage)} of the data")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _interval(finding: FindingModel) -> str:

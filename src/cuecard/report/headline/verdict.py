@@ -138,7 +138,7 @@ def _largest(card: Card) -> str:
             return ""
         value, chance = (numbers.in_unit(x, first.unit) for x in (first.value, first.chance))
         title = first.title[:1].lower() + first.title[1:]
-        return f", the largest {display_text(title, 80)}, {value} (chance {chance})"
+        return f". The largest is a {display_text(title, 80)}, {value} (chance {chance})"
     value, chance = (numbers.in_unit(x, largest.unit) for x in (largest.value, largest.chance))
     return f": {display_text(largest.label or largest.name, 80)} {value} (chance {chance})"
 

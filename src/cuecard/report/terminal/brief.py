@@ -82,7 +82,9 @@ def _title(finding: FindingModel, *, numbers_too: bool, width: int) -> Text:
 
 
 def _numbers(finding: FindingModel) -> str:
-    """Return the measured share or AUC beside its chance level, where a finding has both."""
+    """Return the measured share or AUC beside its chance level; the share that a flaw concerns has none."""
+    if finding.role == "flaw" and finding.value and finding.unit == "share" and not finding.chance:
+        return f"  {numbers.percent(finding.value)}"
     if finding.value is None or finding.chance is None or finding.unit not in ("share", "score"):
         return ""
     value, chance = (numbers.in_unit(number, finding.unit) for number in (finding.value, finding.chance))

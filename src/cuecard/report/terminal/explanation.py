@@ -17,7 +17,11 @@ from rich.text import Text
 from cuecard.audits.cues.explain import Explanation
 from cuecard.report import numbers
 from cuecard.report.texts import display_text, highlight
-from cuecard.stats import format_p
+from cuecard.stats import format_p, state_probability
+from cuecard.wording import listed
+
+
+_SETS = {"train": "training set", "test": "test set"}
 
 
 def explanation_json(explanation: Explanation) -> str:
@@ -64,6 +68,14 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
     console.print(Text.assemble((name, "bold"), f"  ({display_text(explanation.family, 40)})"))
     console.print(_lead(explanation))
     console.print(_shares(explanation.shares))
+    if explanation.sentence:
+        console.print(
+            Text(
+                "The table counts every instance, copies too, and its CIs are Wilson intervals. The sentence above the "
+                "table counts copies of a text once and corrects its CI for selecting this cue among many.\n",
+                style="dim",
+            )
+        )
     if not explanation.companions.is_empty():
         console.print(_companions(explanation.companions))
     usual = str((explanation.association or {}).get("label", ""))
@@ -85,8 +97,11 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
 
 
 def _lead(explanation: Explanation) -> Text:
-    touched = ", ".join(
-        f"{numbers.percent(share)} of the {split} split" for split, share in explanation.touched.items()
+    touched = listed(
+        [
+            f"{numbers.percent(share)} of the {display_text(_SETS.get(split, split), 40)}"
+            for split, share in explanation.touched.items()
+        ]
     )
     a = explanation.association
     if a is None:
@@ -97,7 +112,7 @@ def _lead(explanation: Explanation) -> Text:
         float(str(a[key])) for key in ("share", "lift", "z", "log10_p", "cueness")
     )
     q = a.get("q_value")
-    tested = f", q = {numbers.probability(float(str(q)))}" if q is not None else ""
+    tested = f", {state_probability('q', float(str(q)))}" if q is not None else ""
     statistics = f"z = {numbers.decimal(z)}, exact p = {format_p(log10_p)}{tested}"
     if explanation.sentence:
         lead = f"{display_text(explanation.sentence, 1000)} The share is {numbers.decimal(lift)} times that of chance "
@@ -113,7 +128,7 @@ def _shares(shares: pl.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in ("Split", "Label"):
         table.add_column(column)
-    for column in ("Instances", "Share", "Wilson 95 % CI", "Chance"):
+    for column in ("Instances", "Share", "95 % CI", "Chance"):
         table.add_column(column, justify="right")
     for row in shares.iter_rows(named=True):
         if row["share"] is None:
