@@ -20,7 +20,6 @@ from cuecard.report.texts import display_text, highlight
 from cuecard.stats import format_p, state_probability
 from cuecard.wording import listed
 
-
 _SETS = {"train": "training set", "test": "test set"}
 
 

@@ -16,8 +16,8 @@ def merged_findings(findings: Sequence[Finding]) -> list[Finding]:
 
     >>> word = Finding("cues", "low", "Cue for c: “nobody”", "…", 0.9, 0.8, 0.95, 0.3, coverage=0.1,
     ...                label="c", words=("nobody",))
-    >>> region = Finding("clusters", "low", "Cluster that predicts c: nobody, empty", "…", 0.8, 0.7, 0.9, 0.3, coverage=0.02,
-    ...                  label="c", words=("nobody", "empty"))
+    >>> region = Finding("clusters", "low", "Cluster that predicts c: nobody, empty", "…", 0.8, 0.7, 0.9, 0.3,
+    ...                  coverage=0.02, label="c", words=("nobody", "empty"))
     >>> [(finding.title, finding.parts) for finding in merged_findings([region, word])]
     [('Cue for c: “nobody”', ('Cluster that predicts c: nobody, empty',))]
     """
