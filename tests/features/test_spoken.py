@@ -10,7 +10,7 @@ from cuecard.features.spoken import spoken_cue
     [
         ("word", "not", "“not”"),
         ("4-gram", "is not at all", "“is not at all”"),
-        ("length", "longest", "the greatest length"),
+        ("length", "longest", "the most tokens"),
         ("length", "10 or more tokens", "10 or more tokens"),
         ("overlap", "only words of the premise", "only words of the premise"),
         ("regex", "hedge", "a match of hedge"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cuecard.analysis import SEVERITIES, About, Measure, severity_of
-from cuecard.card.card import Card
+from cuecard.analysis import SEVERITIES, About, Measure, most_serious_first, severity_of
+from cuecard.card.card import Card, FindingModel
 
 
 def slices(card: Card, name: str) -> dict[str, Measure]:
@@ -38,22 +38,23 @@ def shortcuts(card: Card, about: Sequence[About] = ("data",)) -> list[Measure]:
 def largest_shortcut(card: Card) -> Measure | None:
     """Return the measure of the data that gives most away, if any does.
 
-    That is the accuracy with the largest gain over chance, or a score such as an AUC where a finding about it is more
-    serious: a model may rank answers well and still always predict the most frequent label.
+    That is the accuracy with the largest gain over chance, or what the first finding is about that is more serious than
+    this gain: a model may rank answers well (AUC) and still always predict the most frequent label.
     """
     largest = next(iter(shortcuts(card)), None)
     worst = SEVERITIES.index(severity_of(largest.gain) if largest else "info")
     of_data = measures_about(card, ("data",))
-    for finding in card.findings:
-        if (
-            finding.unit == "score"
-            and finding.chance is not None
-            and not finding.cue
-            and finding.role == "cue"
-        ):
+    for finding in most_serious_first(card.findings):
+        measured = finding.unit in ("score", "share") and finding.chance is not None
+        if measured and finding.coverage == 1.0 and not finding.cue and finding.role == "cue":
             rank = SEVERITIES.index(finding.severity)
-            same = (m for m in of_data if m.section == finding.section and m.value == finding.value)
-            measure = next(same, None)
-            if rank < worst and measure is not None and measure.unit == "score":
+            measure = next((m for m in of_data if states(finding, m)), None)
+            if rank < worst and measure is not None:
                 largest, worst = measure, rank
     return largest
+
+
+def states(finding: FindingModel, measure: Measure) -> bool:
+    """Return whether a finding states this measure."""
+    stated = finding.section, finding.unit, finding.value
+    return stated == (measure.section, measure.unit, measure.value) and measure.worse == "higher"

@@ -8,7 +8,7 @@ from cuecard.features.custom import Regexes
 from cuecard.features.family import FAMILIES
 
 #: The lengths whose names are no phrase.
-LENGTHS = {"longest": "the greatest length", "shortest": "the smallest length"}
+LENGTHS = {"longest": "the most tokens", "shortest": "the fewest tokens"}
 #: Likewise of the format: a text is one "with" them.
 FORMATS = {"ends with a full stop": "a final full stop", "starts in lower case": "a lower-case start"}
 
@@ -17,7 +17,7 @@ def cue_name(family: str, feature: str, phrases: Mapping[str, str]) -> str:
     """Return what a cue is called in a sentence, by the phrases of the families.
 
     >>> cue_name("length", "longest", {"length": "{}"}), cue_name("word", "not", {"word": "“{}”"})
-    ('the greatest length', '“not”')
+    ('the most tokens', '“not”')
     >>> cue_name("format", "ends with a full stop", {"format": "{}"})
     'a final full stop'
     """

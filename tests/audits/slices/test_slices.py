@@ -14,6 +14,7 @@ from cuecard.audits.partial_input.baselines.guessing import (
     guess_rows,
     guess_tied_labels,
 )
+from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import slice_test
 from cuecard.data import Instances, load
 from cuecard.data.demo import demo_choice, demo_nli
@@ -207,3 +208,26 @@ def test_the_sentence_of_a_slice_says_how_many_of_its_texts_are_distinct() -> No
         rows += 2 * [{"prompt": f"p{i}", "chosen": chosen, "rejected": rejected, "source": source}]
     [finding, *_] = Slices().run(load(pl.DataFrame(rows))).findings
     assert "on 300 preferences with 150 distinct sets of answers (95 % CI" in finding.text
+
+
+def test_a_slice_of_unequal_labels_is_graded_by_its_majority_baseline():
+    # 70 % of the labels of the slice are one; predictions in random order hit far less, and that is not what leaks.
+    gold = np.array([0] * 700 + [1] * 300)
+    guessed = np.where(np.arange(1000) % 10 < 3, 1 - gold, gold)  # accuracy 70 %, no more than the majority
+    test = slice_test(guess_labels(np.eye(2)[guessed], gold), gold, grouped=False)
+    assert test.majority == pytest.approx(0.7)
+    assert test.luck == pytest.approx(0.7 * 0.58 + 0.3 * 0.42)
+    strongest = {
+        "rule": "hypothesis_only", "column": "genre", "value": "gov", "n": 1000, "texts": 1000, "share": 0.9,
+        "accuracy": test.accuracy, "low": test.low, "high": test.high, "chance": test.luck, "majority": test.majority,
+        "excess": test.excess, "rest_excess": 0.0, "q_value": 1e-9, "careful": test.low - test.luck,
+        "significant": True, "differs": True,
+    }  # fmt: skip
+    summary = {"strongest": [strongest], "tests": 1, "rules": ["hypothesis_only"], "columns": ["genre"]}
+    [finding] = slice_findings(summary, "pair")
+    assert finding.severity == "low"
+    assert finding.chance == pytest.approx(0.7)
+    said = finding.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "the majority baseline there is 70.0 %, and the same predictions in random order have 53.2 %" in said
+    )

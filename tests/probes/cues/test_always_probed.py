@@ -69,8 +69,8 @@ def test_following_and_avoiding_are_told_apart_by_sign(probed):
     assert first == {"first": "avoids"}  # the usual label of the first choice is wrong here
     findings = DistributionTest().run(data, models, cues).findings
     titles = {f.title for f in findings}
-    assert "avoider rejects choices with the greatest length" in titles
-    assert "longest prefers choices with the greatest length" in titles
+    assert "avoider rejects choices with the most tokens" in titles
+    assert "longest prefers choices with the most tokens" in titles
     assert not any(title.startswith("reader") for title in titles)
     away = next(f for f in findings if f.title.startswith("avoider"))
     assert away.value < away.chance

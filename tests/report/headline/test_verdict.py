@@ -163,3 +163,23 @@ def test_a_card_of_weighted_audits_says_so_below_its_headline():
     weighted = replace(data, table=data.table.with_columns(mine=pl.Series([1.0, 2.0] * 30)))
     assert "column 'mine'" in verdict(audit(weighted, only=["overview"], weights="mine")).detail
     assert "column" not in verdict(audit(weighted, only=["overview"])).detail
+
+
+def test_a_card_of_flaws_alone_does_not_speak_of_cues(make_card: CardMaker) -> None:
+    assert "cue" not in verdict(make_card(findings=[finding("medium", role="flaw")])).detail
+    assert "A cue in the data does not mean" in verdict(make_card(findings=[finding("medium")])).detail
+
+
+def test_headline_and_first_finding_name_the_same_of_two_leaks_that_only_their_auc_shows(
+    make_card: CardMaker,
+) -> None:
+    first = finding("medium", "mine", value=0.699, low=0.677, high=0.72, chance=0.665, gain=0.036, whole=True)
+    second = finding(
+        "medium", "mine", value=0.665, low=0.637, high=0.692, chance=0.5, unit="score", whole=True
+    )
+    accuracy = shortcut("mine.a", 0.699, 0.677, 0.665)
+    auc = Measure("mine.auc", 0.665, low=0.637, chance=0.5, unit="score", worse="higher", label="my AUC")
+    card = with_measures(make_card(findings=[second, first]), "mine", accuracy, auc)
+    assert "mine.a accuracy 69.9" in verdict(card).headline
+    guessed = answers(card)[0]
+    assert (guessed.severity, guessed.value[:4]) == ("medium", "69.9")

@@ -35,3 +35,11 @@ def test_other_words_and_other_labels_stay_apart() -> None:
 
 def test_findings_without_words_stay_apart() -> None:
     assert len(merged_findings([finding("one", ()), finding("two", ())])) == 2
+
+
+def test_a_rule_over_all_examples_and_a_cue_of_its_family_are_one_finding_whichever_gives_more_away() -> None:
+    cue = finding("the most tokens", ("length:",), label="right")
+    rule = finding("always the longest", ("length:",), label="", low=0.6, section="partial_input")
+    assert titles(merged_findings([rule, cue])) == [("the most tokens", ("always the longest",))]
+    weaker = finding("the most tokens", ("length:",), label="right", low=0.5)
+    assert titles(merged_findings([weaker, rule])) == [("always the longest", ("the most tokens",))]

@@ -142,7 +142,8 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
         for b in kept
         if b is not best and (b.direction == "below" or b.accuracy > b.chance)
     ]
-    text = f"{_rule(best, task)} has an accuracy of {_score(best, task)}"
+    unit = " (in characters)" if best.name in ("longest", "shortest") else ""
+    text = f"{_rule(best, task)}{unit} has an accuracy of {_score(best, task)}"
     text += f". Other accuracies: {listed(rest)}." if rest else "."
     if best.direction == "below":
         text += f" {_turned(best, task)}"

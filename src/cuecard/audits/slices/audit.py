@@ -171,6 +171,7 @@ def _tested(guesses: Guesses, gold: Ints, rest: float, *, grouped: bool, inflati
         "low": test.low,
         "high": test.high,
         "chance": test.luck,
+        "majority": test.majority,
         "excess": test.excess,
         "rest_excess": rest,
         "log10_p": float(log10_p(test.log_p)),

@@ -69,10 +69,18 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     rule = RULE_PHRASES.get(row["rule"], str(row["rule"]).replace("_", " "))
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
+    chance = _baseline(row)
+    if row["majority"] is None:
+        against = f"chance is {percent(row['chance'])}. The difference from chance is"
+    else:  # the test asks whether predictions and labels are independent in the slice
+        against = (
+            f"the majority baseline there is {percent(row['majority'])}, and the same predictions in random order have "
+            f"{percent(row['chance'])}. The difference from random order is"
+        )
     text = (
         f"Where {where}, {rule} has an accuracy of {percent(row['accuracy'])} on {plural(row['n'], _NOUN[task])}"
         f"{with_distinct_texts(row['n'], row['texts'], task)} (95 % CI {percent(row['low'])} to "
-        f"{percent(row['high'])}); chance is {percent(row['chance'])}. The difference from chance is "
+        f"{percent(row['high'])}); {against} "
         f"{points(row['excess'])} points here and {points(row['rest_excess'])} on the rest of the data "
         f"({state_probability('q', row['q_value'])} over all shortcuts and slices)."
     )
@@ -87,7 +95,7 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
         row["accuracy"],
         row["low"],
         row["high"],
-        row["chance"],
+        chance,
         row["n"],
         key=f"{row['rule']}/{row['column']}={row['value']}",
         coverage=row["share"],
@@ -95,8 +103,15 @@ def _finding(row: Mapping[str, Any], task: Task) -> Finding:
     )
 
 
+def _baseline(row: Mapping[str, Any]) -> float:
+    """Return what an accuracy is compared with: luck; above it, where labels differ in frequency, the majority."""
+    luck = float(row["chance"])
+    return luck if row["majority"] is None or row["excess"] < 0 else max(luck, float(row["majority"]))
+
+
 def _severity(row: Mapping[str, Any]) -> Severity:
-    """Return how much of what luck leaves is surely given away, by the share of examples it concerns."""
-    left = row["chance"] if row["excess"] < 0 else 1 - row["chance"]
-    gain = row["careful"] / max(left, 1e-9) * row["share"]
+    """Return how much of what chance leaves is surely given away, by the share of examples it concerns."""
+    chance = _baseline(row)
+    left = chance if row["excess"] < 0 else 1 - chance
+    gain = (row["careful"] - (chance - row["chance"])) / max(left, 1e-9) * row["share"]
     return "high" if gain >= 0.15 else "medium" if gain >= 0.04 else "low"

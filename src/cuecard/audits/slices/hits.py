@@ -17,7 +17,7 @@ class SliceTest:
     """How a rule does on a slice: accuracy with its interval, luck, and the natural log of the two-sided p-value.
 
     `luck` is the mean chance of a hit by luck, so accuracy − luck is the excess, with its sign. `n` are the examples,
-    of which `units` are distinct.
+    of which `units` are distinct. `majority` is the share of the slice's most frequent label; choices have none.
     """
 
     accuracy: float
@@ -27,6 +27,7 @@ class SliceTest:
     log_p: float
     n: int
     units: int
+    majority: float | None = None
 
     @property
     def excess(self) -> float:
@@ -53,7 +54,13 @@ def slice_test(guesses: Guesses, gold: Ints, *, grouped: bool, inflation: float 
     luck = guesses.mean(chance / guesses.named)
     n = len(guesses)
     units = n if guesses.unit is None else len(np.unique(guesses.unit))
-    return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, n, units)
+    majority = None if grouped else _majority(guesses, gold)
+    return SliceTest(guesses.mean(guesses.score), low, high, luck, log_p, n, units, majority)
+
+
+def _majority(guesses: Guesses, gold: Ints) -> float:
+    counts = np.bincount(gold, weights=guesses.weight)
+    return float(counts.max() / counts.sum())
 
 
 def _distinct(chance: Floats) -> tuple[Floats, Ints]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cuecard.analysis import Measure, Severity, severity_of
 from cuecard.card.card import Card, FindingModel
-from cuecard.card.measures import largest_shortcut, measures_about, shortcuts
+from cuecard.card.measures import largest_shortcut, measures_about, shortcuts, states
 from cuecard.features.spoken import spoken_cue
 from cuecard.report import numbers
 from cuecard.report.findings import Meter, meter, ordered_findings
@@ -58,7 +58,8 @@ def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
     question = "Can the label be guessed from part of the input?"
     largest, accurate = largest_shortcut(card), shortcuts(card)
     if largest is not None and largest in accurate:
-        return _of_measure(question, largest, severity_of(largest.gain))
+        stating = next((f.severity for f in findings if states(f, largest)), None)
+        return _of_measure(question, largest, stating or severity_of(largest.gain))
     ranked = next((f for f in findings if f.unit == "score" and f.chance is not None and not f.cue), None)
     if ranked is not None and accurate:  # an accuracy is above chance, but an AUC gives more away
         answer = _of_finding(question, ranked)

@@ -96,12 +96,13 @@ def _of_data(card: Card) -> Verdict:
     done = [section for section in card.sections.values() if section.status == "done"]
     tally = Counter(finding.severity for finding in card.findings)
     of_data = any(section.about == "data" for section in card.sections.values())
-    detail = _detail(tally, of_data or not card.sections) + _left_out(card)
+    graded = _graded(card)
+    cues = any("cue" in graded[severity] for severity in SEVERITIES[:3])
+    detail = _detail(tally, of_data or not card.sections, cues) + _left_out(card)
     if column := next((c for s in done if (c := s.parameters.get("weights"))), None):
         detail = f"Examples are weighted by the column {column!r}. {detail}"
     if not done:
         return Verdict(f"No analysis of {name} has run.", detail.strip())
-    graded = _graded(card)
     for level, of_cues, of_flaws in _HEADLINES:
         if roles := graded[level]:
             words = of_cues if "cue" in roles else of_flaws
@@ -154,7 +155,7 @@ def _left_out(card: Card) -> str:
     return f" {len(missing)} of {total} did not run{named}."
 
 
-def _detail(tally: Counter[Severity], of_data: bool) -> str:
+def _detail(tally: Counter[Severity], of_data: bool, cues: bool) -> str:
     counted = [
         f"{numbers.count(tally[severity])} {severity}" for severity in SEVERITIES[:3] if tally[severity]
     ]
@@ -162,7 +163,7 @@ def _detail(tally: Counter[Severity], of_data: bool) -> str:
         what = "data may contain cues" if of_data else "models may have biases"
         return f"The {what} that were not tested."
     weight = f"{numbers.plural(sum(tally[s] for s in SEVERITIES[:3]), 'finding')}: {', '.join(counted)}."
-    return f"{weight} A cue in the data does not mean that a model uses it." if of_data else weight
+    return f"{weight} A cue in the data does not mean that a model uses it." if of_data and cues else weight
 
 
 def key_figures(card: Card) -> list[KeyFigure]:

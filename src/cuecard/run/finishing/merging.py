@@ -34,7 +34,9 @@ def merged_findings(findings: Sequence[Finding]) -> list[Finding]:
 
 def _same_thing(told: Finding, finding: Finding) -> bool:
     """Return whether a finding is about the words, or one of the first words, of one told before it."""
-    if not (told.words and finding.words) or (told.label and told.label != finding.label):
+    if not (told.words and finding.words):
+        return False
+    if told.label and finding.label and told.label != finding.label:  # a rule over all labels has none
         return False
     if told.severity == "info" or finding.severity == "info":
         return False
