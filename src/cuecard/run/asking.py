@@ -13,7 +13,6 @@ from cuecard.audits import Cues
 from cuecard.cache import cache_folder
 from cuecard.data import Instances, Source
 from cuecard.data.weights import check_not_read, check_writable, write_rows
-from cuecard.errors import UsageError
 from cuecard.limits import check_seed
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, check_endpoint
@@ -51,7 +50,7 @@ def ask(
         test: the test split, where `data` is a file or a table.
         prompts: names of built-in prompts or template files; all four built-in ones by default.
         stress: ask about the test examples with this cue and equally many without it.
-        sample: number of random test examples to ask about.
+        sample: number of random test examples to ask about; with `stress`, half of them have the cue.
         audit: the cue audit whose tokens and scope say which examples have the cue.
         keep_answers: file in which raw answers are kept, so that nothing is asked twice; in the user's cache folder
             by default.
@@ -64,8 +63,6 @@ def ask(
     check_seed(seed)
     check_endpoint(endpoint)
     templates = [find_prompt(name) for name in prompts or BUILT_IN]
-    if stress and sample:
-        raise UsageError("--stress and --sample both choose test examples: use only one of them.")
     data = _chosen(loaded(data, test), stress, sample, audit, seed)
     server = Endpoint(
         endpoint,
@@ -106,5 +103,5 @@ def _chosen(
 ) -> Instances:
     """Return the data with the test examples that are to be asked about."""
     if stress:
-        return cue_stress_set(data, stress, audit=audit, seed=seed).balanced
+        return cue_stress_set(data, stress, audit=audit, sample=sample, seed=seed).balanced
     return sample_test(data, sample, seed=seed) if sample else data

@@ -22,6 +22,17 @@ def test_all_examples_with_the_cue_and_as_many_without():
     assert cue_stress_set(data, "indeed").flat.fingerprint == stress.flat.fingerprint
 
 
+def test_a_sample_has_as_many_with_the_cue_as_without():
+    data = demo_nli(4000, seed=1).instances
+    whole = cue_stress_set(data, "indeed")
+    ids = set(whole.balanced.test.table["example_id"])
+    for size, with_cue in ((20, 10), (21, 11), (10**6, sum(whole.counts.values()))):
+        part = cue_stress_set(data, "indeed", sample=size).balanced.test.table
+        assert set(part["example_id"]) <= ids
+        assert part.height == min(size, len(ids))
+        assert int(part["hypothesis"].str.contains(r"\bindeed\b").sum()) == with_cue
+
+
 def test_multiple_choice_is_flat_in_whether_the_right_choice_has_the_cue():
     demo = demo_choice(2000, seed=1)
     word = next(cue for cue in demo.truth if cue.kind == "word")

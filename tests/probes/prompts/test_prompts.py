@@ -51,7 +51,7 @@ def test_built_in_prompts_hold_the_texts_and_all_answers_for_every_task(demo):
             text = find_prompt(name).render(examples, 0)
             assert examples.premises[0] in text
             assert all(choice in text for choice in examples.choices[0].to_list())
-            assert ("step by step" in text) == steps
+            assert ("Let's think step by step" in text) == steps
     assert "A, B, C" in text
 
 

@@ -54,7 +54,12 @@ def ask(
         str | None,
         option("--stress", "CUE", "Ask about the test examples with a cue and equally many without it."),
     ] = None,
-    sample: Annotated[int | None, option("--sample", "N", "Ask about N random test examples.", min=1)] = None,
+    sample: Annotated[
+        int | None,
+        option(
+            "--sample", "N", "Ask about N random test examples; with --stress, half have the cue.", min=1
+        ),
+    ] = None,
     seed: SeedOption = 0,
     max_requests: Annotated[
         int | None,

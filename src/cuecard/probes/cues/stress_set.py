@@ -34,13 +34,16 @@ class CueStressSet:
         return min(self.counts.values())
 
 
-def cue_stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed: int = 0) -> CueStressSet:
+def cue_stress_set(
+    data: Instances, cue: str, *, audit: Cues | None = None, sample: int | None = None, seed: int = 0
+) -> CueStressSet:
     """Return the stress set of a cue, drawn from the test split with a seed; train stays as it is.
 
     Args:
         data: what `cuecard.load` returned, with a test split.
         cue: a word, several words, or `family:feature`.
         audit: the cue audit whose tokens and scope to use.
+        sample: `balanced` holds at most this many random examples, half of them with the cue.
         seed: seed of the draws.
     """
     examples = check_test(data)
@@ -69,10 +72,14 @@ def cue_stress_set(data: Instances, cue: str, *, audit: Cues | None = None, seed
     others = np.setdiff1d(np.arange(len(examples)), here)
     drawn = generator.choice(others, size=min(len(here), len(others)), replace=False)
     flat = [generator.choice(here[kind == code], size=rarest, replace=False) for code in range(len(counts))]
+    with_cue = here
+    if sample is not None and sample < len(here) + len(drawn):
+        with_cue = generator.choice(here, size=min(sample - sample // 2, len(here)), replace=False)
+        drawn = drawn[: sample // 2]
     return CueStressSet(
         cue,
         counts,
-        only_test(data, examples, np.union1d(here, drawn)),
+        only_test(data, examples, np.union1d(with_cue, drawn)),
         only_test(data, examples, np.sort(np.concatenate(flat))),
     )
 
