@@ -6,6 +6,7 @@ What is already in the folder of cards is not run again.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from cuecard.reproduce.papers import (
@@ -33,7 +34,8 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     tables = "\n".join(reproduction_markdown(paper) for paper in papers)
-    PAGE.write_text(f"{before}{BEGIN}\n{counts_table(papers)}\n{tables}{END}{after}", encoding="utf-8")
+    summary = "\n".join([counts_table(papers), coverage(papers), "", cpu_time(papers), ""])
+    PAGE.write_text(f"{before}{BEGIN}\n{summary}\n{tables}{END}{after}", encoding="utf-8")
     for suffix in (".html", ".json"):
         write_reproductions(papers, options.cards / f"papers{suffix}")
 
@@ -46,6 +48,32 @@ def counts_table(papers: list[Reproduction]) -> str:
     rows.append(("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True))))
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
     return "\n".join([*lines, ""])
+
+
+def coverage(papers: list[Reproduction]) -> str:
+    """Return in words how much of the papers is regenerated, and how much cannot be."""
+    counts = Counter(result.outcome for paper in papers for result in paper.results)
+    n = counts.total()
+    judged = sum(counts[outcome] for outcome in ("reproduced", "within CI", "different"))
+    settled = n - counts["not run"]
+    return (
+        f"In full, on the paper's data: {judged} of {n} items. In full but for the data, of which only a part is here: "
+        f"{counts['partial']}. Not possible, with the reason: {counts['not possible']}. Together {settled} of {n} "
+        f"({settled / n:.0%}); {counts['not run']} were not run."
+    )
+
+
+def cpu_time(papers: list[Reproduction]) -> str:
+    """Return in words how long the commands take that were timed."""
+    sentences = []
+    for slow, name in ((False, "make reproduce-fast"), (True, "make reproduce")):
+        timings = [timing for paper in papers for timing in paper.timings if slow or not timing.slow]
+        known = [timing.cpu_seconds for timing in timings if timing.cpu_seconds is not None]
+        sentences.append(
+            f"`{name}`: {len(known)} of its {len(timings)} commands were timed and take {sum(known) / 60:.0f} CPU "
+            "minutes together."
+        )
+    return " ".join(sentences)
 
 
 if __name__ == "__main__":

@@ -164,6 +164,9 @@ def test_the_authors_clusters_give_the_released_score_and_are_scored_once(tmp_pa
     released = {r.what: r.outcome for r in first.results if "released" in r.what}
     assert set(released.values()) == {"reproduced"}
     assert len(commands) == 1
+    timed = [timing.cpu_seconds for timing in first.timings if timing.cpu_seconds is not None]
+    assert len(timed) == 1
+    assert timed[0] > 0.1  # it starts Python
     assert again == first
     json.dumps(first.as_dict())
 

@@ -25,6 +25,7 @@ from cuecard.remedies import NeutralWeights
 from cuecard.reproduce.frontier_correction import FrontierCorrector, beside_train
 from cuecard.reproduce.frontier_schemes import DEFAULT, ENSEMBLE, NEUTRAL, PLAIN, Scheme
 from cuecard.reproduce.frontier_tests import FrontierTests, transfer_accuracy, with_labels_of
+from cuecard.reproduce.other_premises import drawn_parts, own_bias
 from cuecard.reproduce.stubborn import WEIGHTS, balanced_weights, majority_share
 from cuecard.run.correcting import dev_as_test
 from cuecard.stats import wilson
@@ -53,7 +54,8 @@ class FrontierExperiment:
         debias: ways to train ("plain", "words", "paper", "neutral", "product-of-experts", …) and to correct
             ("constraint", "expert", …); "words+constraint" corrects a model of another training, "ensemble" is the mean
             of all seeds. "product-of-experts:length" and "expert-length" say what the expert reads,
-            "expert-hypothesis@0.5" sets a strength. If one of them is about the pair graph, models are also evaluated
+            "expert-hypothesis@0.5" sets a strength, "expert-other-premises" is the model itself with the premises of
+            other examples. If one of them is about the pair graph, models are also evaluated
             under leakage-neutral weights.
         per_label: words of highest z per label that the test looks at.
         alpha: level of the test.
@@ -104,7 +106,9 @@ class FrontierExperiment:
         for recipe in seedless_recipes(self.models, self.settings):
             for scheme in schemes:
                 for seed, outputs in self._outputs(recipe, scheme, data, others):
-                    strengths, corrected = corrector.corrected(outputs, scheme.corrections)
+                    plain, drawn = outputs[: len(parts)], outputs[len(parts) :]
+                    bias = own_bias(drawn, len(parts)) if drawn else []
+                    strengths, corrected = corrector.corrected(plain, scheme.corrections, bias)
                     rows.append(
                         {
                             "model": recipe.model,
@@ -151,10 +155,14 @@ class FrontierExperiment:
     def _outputs(
         self, recipe: Recipe, scheme: Scheme, data: Instances, others: Sequence[Instances]
     ) -> list[tuple[int, list[Floats]]]:
-        """Return the probabilities of dev, test and the other sets, per seed; once for an ensemble."""
+        """Return the probabilities of dev, test and the other sets, per seed; once for an ensemble.
+
+        Those with other premises follow where a correction reads them.
+        """
         seeds = range(self.seed, self.seed + self.seeds)
         if scheme.base == ENSEMBLE:
-            each = [outputs for _, outputs in self._outputs(recipe, Scheme.of(PLAIN), data, others)]
+            plain = replace(scheme, base=PLAIN)
+            each = [outputs for _, outputs in self._outputs(recipe, plain, data, others)]
             return [(self.seed, [np.mean(parts, axis=0) for parts in zip(*each, strict=True)])]
         return [(seed, self._trained(recipe.with_options(seed=seed), scheme, data, others)) for seed in seeds]
 
@@ -175,6 +183,8 @@ class FrontierExperiment:
         if debias is not None and not changed:
             recipe = replace(recipe, debias=debias)
         scored = [data.split("dev"), check_test(data).instances, *others]
+        if scheme.reads_other_premises:
+            scored += drawn_parts(scored)
         weights = self._weights(base, data.train)
 
         @cache

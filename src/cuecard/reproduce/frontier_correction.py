@@ -14,7 +14,7 @@ from cuecard.models.text_model import partial_condition
 from cuecard.probes import check_test
 from cuecard.remedies.correction.listed_cues import ListedCues, cue_groups
 from cuecard.remedies.correction.tuning import Part, tune
-from cuecard.reproduce.frontier_schemes import FrontierCorrection
+from cuecard.reproduce.frontier_schemes import OTHER_PREMISES, FrontierCorrection
 from cuecard.stats.arrays import Floats
 from cuecard.stats.correction import CueGroups
 
@@ -36,13 +36,16 @@ class FrontierCorrector:
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def corrected(
-        self, probabilities: Sequence[Floats], corrections: Sequence[str]
+        self, probabilities: Sequence[Floats], corrections: Sequence[str], bias: Sequence[Floats] = ()
     ) -> tuple[list[str], list[Floats]]:
-        """Return the strengths, and the probabilities of all parts after all corrections, one after another."""
+        """Return the strengths, and the probabilities of all parts after all corrections, one after another.
+
+        `bias` has log-probabilities of all parts from the model itself, for corrections that read other premises.
+        """
         strengths, now = [], list(probabilities)
         for name in corrections:
             correction = FrontierCorrection.of(name)
-            parts = [self._part(at, values, correction) for at, values in enumerate(now)]
+            parts = [self._part(at, values, correction, bias) for at, values in enumerate(now)]
             own = correction.tuned_on in (correction.knows, "answers") and correction.reads is None
             other = None if own else self._groups(0, correction, tuned=True)
             fixed = None
@@ -55,8 +58,10 @@ class FrontierCorrector:
             now = [tuned.apply(part) for part in parts]
         return strengths, now
 
-    def _part(self, at: int, values: Floats, correction: FrontierCorrection) -> Part:
-        expert = self._expert(at, correction) if correction.method == "expert" else None
+    def _part(self, at: int, values: Floats, correction: FrontierCorrection, bias: Sequence[Floats]) -> Part:
+        expert = None
+        if correction.method == "expert":
+            expert = bias[at] if correction.reads == OTHER_PREMISES else self._expert(at, correction)
         return Part(values, check_test(self.parts[at]).gold, self._groups(at, correction), expert)
 
     def _groups(

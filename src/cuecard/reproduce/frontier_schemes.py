@@ -13,6 +13,8 @@ from cuecard.registry import unknown_name
 PLAIN, ENSEMBLE, NEUTRAL = "plain", "ensemble", "neutral"
 #: Weights to train with (balanced words, the paper's, leakage-neutral), and the mean of all seeds' plain models.
 BASES = (PLAIN, "words", "paper", NEUTRAL, ENSEMBLE, *METHODS)
+#: What an expert reads if it is the model itself, with the premises of other examples. It knows no words.
+OTHER_PREMISES = "other-premises"
 #: Between a method and what its expert reads; before the strength of a correction.
 READS, AT = ":", "@"
 
@@ -25,8 +27,8 @@ class FrontierCorrection:
         method: of `Correction`.
         knows: which of the listed words it knows: "all", "half" or "all and next".
         tuned_on: which words its strength is tuned on, or "answers": what the expert it reads predicts.
-        reads: cues of a bias expert instead of listed words. The groups of a constraint are then the answers that
-            the expert predicts, against the others.
+        reads: cues of a bias expert instead of listed words, or "other-premises". The groups of a constraint are then
+            the answers that the expert predicts, against the others.
         strength: instead of one that is tuned.
     """
 
@@ -46,9 +48,13 @@ class FrontierCorrection:
             method, dash, cues = kind.partition("-")
             if not dash or method not in ("constraint", "expert"):
                 raise unknown_name("correction", kind, list(CORRECTIONS))
-            check_cues(cues)
-            own = method == "constraint" or PAIR_GRAPH in cues
-            correction = cls(method, reads=cues, tuned_on="answers" if own else "all")  # type: ignore[arg-type]
+            if kind == f"expert-{OTHER_PREMISES}":
+                # It knows no words, so that half of them are enough to tune on, and the others are a test.
+                correction = cls("expert", reads=OTHER_PREMISES, tuned_on="half")
+            else:
+                check_cues(cues)
+                own = method == "constraint" or PAIR_GRAPH in cues
+                correction = cls(method, reads=cues, tuned_on="answers" if own else "all")  # type: ignore[arg-type]
         if not at:
             return correction
         try:
@@ -118,6 +124,11 @@ class Scheme:
         if method not in METHODS:
             return None
         return Debias(method, expert=cues) if cues else Debias(method)
+
+    @property
+    def reads_other_premises(self) -> bool:
+        """Whether a correction needs what the model answers with other premises."""
+        return any(FrontierCorrection.of(name).reads == OTHER_PREMISES for name in self.corrections)
 
     @property
     def about_graph(self) -> bool:

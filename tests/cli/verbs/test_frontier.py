@@ -51,7 +51,8 @@ def command(files, *more):
 def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, monkeypatch):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path / "cache"))
     methods = (
-        "plain,upweight,last-layer,constraint,expert-half,expert-length@0+constraint,ensemble+constraint"
+        "plain,upweight,last-layer,constraint,expert-half,expert-length@0+constraint,ensemble+constraint,"
+        "expert-other-premises@1"
     )
     arguments = command(files, "--debias", methods, "--seeds", 2, "--also", files / "other.parquet")
     ran = cuecard(*arguments, "--out", tmp_path / "out")
@@ -60,7 +61,7 @@ def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, mo
     runs = pl.read_parquet(tmp_path / "out" / "tables" / "frontier_runs.parquet")
     assert runs.group_by("method", maintain_order=True).len().rows() == [
         ("plain", 2), ("upweight", 2), ("last-layer", 2), ("constraint", 2), ("expert-half", 2),
-        ("expert-length@0+constraint", 2), ("ensemble+constraint", 1),
+        ("expert-length@0+constraint", 2), ("ensemble+constraint", 1), ("expert-other-premises@1", 2),
     ]  # fmt: skip
     by_method = {
         row["method"]: row
@@ -72,6 +73,8 @@ def test_the_frontier_has_a_row_per_run_and_a_chart(cuecard, files, tmp_path, mo
     same = ("accuracy", "gap", "on_other")
     chained = by_method["expert-length@0+constraint"]
     assert [chained[name] for name in same] == [by_method["constraint"][name] for name in same]
+    # The hypothesis says everything here: what the model answers whatever the premise is all that it answers.
+    assert abs(by_method["expert-other-premises@1"]["gap"]) < by_method["plain"]["gap"] / 2
     assert chained["strength"] == f"0, {by_method['constraint']['strength']}"
     assert 0 < by_method["plain"]["hard_accuracy"] < 1
     page = (tmp_path / "out" / "report.html").read_text()

@@ -56,9 +56,7 @@ def ask(
     ] = None,
     sample: Annotated[
         int | None,
-        option(
-            "--sample", "N", "Ask about N random test examples; with --stress, half have the cue.", min=1
-        ),
+        option("--sample", "N", "Ask about N random test examples; with --stress, half have the cue.", min=1),
     ] = None,
     seed: SeedOption = 0,
     max_requests: Annotated[

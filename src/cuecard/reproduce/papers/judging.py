@@ -69,13 +69,23 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """CPU seconds of a command, on all cores together; None if it was not run."""
+
+    run: str
+    slow: bool
+    cpu_seconds: float | None
+
+
+@dataclass(frozen=True)
 class Reproduction:
-    """A paper regenerated: its items in their order."""
+    """A paper regenerated: its items in their order, and how long its commands took."""
 
     paper: str
     title: str
     reference: str
     results: tuple[Result, ...] = field(default=())
+    timings: tuple[Timing, ...] = field(default=())
 
     @property
     def counts(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -13,12 +14,14 @@ from typing import Any
 from cuecard._processes import PYTHON
 from cuecard.card.files import CARD_FILE, load_card
 from cuecard.errors import InputError
-from cuecard.reproduce.papers.judging import Output, Reproduction, Unavailable, judged
+from cuecard.reproduce.papers.judging import Output, Reproduction, Timing, Unavailable, judged
 from cuecard.reproduce.papers.specification import Run, read_paper
 from cuecard.writing import write_text
 
 #: Where the authors' own files are, beside the folder of datasets.
 AUTHORS = "oracles"
+#: CPU seconds that the command of a folder took.
+_SECONDS = "cpu_seconds.txt"
 
 
 def reproduce_paper(
@@ -53,7 +56,8 @@ def reproduce_paper(
             outputs[item.run] = _output(run, data, out / name / item.run, slow=slow, tell=tell)
         command = _typed(run, data, out / name / item.run)
         results.append(judged(item, paper, outputs[item.run], command, authors))
-    return Reproduction(paper.name, paper.title, paper.reference, tuple(results))
+    timings = tuple(Timing(run, paper.runs[run].slow, _kept_seconds(out / name / run)) for run in outputs)
+    return Reproduction(paper.name, paper.title, paper.reference, tuple(results), timings)
 
 
 def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[str], None]) -> Output:
@@ -69,7 +73,7 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
         options = ["--json"] if run.json else [run.card, str(folder), "--quiet"]
         folder.mkdir(parents=True, exist_ok=True)
         typed = [(_filled(run.before, data, folder), ["--quiet"])] if run.before else []
-        printed = ""
+        printed, before = "", _cpu_seconds()
         for line, added in [*typed, (command, options)]:
             tell(line)
             words = [*PYTHON, "-m", "cuecard", *shlex.split(line)[1:], *added]
@@ -79,11 +83,23 @@ def _output(run: Run, data: Path, folder: Path, *, slow: bool, tell: Callable[[s
             printed = ran.stdout
         if run.json:
             write_text(kept, printed)
+        write_text(folder / _SECONDS, f"{_cpu_seconds() - before:.1f}\n")
         write_text(folder / "command.txt", command + "\n")
     if run.json:
         document: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return document
     return load_card(folder)
+
+
+def _cpu_seconds() -> float:
+    """Return what all commands that have ended took, on all cores together."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+def _kept_seconds(folder: Path) -> float | None:
+    file = folder / _SECONDS
+    return float(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def _last_words(message: str) -> str:
