@@ -2,8 +2,8 @@
 
     python scripts/fuzz.py [--cases N] [--seed N] [--only NAME]
 
-Reading may succeed or be refused with a sentence. Anything else is a crash: a traceback, a panic, a process that
-dies or does not end. Each case is made from its seed, so a crash that is printed can be made again.
+Reading may succeed or be refused with a sentence. Anything else is a crash: a traceback, a panic or what it prints, a
+process that dies or does not end. Each case is made from its seed, so a crash that is printed can be made again.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (ends with this process)
 
     def ends(self, way: str, path: Path) -> str:
         """Return how reading a path ends."""
@@ -46,7 +47,7 @@ class Reader:
                 [sys.executable, ROOT / "scripts" / "fuzzing" / "reader.py"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self.errors,
                 text=True,
                 env={**os.environ, "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
@@ -61,7 +62,17 @@ class Reader:
                 self.close()
                 return f"not ended after {limit} s"
         answer = self.process.stdout.readline().strip()
+        if printed := self._printed():
+            return f"prints {printed.splitlines()[0][:200]!r}"
         return answer or f"process died ({self.process.wait(LIMIT)})"
+
+    def _printed(self) -> str:
+        """Return what libraries printed since the last time: a panic that is refused with a sentence prints its own."""
+        self.errors.seek(0)
+        printed = self.errors.read().strip()
+        self.errors.seek(0)
+        self.errors.truncate()
+        return printed
 
     def _processor_time(self) -> float:
         """Return the seconds that the process has used a processor; where the system does not say, the clock."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,7 +48,8 @@ def serving(script: Script) -> Iterator[Script]:
                 script.bodies.append(body)
                 fault = script.faults[prompt].pop(0) if script.faults.get(prompt) else ""
             if fault == "timeout":
-                time.sleep(0.6)
+                while self.rfile.read(1):  # until the client gives up
+                    pass
                 self.close_connection = True
                 return
             if fault == "cut":
@@ -67,7 +67,9 @@ def serving(script: Script) -> Iterator[Script]:
             if fault == "broken":
                 self.reply(200, b'{"choices": [')
                 return
-            choice = {"message": {"content": script.answer(prompt)}, "finish_reason": script.finish_reason}
+            with script.lock:  # an answer may count what was asked
+                said = script.answer(prompt)
+            choice = {"message": {"content": said}, "finish_reason": script.finish_reason}
             if body.get("logprobs") and script.first_tokens is not None:
                 tokens = [{"token": t, "logprob": p} for t, p in script.first_tokens(prompt)]
                 choice["logprobs"] = {"content": [{**tokens[0], "top_logprobs": tokens}]}

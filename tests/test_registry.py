@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import cuecard
 from cuecard.errors import UsageError
+from cuecard.features.family import FAMILIES
 from cuecard.registry import Registry, lacking
+from process_state import REGISTRIES, differences, process_state, registries
 
 METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1.0\n"
 
@@ -68,3 +74,30 @@ def test_a_thread_that_looks_up_while_another_loads_waits_for_all_plugins(tmp_pa
     things: Registry[type] = Registry("thing", group="things")
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(lambda _: things.names(), range(2))) == [["slow"], ["slow"]]
+
+
+def test_every_registry_is_known_to_the_check_of_what_tests_leave_behind():
+    root = Path(cuecard.__file__).parent
+    declared = {
+        (".".join(["cuecard", *path.relative_to(root).with_suffix("").parts]), name)
+        for path in root.rglob("*.py")
+        for name in re.findall(r"^(\w+)(?:: [^=\n]+)? = Registry\(", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert declared == set(REGISTRIES.items())
+    [import_module(module) for module in REGISTRIES]
+    assert len(list(registries())) == len(REGISTRIES)
+
+
+def test_what_a_test_leaves_behind_is_named(monkeypatch, tmp_path):
+    class Mine:
+        pass
+
+    before = process_state()
+    assert differences(before, process_state()) == []
+    monkeypatch.setitem(FAMILIES._items, "mine", Mine)
+    monkeypatch.setenv("CUECARD_LEFT", "1")
+    monkeypatch.chdir(tmp_path)
+    left = " ".join(differences(before, process_state()))
+    assert all(
+        word in left for word in ("feature family: set() became {'mine'}", "CUECARD_LEFT", str(tmp_path))
+    )

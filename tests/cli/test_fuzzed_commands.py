@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pace import PATIENCE
 from small_sets import pair_instances
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -20,7 +21,7 @@ ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no
 
 def test_odd_command_lines_end_well_and_killed_runs_leave_whole_folders():
     command = [sys.executable, SCRIPTS / "fuzz_commands.py", "--cases", "20", "--seed", "5"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = [line.strip("| ").split(" | ") for line in ran.stdout.splitlines()[2:]]
     assert [row[1] for row in rows] == ["20", "2", "2", "2"]

@@ -70,8 +70,9 @@ def test_the_time_of_a_step_is_kept_per_example_unless_it_failed(terminal, monke
     assert 0 <= timings.expected_seconds("Step 2 of 9: Cues") < 5
 
 
-def test_a_damaged_file_of_times_counts_as_none(monkeypatch, tmp_path):
+@pytest.mark.parametrize("damaged", ['["no"]', '{"Cues": 1', f'{{"Cues": {10**400}}}', "[" * 90_000, "\x00"])
+def test_a_damaged_file_of_times_counts_as_none(damaged, monkeypatch, tmp_path):
     monkeypatch.setenv("CUECARD_CACHE", str(tmp_path))
     monkeypatch.setattr(timings, "examples", 10)
-    (tmp_path / "timings.json").write_text('["no"]')
+    (tmp_path / "timings.json").write_text(damaged)
     assert timings.expected_seconds("Cues") is None

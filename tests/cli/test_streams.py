@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pace import PATIENCE
 from small_sets import pair_instances
 
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
@@ -21,7 +22,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     script = f'cuecard() {{ "{sys.executable}" -m cuecard "$@"; }}\n{line}'
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
     return subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=120
+        ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=PATIENCE
     )
 
 

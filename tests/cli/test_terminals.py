@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pace import PATIENCE
+
 ESCAPE = "\x1b]0;owned\x07"
 
 
@@ -17,7 +19,7 @@ def ran(*arguments: object, **environment: str) -> subprocess.CompletedProcess[b
     """Run a command in a process of its own, where encodings and widths are those of the environment."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "PYTHONUTF8")}
     command = [sys.executable, "-m", "cuecard", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, env=kept | environment, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, env=kept | environment, timeout=PATIENCE, check=False)
 
 
 @pytest.fixture(scope="module")

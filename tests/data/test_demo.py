@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +29,7 @@ from cuecard.data.demo.decorate import draw_features
 from cuecard.data.demo.lexicon import GRAMMAR_WORDS
 from cuecard.data.instances import COLUMNS
 from cuecard.errors import UsageError
+from pace import quick
 
 SEEDS = range(4)
 CONFIDENCE = 0.9999
@@ -355,9 +355,7 @@ def test_predictions_on_a_clean_set_follow_nothing(clean):
 
 
 def test_the_corpus_has_the_shape_of_snli():
-    started = time.process_time()
-    corpus = demo_corpus()
-    assert time.process_time() - started < 15
+    corpus = quick(demo_corpus, seconds=15)
     assert corpus.columns == ["premise", "hypothesis", "label"]
     assert corpus.height == 550_000
     premises = corpus["premise"].unique()
@@ -382,6 +380,4 @@ def test_corpus_chunks_are_made_independently_and_repeat():
 
 
 def test_a_hundred_thousand_pairs_take_a_moment():
-    started = time.process_time()
-    assert len(demo_nli(100_000).instances) == 100_000
-    assert time.process_time() - started < 5
+    assert len(quick(lambda: demo_nli(100_000), seconds=5).instances) == 100_000

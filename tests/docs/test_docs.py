@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import gc
 import json
 import re
 import shlex
@@ -14,7 +13,7 @@ import polars as pl
 import pytest
 
 from cuecard.data.demo import demo_battles, demo_choice, demo_judge, demo_nli, demo_predictions, write_demo
-from cuecard.registry import Registry
+from process_state import registries
 from tool_logs import harness_line, inspect_log, inspect_sample
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +102,7 @@ def test_documented_commands_run_from_top_to_bottom(page, files, cuecard, monkey
 @pytest.fixture
 def own_registrations(monkeypatch) -> None:
     """Forget what a page registers: a family of its own would count in every later audit of this process."""
-    for registry in [thing for thing in gc.get_objects() if isinstance(thing, Registry)]:
+    for registry in registries():
         monkeypatch.setattr(registry, "_items", dict(registry._items))
 
 

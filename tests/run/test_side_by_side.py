@@ -14,6 +14,7 @@ from cuecard.data.demo import demo_nli
 from cuecard.errors import UsageError
 from cuecard.run import side_by_side as room
 from cuecard.run.side_by_side import side_by_side
+from pace import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_those_that_may_run_at_the_same_time_do(two_threads: None) -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=PATIENCE)
 
     def run(one: Any) -> str:
         both.wait()  # would time out if one ran after the other

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from cuecard.report.html.card_page import write_report
 from cuecard.run import audit
 from cuecard.web import AppSettings, create_app
 from cuecard.web.settings import Limits
+from pace import wait_until
 
 ADDRESS = "http://127.0.0.1:8477"
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">{{7*7}}"
@@ -89,15 +89,11 @@ class Client:
         """Return the answer to a request that writes."""
         return self.http.request(method, f"/api{path}", headers={"x-cuecard-page": self.token}, **options)
 
-    def ended(self, job_id: str, seconds: float = 120.0) -> dict[str, Any]:
+    def ended(self, job_id: str) -> dict[str, Any]:
         """Return a job once it has ended."""
-        limit = time.monotonic() + seconds
-        while time.monotonic() < limit:
-            job: dict[str, Any] = self.get(f"/jobs/{job_id}")
-            if job["status"] in ("done", "failed", "cancelled"):
-                return job
-            time.sleep(0.1)
-        raise AssertionError(f"the job has not ended: {job}")
+        wait_until(lambda: self.get(f"/jobs/{job_id}")["status"] in ("done", "failed", "cancelled"))
+        job: dict[str, Any] = self.get(f"/jobs/{job_id}")
+        return job
 
     @property
     def card(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pace import PATIENCE, wait_until
 from web.conftest import HOSTILE, pairs
 from web.test_models_page import probed
 
@@ -53,12 +53,14 @@ def served(root: Path) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(settings), port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    limit = time.monotonic() + 30
-    while not server.started and time.monotonic() < limit:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(timeout=30)
+    wait_until(lambda: server.started or not thread.is_alive())
+    assert server.started
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 @pytest.fixture

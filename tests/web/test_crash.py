@@ -8,12 +8,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from cuecard.web.explore.places import prepared_folder
 from cuecard.web.state import State
+from pace import PATIENCE, wait_until
 from web.conftest import Client
 
 AUDIT = {"data": {"train": "data/houses_train.csv"}, "only": ["overview"]}
@@ -28,7 +28,7 @@ def test_jobs_and_uploads_survive_a_kill_of_the_process_that_writes_them(tmp_pat
         "state.next_job(); state.add_upload('a.csv', 'b.csv', 3)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    ended = subprocess.run([sys.executable, "-c", script, str(file)], check=False, timeout=120)
+    ended = subprocess.run([sys.executable, "-c", script, str(file)], check=False, timeout=PATIENCE)
     assert ended.returncode == -signal.SIGKILL
     state = State(file)
     assert [job.title for job in state.jobs()][::-1] == [f"job {i}" for i in range(20)]
@@ -59,10 +59,10 @@ def test_a_server_killed_while_an_audit_runs_loses_no_card_and_runs_it_again(
     words = [sys.executable, "-m", "cuecard", "serve", "--root", str(root), "--port", str(port)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait(lambda: state.job(job.id).pid is not None)
+        wait_until(lambda: state.job(job.id).pid is not None)
     finally:
         os.kill(server.pid, signal.SIGKILL)
-        server.wait(60)
+        server.wait(PATIENCE)
     assert (root / "cards" / "houses" / "card.json").read_bytes() == before
     client = started(root)  # ends what the killed one left, and takes the job up again
     assert client.ended(job.id)["status"] == "done"
@@ -76,12 +76,3 @@ def test_pages_that_were_half_prepared_are_prepared_again(client: Client, root: 
     (half / "texts.arrow").write_bytes(b"half")
     card = client.prepared()
     assert client.get(f"/cards/{card}/examples?limit=1")["total"] == 600
-
-
-def _wait(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from cuecard.web import AppSettings
 from cuecard.web.schemas import AuditBody, DataBody, DebiasBody, ProbeBody
 from cuecard.web.service import Service
 from cuecard.web.settings import Limits
+from pace import wait_until
 from web.conftest import Client, pairs
 
 AUDIT = {"data": {"train": "data/houses_train.csv", "test": "data/houses_test.csv"}, "only": ["overview"]}
@@ -107,7 +107,7 @@ def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(client: Client) -
     service = client.http.app.app.state.service  # type: ignore[attr-defined]
     first = client.send("POST", "/audits", json=AUDIT).json()
     after = client.send("POST", "/audits", json=AUDIT | {"seed": 1}).json()
-    _wait(lambda: service.state.job(first["id"]).pid is not None)
+    wait_until(lambda: service.state.job(first["id"]).pid is not None)
     pid = service.state.job(first["id"]).pid
     assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)  # pages come first
     os.killpg(pid, signal.SIGKILL)
@@ -120,10 +120,10 @@ def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(client: Client) -
 def test_a_cancelled_job_ends_its_process_and_writes_no_card(client: Client, root: Path) -> None:
     service = client.http.app.app.state.service  # type: ignore[attr-defined]
     job = client.send("POST", "/audits", json=AUDIT).json()
-    _wait(lambda: service.state.job(job["id"]).pid is not None)
+    wait_until(lambda: service.state.job(job["id"]).pid is not None)
     pid = service.state.job(job["id"]).pid
     assert client.send("POST", f"/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
-    _wait(lambda: not Path(f"/proc/{pid}").exists())
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
     assert [one["place"] for one in client.get("/cards")["cards"]] == ["cards/houses"]
 
 
@@ -133,7 +133,7 @@ def test_a_job_that_the_end_of_the_server_interrupted_runs_again(
     first = started(root)
     job = first.send("POST", "/audits", json=AUDIT).json()
     service = first.http.app.app.state.service  # type: ignore[attr-defined]
-    _wait(lambda: service.state.job(job["id"]).pid is not None)
+    wait_until(lambda: service.state.job(job["id"]).pid is not None)
     first.http.__exit__(None, None, None)
     second = started(root)
     assert second.ended(job["id"])["status"] == "done"
@@ -199,15 +199,6 @@ def test_bodies_with_unknown_fields_are_refused(client: Client) -> None:
     answer = client.send("POST", "/audits", json={**AUDIT, "command": "rm"})
     assert answer.status_code == 422
     assert "command" in answer.json()["problem"]
-
-
-def _wait(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
 
 
 def test_a_full_queue_takes_no_job_of_any_verb(root: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from cuecard.errors import InputError
 from cuecard.writing import recover, staged_file, staged_folder, write_together, write_whole
+from pace import PATIENCE
 
 NAMES = ["tables/a", "tables/b", "report", "card"]
 
@@ -72,7 +73,7 @@ print(json.dumps(ends))
 
 def run(script: str, *arguments: object) -> str:
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")

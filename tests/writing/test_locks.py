@@ -12,6 +12,7 @@ from cuecard.errors import InputError
 from cuecard.models.recipe import Recipe
 from cuecard.run.training.run_folder import RunFolder
 from cuecard.writing import locked, write_together
+from pace import PATIENCE
 
 
 def test_a_folder_that_is_being_written_is_refused_after_a_while(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_a_writer_waits_for_another_and_writes_the_folder_that_is_there_then(tmp
         time.sleep(0.2)
         folder.rename(tmp_path / "moved")  # as an exchange does
         folder.mkdir()
-    second.join(30)
+    second.join(PATIENCE)
     assert (folder / "card").read_text() == "second"
     assert not (tmp_path / "moved" / "card").exists()
 

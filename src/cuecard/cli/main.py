@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from cuecard._version import __version__
+from cuecard.cli import timings
 from cuecard.cli.help import Verb, Verbs
 from cuecard.cli.streams import standard_streams
 from cuecard.cli.terminals import prepare
@@ -131,6 +132,8 @@ def main() -> None:
             raise
         place = f"{error.filename}: " if error.filename else ""
         _end(f"{place}{error.strerror}.", USAGE_OR_INPUT)
+    finally:
+        timings.examples = 0  # of this command: another one may follow in the same process
 
 
 def _end(sentence: str, code: int) -> NoReturn:

@@ -71,7 +71,7 @@ def _rates() -> dict[str, float]:
     """Return seconds per example of every step that ran; a file that cannot be read counts as none."""
     try:
         kept = json.loads(_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        pairs = kept.items() if isinstance(kept, dict) else ()
+        return {str(step): float(rate) for step, rate in pairs if isinstance(rate, int | float)}
+    except (OSError, ValueError, RecursionError, OverflowError):
         return {}
-    pairs = kept.items() if isinstance(kept, dict) else ()
-    return {str(step): float(rate) for step, rate in pairs if isinstance(rate, int | float)}

@@ -128,10 +128,10 @@ def test_weights_follow_ids_when_rows_are_in_another_order(cuecard, files):
 
 def test_a_killed_run_goes_on_and_ends_as_an_uninterrupted_one(cuecard, files, monkeypatch):
     assert cuecard(*arguments(files, "--epochs", 4, out="whole")).code == 0
-    monkeypatch.setattr(FirstWord, "fit", _killed_after_two(FirstWord.fit))
-    assert cuecard(*arguments(files, "--epochs", 4)).code == 130
+    with monkeypatch.context() as patch:
+        patch.setattr(FirstWord, "fit", _killed_after_two(FirstWord.fit))
+        assert cuecard(*arguments(files, "--epochs", 4)).code == 130
     assert not (files / "run" / "metrics.json").exists()
-    monkeypatch.undo()
     trained = []
     original = FirstWord.fit
 

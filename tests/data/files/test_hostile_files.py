@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -266,3 +267,47 @@ def test_a_role_that_holds_no_single_value(tmp_path, role, value):
     rows = [json.dumps(row), json.dumps({**row, "label": "y", "id": "2"})]
     path = written(tmp_path, "x.jsonl", "\n".join(rows))
     refused(path, columns={role: "odd"})
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.json", "x.txt", "x.csv.gz"])
+def test_text_of_two_bytes_a_character_is_named(tmp_path, name, encoding):
+    text = '[{"text": "a", "label": 0}]' if "json" in name else GOOD
+    data = text.encode(encoding)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    assert refused(path) == f"{path} is text in UTF-16 or UTF-32: save the file as UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pa.array([1, 2], pa.decimal256(60, 3)), "decimal256(60, 3)"),
+        (pa.array([[1], [2]], pa.list_(pa.decimal256(40, 0))), "decimal256(40, 0)"),
+        (pa.array([{"a": {"b": 1}}, None], pa.struct([("a", pa.struct([("b", pa.decimal256(40, 0))]))])),
+         "decimal256(40, 0)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_column_of_a_type_that_no_table_holds_is_named_without_a_panic(
+    tmp_path, capfd, column, kind, on_error
+):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": ["a", "b"], "label": ["c", "d"], "other": column}), path)
+    said = f"Column 'other' of {path} has values of the type {kind}, which cannot be read: write the file without"
+    assert refused(path, on_error=on_error).startswith(said)
+    with pytest.raises(InputError, match="Column 'other'"):
+        list(scan(path, on_error=on_error))
+    assert capfd.readouterr().err == ""
+
+
+def test_a_name_that_repeats_in_a_parquet_file_is_named(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(
+        pa.table(
+            [pa.array(["a", "b"]), pa.array(["c", "d"]), pa.array(["c", "d"])],
+            names=["text", "label", "label"],
+        ),
+        path,
+    )
+    assert refused(path) == f"{path} has two columns with the name 'label': write it with distinct names."

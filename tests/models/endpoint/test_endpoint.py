@@ -7,11 +7,12 @@ import pytest
 from cuecard.errors import InputError, UsageError
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, EndpointError, Question, Reply, check_endpoint
+from pace import PATIENCE
 from scripted_server import Script, serving
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")
 
-FAULTS = ["timeout", "429", "500", "503", "broken", "cut"]
+FAULTS = ["429", "500", "503", "broken", "cut"]
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def script():
 
 
 def endpoint(script, **changes):
-    options = {"timeout": 0.3, "pause": 0.01, "attempts": 4, "concurrency": 4} | changes
+    options = {"timeout": PATIENCE, "pause": 0.01, "attempts": 4, "concurrency": 4} | changes
     return Endpoint(script.url, "tiny", **options)
 
 
@@ -40,6 +41,13 @@ def test_every_fault_is_survived_and_nothing_is_asked_twice_or_lost(script, tmp_
     again = endpoint(script).ask(questions(20), AnswerCache(tmp_path / "answers.jsonl"))
     assert again == replies
     assert sum(script.answered.values()) == 20
+
+
+def test_a_question_without_an_answer_in_time_is_asked_again(script):
+    script.faults["q0"] = ["timeout"]
+    replies = endpoint(script, timeout=1, attempts=50).ask(questions(3))
+    assert [reply.text for reply in replies] == ["re: q0", "re: q1", "re: q2"]
+    assert script.asked["q0"] >= 2
 
 
 def test_equal_questions_are_asked_once(script):

@@ -16,6 +16,7 @@ import pytest
 from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, EndpointError, Question
 from cuecard.models.endpoint.exchange import LARGEST_BODY
+from pace import PATIENCE
 
 pytest.importorskip("httpx", reason="the extra llm is not installed")
 
@@ -27,12 +28,12 @@ KEY = "sk-secret/0123456789"
 def server(answer: Callable[[socket.socket, bytes], None], connections: int = 6) -> Iterator[str]:
     """Answer a limited number of connections with raw bytes, and give the address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(10)
+    listener.settimeout(60)
     threads: list[threading.Thread] = []
 
     def one(connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            connection.settimeout(10)
+            connection.settimeout(60)
             request = b""
             while b"\r\n\r\n" not in request:
                 request += connection.recv(65536)
@@ -58,17 +59,15 @@ def server(answer: Callable[[socket.socket, bytes], None], connections: int = 6)
     finally:
         listener.close()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
         assert not any(thread.is_alive() for thread in threads)
 
 
 def asked(url: str, **options: object) -> str:
-    """Return how asking one question ends, after checking that it ends soon."""
-    settings = {"timeout": 30, "pause": 0.01, "attempts": 2, "key_variable": "HOSTILE_KEY"} | options
-    start = time.monotonic()
+    """Return how asking one question ends."""
+    settings = {"timeout": PATIENCE, "pause": 0.01, "attempts": 2, "key_variable": "HOSTILE_KEY"} | options
     with pytest.raises(EndpointError) as ended:
         Endpoint(url, "tiny", **settings).ask([Question("q")])  # type: ignore[arg-type]
-    assert time.monotonic() - start < 100  # what a server sends here lasts longer, on any machine
     message = str(ended.value)
     assert message.isprintable()
     assert len(message) < 700
@@ -101,7 +100,9 @@ def whole(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> Callable[[
 @pytest.mark.parametrize("head", [HEAD + b"\r\n", HEAD + b"X-Slow: ", b"H"], ids=["body", "header", "status"])
 def test_a_response_that_drips_ends_at_the_deadline(head):
     with server(drip(head)) as url:
+        start = time.monotonic()
         assert "no complete answer within 0.5 s" in asked(url, timeout=0.5)
+        assert time.monotonic() - start < 100  # what the server sends lasts longer, on any machine
 
 
 def flood(connection: socket.socket, request: bytes) -> None:
@@ -164,7 +165,9 @@ def test_the_key_is_masked_in_answers_and_in_the_file_that_keeps_them(monkeypatc
     monkeypatch.setenv("HOSTILE_KEY", KEY)
     with server(echo, connections=1) as url:
         cache = AnswerCache(tmp_path / "answers.jsonl")
-        (reply,) = Endpoint(url, "tiny", key_variable="HOSTILE_KEY", timeout=3).ask([Question("q")], cache)
+        (reply,) = Endpoint(url, "tiny", key_variable="HOSTILE_KEY", timeout=PATIENCE).ask(
+            [Question("q")], cache
+        )
     assert reply.text.lower() == "you sent authorization: bearer …"
     assert "secret" not in (tmp_path / "answers.jsonl").read_text()
 
@@ -185,7 +188,7 @@ def test_a_short_key_of_a_local_server_stays_a_word(monkeypatch):
     monkeypatch.setenv("HOSTILE_KEY", "no")
     body = json.dumps({"choices": [{"message": {"content": "no"}}]}).encode()
     with server(whole(body), connections=1) as url:
-        (reply,) = Endpoint(url, "tiny", key_variable="HOSTILE_KEY", timeout=3).ask([Question("q")])
+        (reply,) = Endpoint(url, "tiny", key_variable="HOSTILE_KEY", timeout=PATIENCE).ask([Question("q")])
     assert reply.text == "no"
 
 

@@ -23,6 +23,7 @@ from cuecard.probes import (
 from cuecard.probes.cues.stress_set import cue_stress_set, sample_test
 from cuecard.probes.prompts.study import BUILT_IN
 from cuecard.report.sections import section_view
+from pace import PATIENCE
 from scripted_server import Script, serving
 from small_sets import choice_instances
 
@@ -40,7 +41,7 @@ def small(demo):
 
 
 def ask(script, data, prompts, **options):
-    endpoint = Endpoint(script.url, "tiny", pause=0.01, timeout=2)
+    endpoint = Endpoint(script.url, "tiny", pause=0.01, timeout=PATIENCE)
     return prompted_predictions(data, endpoint, [find_prompt(name) for name in prompts], **options)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from cuecard.card.card import Card
 from cuecard.report.html.card_page import render_html
+from pace import PATIENCE
 
 BROWSER = next(
     (p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None
@@ -47,7 +48,7 @@ def open_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
             "--dump-dom",
             file.as_uri(),
         ]
-        done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True)
         return _without_scripts(done.stdout.decode("utf-8"))
 
     return load

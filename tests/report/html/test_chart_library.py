@@ -16,6 +16,7 @@ from cuecard.report.html import chart_library as library
 from cuecard.report.html.card_page import render_html
 from cuecard.report.html.engine import picture
 from cuecard.run import audit
+from pace import PATIENCE
 from small_sets import pair_instances
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +121,7 @@ def test_an_engine_that_dies_of_a_memory_limit_costs_the_charts_and_not_the_repo
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", limited, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
 
     done = run("report", "card", "--quiet")
     assert (done.returncode, done.stdout) == (0, "")

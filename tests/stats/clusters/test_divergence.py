@@ -5,8 +5,7 @@ from scipy.stats import entropy
 
 from cuecard.stats import jensen_shannon, kl_divergence, total_variation
 
-RNG = np.random.default_rng(0)
-P, Q = RNG.dirichlet(np.ones(4), 50), RNG.dirichlet(np.ones(4), 50)
+P, Q = np.random.default_rng(0).dirichlet(np.ones(4), (2, 50))
 
 
 @pytest.mark.parametrize("base", [2, np.e, 10])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import os
 import zlib
@@ -96,6 +97,15 @@ def checked_format(path: Path) -> tuple[Format, Compression]:
 def magic(start: bytes) -> str | None:
     """Return the kind of file that the first bytes are typical of, None for text."""
     return next((kind for first, kind in _MAGIC.items() if start.startswith(first)), None)
+
+
+def check_encoding(data: bytes, where: str) -> None:
+    """Raise if text is in an encoding of two or four bytes a character, as spreadsheets save "Unicode text"."""
+    start = data[:64]
+    # ASCII characters in two bytes have a zero in one of them.
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE))
+    if marked or (len(start) >= 16 and not (any(start[::2]) and any(start[1::2]))):
+        raise InputError(f"{where} is text in UTF-16 or UTF-32: save the file as UTF-8.")
 
 
 def text_format(data: bytes) -> Format:

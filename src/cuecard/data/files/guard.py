@@ -6,8 +6,9 @@ pyo3's `PanicException`, which is a `BaseException` and passes every `except Exc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cuecard.errors import CueCardError, InputError, printable
 
@@ -31,6 +32,33 @@ def guarded(call: Callable[[], Read], where: str, remedy: str = "copy or export 
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise InputError(f"{where} is damaged or cut short ({reason(error)}): {remedy}.") from None
+
+
+#: How the names of types begin that Arrow reads and polars cannot hold: it panics, or takes the file for damaged.
+_FOREIGN_TYPES = (
+    *("decimal256", "list_view", "large_list_view", "sparse_union", "dense_union", "run_end_encoded"),
+    "month_day_nano_interval",
+)
+
+
+def check_schema(schema: Any, where: str) -> None:
+    """Raise where an Arrow schema repeats a name, or has a column of a type that tables here cannot hold."""
+    if repeated := [name for name, times in Counter(schema.names).items() if times > 1]:
+        raise InputError(
+            f"{where} has two columns with the name {printable(repeated[0], 60)!r}: write it with distinct names."
+        )
+    for field in schema:
+        if kind := _foreign_type(field.type):
+            raise InputError(
+                f"Column {printable(field.name, 60)!r} of {where} has values of the type {printable(kind, 60)}, which "
+                "cannot be read: write the file without the column, or with its values as text."
+            )
+
+
+def _foreign_type(kind: Any) -> str:
+    if str(kind).startswith(_FOREIGN_TYPES):
+        return str(kind)
+    return next(filter(None, (_foreign_type(kind.field(i).type) for i in range(kind.num_fields))), "")
 
 
 def reason(error: BaseException, limit: int = 200) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from cuecard.data.files.guard import guarded
+from cuecard.data.files.guard import check_schema, guarded
 from cuecard.data.files.metadata import class_names
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
@@ -97,10 +97,7 @@ def arrow_frames(path: Path, columns: list[str] | None = None) -> Iterator[pl.Da
             return None
         batch.validate(full=True)
         table = pa.Table.from_batches([batch])
-        if len(set(table.column_names)) < table.num_columns:
-            raise InputError(
-                f"{where} has two columns with the same name: save the dataset with distinct names."
-            )
+        check_schema(table.schema, where)
         return pl.DataFrame(table.select(columns) if columns else table)
 
     where, remedy = f"The Arrow file {shown(path)}", "save the dataset again"

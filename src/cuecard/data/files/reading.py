@@ -11,8 +11,16 @@ from typing import IO, Any, Literal
 
 import polars as pl
 
-from cuecard.data.files.formats import Compression, Format, check_size, checked_format, content, text_format
-from cuecard.data.files.guard import guarded
+from cuecard.data.files.formats import (
+    Compression,
+    Format,
+    check_encoding,
+    check_size,
+    checked_format,
+    content,
+    text_format,
+)
+from cuecard.data.files.guard import check_schema, guarded
 from cuecard.data.files.json_documents import read_document
 from cuecard.data.files.metadata import class_names
 from cuecard.data.files.nesting import JsonMarks, json_marks, may_be_nested
@@ -93,6 +101,7 @@ def parse(
     `first_row` rows stand before the part; `literal_quotes` says that quotation marks quote nothing, and None
     that the text itself decides.
     """
+    check_encoding(data, where)
     if kind == "txt":
         blocks = read_blocks(data, where)
         if blocks is not None:
@@ -245,6 +254,7 @@ def parquet_table(source: IO[bytes], where: str, *, limit: int | None = None) ->
 
     def read() -> tuple[pl.DataFrame, bytes]:
         file = pq.ParquetFile(source)
+        check_schema(file.schema_arrow, where)
         batches: list[Any] = []
         size = 0
         # In parts, because a text that is stored once may stand in every row.

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data.files.formats import check_size
-from cuecard.data.files.guard import guarded
+from cuecard.data.files.guard import check_schema, guarded
 from cuecard.data.files.metadata import class_names
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable, stacked
@@ -50,6 +50,7 @@ def parquet_parts(
             yield RawTable(pl.DataFrame(), (where,), (0,), dropped={f"{DAMAGED_FILE} {path.name}": 1})
             return
         with file:
+            check_schema(file.schema_arrow, where)
             yield from _of_groups(file, where, rows, columns, groups, skip=skip)
 
 

@@ -24,6 +24,7 @@ from cuecard.report.sections import section_view
 from cuecard.report.sections.audits.cluster_sentences import cluster_verdict
 from cuecard.report.terminal.card import render_terminal
 from cuecard.run import audit
+from pace import PATIENCE
 from small_sets import pair_instances
 
 BROWSER = next(
@@ -145,7 +146,7 @@ def test_a_browser_draws_every_chart_and_hostile_texts_never_run(tmp_path: Path)
         BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=15000",
         f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", file.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True)
     dom = re.sub(r"<script.*?</script>", "", done.stdout.decode("utf-8"), flags=re.DOTALL)
     title = re.search(r"<title>(.*?)</title>", dom, re.DOTALL)
     assert title is not None
