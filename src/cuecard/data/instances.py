@@ -360,6 +360,10 @@ class Instances:
         """Return some rows with their texts, in that order, to be shown."""
         return self.table[rows]
 
+    def with_texts(self, which: npt.NDArray[np.bool_]) -> Instances:
+        """Return some of the rows with their texts in memory."""
+        return self.rows(which)
+
     def with_columns(self, **columns: Any) -> Instances:
         """Return the same instances with extra columns added or replaced."""
         other = replace(self, table=self.table.with_columns(**columns))

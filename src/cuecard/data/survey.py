@@ -16,7 +16,7 @@ from cuecard.data.instances import Instances
 from cuecard.data.placeholders import is_placeholder
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import UnitScope
-from cuecard.stats.arrays import Ints
+from cuecard.stats.arrays import Bools, Ints
 
 SIDES = ("premise", "hypothesis")
 
@@ -87,6 +87,10 @@ class NumberedInstances(Instances):
         """Return some rows with their texts, in that order, read from disk."""
         assert self.read_texts is not None
         return self.read_texts(rows if self.row_numbers is None else self.row_numbers[rows])
+
+    def with_texts(self, which: Bools) -> Instances:
+        """Return some of the rows with their texts in memory, read from disk."""
+        return Instances(self.texts_of(np.flatnonzero(which)), self.task, self.labels, self.name)
 
     def distinct_texts(self, side: Literal["premise", "hypothesis"]) -> int:
         """Return how many texts there are that differ in more than case, spaces and punctuation."""

@@ -207,11 +207,12 @@ class Stream:
     @cached_property
     def sample(self) -> Instances:
         """At most `SAMPLED` examples of every split, drawn by a hash of their content, in the order of the dataset."""
-        rows = self._sampled_rows
+        rows = self.sampled_rows
         return Instances(self.texts(rows), self.scan.task, self.scan.labels, self.scan.name, self.report)
 
     @cached_property
-    def _sampled_rows(self) -> Ints:
+    def sampled_rows(self) -> Ints:
+        """The rows of the sampled examples."""
         data = self.data
         first = data.first_rows
         hashes = mixed(example_hashes(data.row_hashes, first[:-1]) + np.uint64(self.seed))
@@ -227,7 +228,7 @@ class Stream:
     @cached_property
     def _in_memory(self) -> tuple[Ints, pl.DataFrame]:
         """The rows whose texts are read at once: the sample, and those that the language is guessed from."""
-        rows = np.union1d(self._sampled_rows, self.data.sampled_rows(LANGUAGE_ROWS))
+        rows = np.union1d(self.sampled_rows, self.data.sampled_rows(LANGUAGE_ROWS))
         return rows, self._read_rows(rows)
 
     def texts(self, rows: Ints) -> pl.DataFrame:

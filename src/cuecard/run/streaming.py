@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from cuecard.analysis import Analysis, Result
 from cuecard.cache import cache_folder, code_key, content_key
 from cuecard.card.card import Card
@@ -125,11 +127,11 @@ def audit_in_pieces(
         whole = sample.n_examples == data.n_examples
         answers = []
         for one in selected:
-            streams = hasattr(one, "run_stream")
+            streams = _sees_all(one)
 
             def run(one: Any = one, streams: bool = streams) -> Result:
                 result: Result = one.run_stream(stream) if streams else one.run(sample)
-                return result
+                return _with_sampled_examples(result, stream) if streams else result
 
             with same_digits() if getattr(one, "parallel", False) else nullcontext():
                 told = answer(one, data if streams else sample, run=run, progress=shown)
@@ -140,6 +142,30 @@ def audit_in_pieces(
         card = card_of(data, answers, rows=sample, command=command, notes=notes)
         card.provenance.engine = f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
         return card
+
+
+def _sees_all(audit: Analysis) -> bool:
+    """Return whether an audit sees all examples of a dataset in pieces, with the options it has."""
+    return hasattr(audit, "run_stream") and bool(getattr(audit, "in_parts", True))
+
+
+def _with_sampled_examples(result: Result, stream: Stream) -> Result:
+    """Return the result with what it says of sampled examples, by the ids of these; it knows examples by number."""
+    if result.examples is None:
+        return result
+    rows, sample = stream.sampled_rows, stream.sample
+    first = sample.first_rows[:-1]
+    named = pl.DataFrame(
+        {
+            "example_id": stream.data.example_codes[rows[first]],
+            "_named": sample.table["example_id"].gather(first),
+        }
+    )
+    examples = result.examples.join(named, on="example_id", how="inner", maintain_order="left")
+    columns = result.examples.columns
+    return replace(
+        result, examples=examples.drop("example_id").rename({"_named": "example_id"}).select(columns)
+    )
 
 
 def _scan(unread: Unread, budget: Budget) -> Scan:
@@ -171,7 +197,7 @@ def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
 @contextmanager
 def _store(scanned: Scan, selected: Sequence[Analysis], seed: int, *, cache: bool) -> Iterator[Store]:
     """Yield the place for summaries: in the cache, where an interrupted run finds them, until the audit is done."""
-    audits = [one for one in selected if hasattr(one, "run_stream")]
+    audits = [one for one in selected if _sees_all(one)]
     # The key has no code of families that a user or another package has written.
     place = None if not cache or any(map(_has_foreign_code, audits)) else _kept(scanned, audits, seed)
     if place is None:

@@ -24,7 +24,9 @@ from cuecard.audits.pair_graph.scores import (
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
 from cuecard.data import Instances, Task
 from cuecard.data.splits.overlap import train_overlap
+from cuecard.data.survey import NumberedInstances, row_table
 from cuecard.data.weights import unequal_weights
+from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.features.pair_graph import (
     LEAKAGE_FEATURES,
@@ -84,9 +86,18 @@ class PairGraphAudit:
             raise UsageError(f"pair_graph.folds must be at least 2, not {self.folds}.")
         check_embedding(self.embed)
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether it can see all examples of a dataset in parts: the larger feature sets need texts in memory."""
+        return self.forest == "fast" and not self.advanced and not self.unlexicalized
+
+    def run_stream(self, stream: Stream) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces."""
+        return self.run(stream.data)
+
     def run(self, data: Instances) -> Result:
         """Return accuracies of every feature set against the majority, the figures' tables and the findings."""
-        if data.table["premise"].fill_null("").n_unique() < 2:
+        if _distinct_premises(data) < 2:
             raise Skip("needs at least two distinct premises to build a graph")
         weights = unequal_weights(data, self.weights)
         leak_trial = trial(data, forest=self.forest, folds=self.folds, seed=self.seed, weights=weights)
@@ -155,6 +166,12 @@ class PairGraphAudit:
             )
             outcomes[name] = outcome(leak_trial, table, distinct=False)
         return left_out
+
+
+def _distinct_premises(data: Instances) -> int:
+    if isinstance(data, NumberedInstances):
+        return row_table(data)["premise_text"].n_unique()
+    return data.table["premise"].fill_null("").n_unique()
 
 
 def _parts_of_the_leak(data: Instances, leak_trial: Trial, transductive: Floats) -> dict[str, Any] | None:

@@ -187,7 +187,7 @@ def _strongest_class(
         & (values <= row["to"])
         & (data.label_codes == data.labels.index(row["label"]))
     )
-    shown = data.table[np.flatnonzero(here)[:EXAMPLES]]
+    shown = data.texts_of(np.flatnonzero(here)[:EXAMPLES])
     evidence = tuple(
         Evidence(str(r["example_id"]), str(r["split"]), str(r["label"]), r["hypothesis"], r["premise"])
         for r in shown.iter_rows(named=True)

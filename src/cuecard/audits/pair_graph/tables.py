@@ -149,7 +149,7 @@ def _similarities(
     def sampled(size: int) -> tuple[Instances, npt.NDArray[np.int64]]:
         rows = np.zeros(len(data), dtype=np.bool_)
         rows[order[:size]] = True
-        return data.rows(rows), np.flatnonzero(rows)
+        return data.with_texts(rows), np.flatnonzero(rows)
 
     part, rows = sampled(pairs_compared(embed))
     tokens = encoded_texts(part, "default").stacked() if embed == "tfidf" else None
