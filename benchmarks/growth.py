@@ -1,6 +1,7 @@
 """Time and memory of audits by the number of pairs.
 
 python -m benchmarks.growth 55000 550000 5500000
+python -m benchmarks.growth --only=slices,pair_graph 55000 550000
 python -m benchmarks.growth --whole 1000000    # every section, as `cuecard audit FOLDER` runs them
 """
 
@@ -16,10 +17,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
+
 from benchmarks.cues import SIZES, corpus
 
 #: Sections that are read in parts; the others rest on a sample of bounded size.
-SECTIONS = ("overview", "cues")
+SECTIONS = ("overview", "cues", "partial_input", "slices", "pair_graph")
 MEMORY = "4GiB"
 #: Too little memory for any set, and enough for sets that are read at once for comparison.
 SMALL, WHOLE = "1KB", "1TB"
@@ -68,6 +71,14 @@ def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str =
     return Run(pairs, memory=memory_used, **said)
 
 
+def with_slices(folder: Path) -> Path:
+    """Give the pairs of a folder an extra column with five values, and return the folder."""
+    for file in sorted(folder.iterdir()):
+        pairs = pl.read_parquet(file)
+        pairs.with_columns(source=pl.int_range(pl.len()) % 5).write_parquet(file)
+    return folder
+
+
 def _print_whole(run: Run) -> None:
     """Print what a whole audit takes, in all and by section."""
     total = f"{run.clock:.0f} s ({run.cpu:.0f} s of a processor), peak {run.memory:.2f} GB"
@@ -78,23 +89,25 @@ def _print_whole(run: Run) -> None:
 
 def _print(sections: str, run: Run) -> None:
     where = run.engine or "in memory"
-    print(f"{sections:9} {run.pairs:>11,} pairs {run.cpu:8.1f} s {run.memory:6.2f} GB  {where}", flush=True)
+    print(f"{sections:13} {run.pairs:>11,} pairs {run.cpu:8.1f} s {run.memory:6.2f} GB  {where}", flush=True)
 
 
 def main(argv: list[str]) -> None:
     """Print processor time, memory and the exponent of growth for every section and number of pairs.
 
     Args:
-        argv: numbers of pairs, those of `SIZES` by default; after `--whole`, of whole audits.
+        argv: numbers of pairs, those of `SIZES` by default; with `--whole`, of whole audits, and with `--only=NAMES`,
+            of these sections alone.
     """
-    sizes = [int(text) for text in argv if text != "--whole"] or list(SIZES)
+    sizes = [int(text) for text in argv if not text.startswith("--")] or list(SIZES)
+    only = [text.removeprefix("--only=").split(",") for text in argv if text.startswith("--only=")]
     with tempfile.TemporaryDirectory() as place:
-        folders = {n: corpus(Path(place), n) for n in sizes}
+        folders = {n: with_slices(corpus(Path(place), n)) for n in sizes}
         if "--whole" in argv:
             for n, folder in folders.items():
                 _print_whole(measured(folder, n, "", ""))
             return
-        for sections in SECTIONS:
+        for sections in only[0] if only else SECTIONS:
             runs = []
             for n, folder in folders.items():
                 # Small sets are read in parts as well, so that the exponent is that of one way.
@@ -104,7 +117,7 @@ def main(argv: list[str]) -> None:
                     _print(sections, measured(folder, n, sections, WHOLE))
             for one, two in pairwise(runs):
                 exponent = math.log(two.cpu / one.cpu) / math.log(two.pairs / one.pairs)
-                print(f"{sections:9} exponent {one.pairs:,} → {two.pairs:,}: {exponent:.2f}", flush=True)
+                print(f"{sections:13} exponent {one.pairs:,} → {two.pairs:,}: {exponent:.2f}", flush=True)
 
 
 if __name__ == "__main__":

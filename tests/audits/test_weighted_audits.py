@@ -15,7 +15,7 @@ from cuecard.audits.cues.redundancy import redundancy_table
 from cuecard.audits.overview import Overview
 from cuecard.audits.pair_graph.scores import Score, trial
 from cuecard.audits.pair_graph.tables import frequency_grid, label_by_frequency, quantile_shares
-from cuecard.audits.partial_input.baselines.conditions import conditions
+from cuecard.audits.partial_input.baselines.conditions import conditions, rows_of
 from cuecard.audits.partial_input.baselines.guessing import guess_labels, guess_rows
 from cuecard.audits.partial_input.baselines.judging import measured
 from cuecard.audits.partial_input.learned.cross_fit import trainer
@@ -23,7 +23,6 @@ from cuecard.data import Examples, Instances, load
 from cuecard.data.demo import demo_battles
 from cuecard.data.weights import unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
-from cuecard.text import encode
 from small_sets import choice_instances, pair_instances
 
 WORDS = [f"w{i}" for i in range(12)]
@@ -171,7 +170,7 @@ def test_a_learner_of_whole_weights_guesses_as_one_of_repeated_rows(make):
     weighted = Examples(data, times.astype(float))
     copies = Examples(repeated(data, times))
     original = copies.ids.str.replace("-.*", "")
-    matrix = {c.name: c.matrix for c in conditions(encode(data), weighted)}["full"]
+    matrix = {c.name: c.matrix for c in conditions(rows_of(data), weighted)}["full"]
     ids = weighted.ids
     place = {name: i for i, name in enumerate(ids.to_list())}
     of_copy = np.array([place[name] for name in original.to_list()])

@@ -360,6 +360,14 @@ class Instances:
         """Return some rows with their texts, in that order, to be shown."""
         return self.table[rows]
 
+    def characters(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.integer[Any]]:
+        """Return the number of characters of every text of one side."""
+        return self.table[side].str.len_chars().to_numpy()
+
+    def blank(self, side: Literal["premise", "hypothesis"]) -> npt.NDArray[np.bool_]:
+        """Return which texts of one side have nothing but white space."""
+        return (self.table[side].fill_null("").str.strip_chars() == "").to_numpy()
+
     def with_texts(self, which: npt.NDArray[np.bool_]) -> Instances:
         """Return some of the rows with their texts in memory."""
         return self.rows(which)

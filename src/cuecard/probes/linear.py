@@ -10,7 +10,7 @@ from inspect import getsource
 import numpy as np
 
 from cuecard._version import __version__
-from cuecard.audits.partial_input.baselines.conditions import conditions
+from cuecard.audits.partial_input.baselines.conditions import conditions, rows_of
 from cuecard.cache import cached_arrays
 from cuecard.data import Instances
 from cuecard.data.examples import Examples
@@ -22,7 +22,6 @@ from cuecard.probes.examples import check_test
 from cuecard.probes.predictions import Predictions
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Singles
-from cuecard.text import encode
 
 #: Name → the names of the input that the learner may look at, by task.
 LINEAR_MODELS = {
@@ -75,7 +74,7 @@ def linear_predictions(
 def _trained(data: Instances, name: str, model: LinearModel, tokens: str | None) -> Floats:
     """Return the probabilities of a model trained on train for test, a column per possible answer."""
     examples = Examples(data)
-    matrices = {c.name: c.matrix for c in conditions(encode(data, tokens=tokens), examples)}
+    matrices = {c.name: c.matrix for c in conditions(rows_of(data, tokens=tokens), examples)}
     matrix = next((matrices[part] for part in LINEAR_MODELS[name] if part in matrices), None)
     if matrix is None:
         raise UsageError(f"The model {name!r} needs a part of the input that {data.task} data does not have.")

@@ -187,6 +187,11 @@ def _rows_of(scanned: Scan) -> int:
 
 def _note(sampled: Mapping[str, int], titles: list[str]) -> str:
     sizes = listed([f"{n:,} {split}" for split, n in sampled.items()])
+    if not titles:
+        return (
+            f"The table of examples lists a random sample of {sizes} examples, because the dataset does not fit in the "
+            "memory that is allowed; all sections are about all examples."
+        )
     return (
         f"The dataset does not fit in the memory that is allowed. {listed(titles)} "
         f"{'is' if len(titles) == 1 else 'are'} about a random sample of {sizes} examples, and so is the table of "

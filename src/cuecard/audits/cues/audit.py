@@ -140,8 +140,8 @@ class Cues:
             stop_words(encoded.language)  # raises where there is no list, before anything is counted
         return encoded, [learned(family, [encoded]) for family in self.families()]
 
-    def run_stream(self, stream: Stream) -> Result:
-        """Return what `run` returns, of a dataset that is gone through in pieces."""
+    def run_stream(self, stream: Stream, stage: str = NAME) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces; `stage` names what is kept."""
         if self.weights:
             raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
         language = self.language or guess_language(stream.data.sampled_texts(LANGUAGE_ROWS))
@@ -149,7 +149,14 @@ class Cues:
         if not self.stop_words:
             stop_words(language)  # raises where there is no list, before anything is counted
         cues = CueStream(
-            stream, settled.encode, self.families(), language, str(settled.tokens), self.scope, self.min_count
+            stream,
+            settled.encode,
+            self.families(),
+            language,
+            str(settled.tokens),
+            self.scope,
+            self.min_count,
+            stage,
         )
         counts = cues.counts()
         self._check_named(counts)

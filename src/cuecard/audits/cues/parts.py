@@ -63,6 +63,7 @@ class CueStream:
         stream: the dataset.
         encode: returns the tokens of some of its instances.
         unlearned: the feature families, before they have seen what they must.
+        stage: what the names of its stages begin with.
     """
 
     stream: Stream
@@ -72,6 +73,7 @@ class CueStream:
     tokeniser: str
     scope: Scope
     minimum: int
+    stage: str = "cues"
 
     @property
     def instances(self) -> Instances:
@@ -102,7 +104,7 @@ class CueStream:
     def counts(self) -> CueCounts:
         """Return the counts of all features with `minimum` training instances, as if the dataset were in memory."""
         self.families, self._sizes, self._frequent  # noqa: B018  known before any piece is counted
-        self.stream.each("cues", self._count, title="Counts of features")
+        self.stream.each(self.stage, self._count, title="Counts of features")
         instances, store = self.stream.data.train_and_test, self.stream.store
         in_test = (instances.table["split"].cast(pl.String) != COUNTED_SPLITS[0]).to_numpy()
         totals = np.stack(
@@ -112,13 +114,15 @@ class CueStream:
             ]
         )
         skipped = dict(self._frequent.skipped)
-        for table in store.tables("cues", "skipped"):
+        for table in store.tables(self.stage, "skipped"):
             skipped |= {name: reason for name, reason in table.iter_rows() if name not in skipped}
         features = self._features(skipped)
         within = None
         if instances.grouped:
             within = (
-                self._summed("within", [*KEYS, "k", "m"]) if store.files("cues", "within") else NOTHING_WITHIN
+                self._summed("within", [*KEYS, "k", "m"])
+                if store.files(self.stage, "within")
+                else NOTHING_WITHIN
             )
             within = within.join(features.select(KEYS), on=KEYS).sort(*KEYS, "k", "m")
         features = self._with_copies(features, within)
@@ -247,7 +251,7 @@ class CueStream:
             reasons = pl.DataFrame(list(skipped.items()), schema=_REASONS, orient="row")
             return {"counts": counts, "skipped": reasons}
 
-        stage = "frequencies"
+        stage = f"{self.stage} frequencies"
         self.stream.each(stage, count, title="Frequencies of features")
         often = [t.filter(pl.col("n") >= self.minimum) for t in self._buckets("counts", KEYS, stage=stage)]
         counts = pl.concat(often)
@@ -306,7 +310,7 @@ class CueStream:
 
     def _in_units(self, name: str) -> pl.DataFrame:
         """Return for every feature and level its units with copies, their rows, these squared, and times all rows."""
-        if not self.stream.store.files("cues", name):
+        if not self.stream.store.files(self.stage, name):
             return _NO_UNITS
         by = [*KEYS, "level"]
         return pl.concat(
@@ -323,10 +327,10 @@ class CueStream:
         return pl.concat(list(self._buckets(name, keys)))
 
     def _buckets(
-        self, name: str, keys: list[str], by: list[str] | None = None, *, stage: str = "cues"
+        self, name: str, keys: list[str], by: list[str] | None = None, *, stage: str | None = None
     ) -> list[pl.DataFrame]:
         """Return the sums of a table over all pieces by its keys, in parts of bounded size: no key is in two parts."""
-        files = self.stream.store.files(stage, name)
+        files = self.stream.store.files(stage or self.stage, name)
         whole = pl.scan_parquet(files)
         n = max(1, -(-int(whole.select(pl.len()).collect().item()) // AT_A_TIME))
         bucket = pl.struct(by or keys[:2]).hash() % n
@@ -351,7 +355,7 @@ class CueStream:
             )
             return {"entries": table}
 
-        stage = f"cue rows {content_key({'cues': cues.select(KEYS).rows()})}"
+        stage = f"{self.stage} rows {content_key({'cues': cues.select(KEYS).rows()})}"
         self.stream.each(stage, entries, title="Rows of the strongest cues")
         table = pl.concat(self.stream.store.tables(stage, "entries"))
         rows = table["row"].to_numpy()
@@ -369,8 +373,9 @@ class CueStream:
                 return {}
             return {"lengths": pl.DataFrame({"tokens": self.encode(part).scoped.lengths.astype(np.int64)})}
 
-        self.stream.each("lengths", count, title="Lengths")
-        return pl.concat(self.stream.store.tables("lengths", "lengths"))["tokens"].to_numpy()
+        stage = f"{self.stage} lengths"
+        self.stream.each(stage, count, title="Lengths")
+        return pl.concat(self.stream.store.tables(stage, "lengths"))["tokens"].to_numpy()
 
 
 _NO_UNITS = pl.DataFrame(

@@ -10,15 +10,22 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
+from cuecard.audits.cues import Cues
 from cuecard.audits.partial_input.baselines.battery import Battery, battery_lines, blind_rules
-from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions
+from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions, rows_of
 from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.findings import partial_findings
 from cuecard.audits.partial_input.learned.cross_fit import Evaluation, Trainer, trainer
 from cuecard.audits.partial_input.learned.folds import Folds, Grouping, make_folds
-from cuecard.audits.partial_input.learned.leak_scores import Scored, leak_histogram, leak_table, most_leaking
+from cuecard.audits.partial_input.learned.leak_scores import (
+    Scored,
+    leak_histogram,
+    leak_table,
+    most_leaking,
+    scored_examples,
+)
 from cuecard.audits.partial_input.learned.learner_pair import (
     PARTIAL_NAMES,
     learner_pairs,
@@ -29,17 +36,19 @@ from cuecard.audits.partial_input.learned.learning_curve import curve
 from cuecard.audits.partial_input.measures import CAVEAT, KINDS, NAME, partial_measures
 from cuecard.audits.partial_input.metadata import slice_columns
 from cuecard.audits.partial_input.outside import outside_accuracy
+from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.partial_input.premise_words import premise_words, with_words
 from cuecard.audits.partial_input.slices import slice_table
 from cuecard.data import TASKS, Instances, Task
 from cuecard.data.examples import Examples
 from cuecard.data.weights import unequal_weights
+from cuecard.engines import Stream
+from cuecard.errors import UsageError
 from cuecard.models.recipe import Recipe, recipes
 from cuecard.models.runs import Tell, silently
 from cuecard.registry import unknown_name
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.weighted import weighted_quantiles
-from cuecard.text import encode
 
 #: Fewer examples than this say nothing about what can be guessed.
 FEWEST_EXAMPLES = 20
@@ -118,9 +127,29 @@ class PartialInput:
         if self.learner_condition is not None and self.learner_condition not in partial:
             raise unknown_name("condition (learner_condition)", self.learner_condition, list(partial))
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether it can see all examples of a dataset in parts: trained models need texts in memory."""
+        return not self.learner
+
+    def run_stream(self, stream: Stream) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces."""
+        if self.weights:
+            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
+        data = figured(stream, tokens=self.tokens, ngrams=self.ngrams, whole=self.outside)
+        return self._result(
+            data, stream.data, lambda search: search.run_stream(stream, stage="premise words")
+        )
+
     def run(self, data: Instances) -> Result:
         """Return the battery of baselines, leak scores, slices and the learning curve."""
-        whole, used = data, data.table["split"].cast(pl.String).is_in(["train", "test"])
+        return self._result(data, data)
+
+    def _result(
+        self, data: Instances, keeper: Instances, cues_of: Callable[[Cues], Result] | None = None
+    ) -> Result:
+        """Return the result of some data; `keeper` keeps the guesses, and `cues_of` searches where `data` cannot be."""
+        used = data.table["split"].cast(pl.String).is_in(["train", "test"])
         row_weights = unequal_weights(data, self.weights)
         if row_weights is not None:
             used &= pl.Series(row_weights > 0)
@@ -130,9 +159,9 @@ class PartialInput:
         train, test = (np.flatnonzero(examples.in_split(name)) for name in ("train", "test"))
         if len(train) < FEWEST_EXAMPLES:
             raise Skip(f"needs at least {FEWEST_EXAMPLES} training examples, found {len(train)}")
-        encoded = encode(data, tokens=self.tokens)
+        rows = rows_of(data, tokens=self.tokens)
         extra = slice_columns(examples, without=(self.weights, self.outside, data.cluster))
-        inputs = conditions(encoded, examples, ngrams=self.ngrams, extra=extra)
+        inputs = conditions(rows, examples, ngrams=self.ngrams, extra=extra)
         primary = primary_input(data.task)
         folds = self._folds(data, examples, train)
         scored = test if len(test) else train
@@ -158,7 +187,7 @@ class PartialInput:
         baselines = judged(battery_lines(examples, rules, inputs, evaluations, train, scored), self.alpha)
         blind = {c.name: guesses[c.name] for c in inputs if c.kind in TESTED_KINDS}
         inflation = {name: evaluations[name].inflation for name in blind}
-        Battery(examples, scored, rules | blind, inflation, self.weights).keep(whole)
+        Battery(examples, scored, rules | blind, inflation, self.weights).keep(keeper)
         about = {
             name: [
                 Scored(scored, guesses[name], null),
@@ -171,8 +200,8 @@ class PartialInput:
             for name in [c.name for c in inputs if c.kind == "partial" or c.name == primary]
         }
         leaks = leak_table(examples, about, primary)
-        leaking = most_leaking(examples, leaks, self.shown_examples)
-        lengths = _lengths(examples, encoded.hypothesis.lengths)[scored]
+        leaking = most_leaking(examples, leaks, scored_examples(about), self.shown_examples)
+        lengths = _lengths(examples, rows.lengths("hypothesis"))[scored]
         tables = {
             "baselines": pl.DataFrame([b.as_json() for b in baselines], infer_schema_length=None),
             "partial_input_slices": slice_table(examples, scored, guesses[primary], lengths),
@@ -186,7 +215,10 @@ class PartialInput:
         leak = _leak(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
         findings = partial_findings(summary, baselines, leaking, data.task)
-        words = premise_words(data, baselines, tokens=self.tokens, alpha=self.alpha, weights=self.weights)
+        search = Cues(
+            features=("word",), scope="premise", tokens=self.tokens, alpha=self.alpha, weights=self.weights
+        )
+        words = premise_words(baselines, lambda: cues_of(search) if cues_of else search.run(data))
         if words is not None:
             tables["premise_words"] = words
             findings = with_words(findings, words)

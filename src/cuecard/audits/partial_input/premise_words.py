@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
 
-from cuecard.analysis import Finding
-from cuecard.audits.cues import Cues
+from cuecard.analysis import Finding, Result
 from cuecard.audits.partial_input.baselines.judging import Baseline
-from cuecard.data import Instances
 from cuecard.wording import listed, percent, plural
 
 WORDS_SHOWN = 5
@@ -18,17 +16,15 @@ WORDS_SHOWN = 5
 KEPT = ("feature", "label", "train_count", "test_count", "share", "share_low", "share_high", "z", "q_value")
 
 
-def premise_words(
-    data: Instances, baselines: Sequence[Baseline], *, tokens: str | None, alpha: float, weights: str | None
-) -> pl.DataFrame | None:
+def premise_words(baselines: Sequence[Baseline], search: Callable[[], Result]) -> pl.DataFrame | None:
     """Return the words of the premise that are associated with a label, most significant first.
 
-    None where the premise alone is at chance, so that nothing is searched; below chance is a leak turned round.
+    `search` returns the cues of the premise. None where the premise alone is at chance, so that nothing is searched;
+    below chance is a leak turned round.
     """
     if not any(b.name == "premise_only" and b.direction != "at" for b in baselines):
         return None
-    search = Cues(features=("word",), scope="premise", tokens=tokens, alpha=alpha, weights=weights)
-    cues = search.run(data).tables["cues"].filter("significant")
+    cues = search().tables["cues"].filter("significant")
     return cues.select([name for name in KEPT if name in cues.columns])
 
 

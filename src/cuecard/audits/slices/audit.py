@@ -16,11 +16,14 @@ from cuecard.audits.partial_input.baselines.battery import Battery, blind_batter
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
+from cuecard.audits.partial_input.parts import figured
 from cuecard.audits.slices.findings import slice_findings
 from cuecard.audits.slices.hits import excess_of, slice_test
 from cuecard.audits.slices.measures import KINDS, slice_measures
 from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import TASKS, Instances, Task
+from cuecard.engines import Stream
+from cuecard.errors import UsageError
 from cuecard.stats import log10_p, log_q_values
 from cuecard.stats.arrays import Ints
 
@@ -56,11 +59,22 @@ class Slices:
     seed: int = 0
     weights: str | None = None
 
+    def run_stream(self, stream: Stream) -> Result:
+        """Return what `run` returns, of a dataset that is gone through in pieces."""
+        if self.weights:
+            raise UsageError("Weights need the whole dataset in memory: allow more of it with --memory.")
+        data = figured(stream, tokens=self.tokens)
+        return self._result(data, stream.data, lambda learner: learner.run_stream(stream))
+
     def run(self, data: Instances) -> Result:
         """Return one row per rule and slice, and sentences about the slices that differ from the rest."""
+        return self._result(data, data, lambda learner: learner.run(data))
+
+    def _result(self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]) -> Result:
+        """Return the result of some data; guesses are kept by `keeper`, or made by `learn`."""
         if not any(self._names(data)):
             raise Skip(f"needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
-        battery = self._battery(data)
+        battery = self._battery(data, keeper, learn)
         table = self._table(battery)
         if not table.height:
             raise Skip(f"needs a value of an extra column with at least {self.fewest} examples")
@@ -84,17 +98,21 @@ class Slices:
 
         return [column.name for column in slice_columns(Examples(data), (self.weights, data.cluster))]
 
-    def _battery(self, data: Instances) -> Battery:
-        battery = Battery.kept(data, self.weights) if self.learned else blind_battery(data, self.weights)
+    def _battery(
+        self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]
+    ) -> Battery:
+        battery = Battery.kept(keeper, self.weights) if self.learned else blind_battery(data, self.weights)
         if battery is None:
-            PartialInput(
-                tokens=self.tokens,
-                seed=self.seed,
-                weights=self.weights,
-                cross_fit=False,
-                learning_curve=False,
-            ).run(data)
-            battery = Battery.kept(data, self.weights)
+            learn(
+                PartialInput(
+                    tokens=self.tokens,
+                    seed=self.seed,
+                    weights=self.weights,
+                    cross_fit=False,
+                    learning_curve=False,
+                )
+            )
+            battery = Battery.kept(keeper, self.weights)
         assert battery is not None
         rules = answer_rules(battery.examples, battery.scored)
         return replace(battery, guesses={**battery.guesses, **rules})

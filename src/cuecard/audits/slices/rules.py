@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows
+from cuecard.audits.partial_input.parts import answer_figures
 from cuecard.data.examples import Examples
 from cuecard.data.layout.preferences.responses import FILE_POSITION
 from cuecard.stats.arrays import Floats, Ints
-from cuecard.text.style import formatting
 
 #: A rule says something where it tells the answers of at least this many examples apart.
 FEWEST_EXAMPLES = 20
@@ -21,14 +21,14 @@ def answer_rules(examples: Examples, scored: Ints) -> dict[str, Guesses]:
     """
     if not examples.grouped:
         return {}
-    rows, table = examples.rows(scored), examples.instances.table
+    rows = examples.rows(scored)
     margins: dict[str, Floats] = {}
     place = _places(examples)
     if place is not None:
         margins |= {"first_position": -place[rows], "last_position": place[rows]}
-    responses, prompts = (examples.instances.folded(side) for side in ("hypothesis", "premise"))
-    margins["most_formatted"] = formatting(table["hypothesis"], responses.signs)[rows]
-    margins["most_overlap"] = responses.shared_with(prompts).astype(np.float64)[rows]
+    figures = answer_figures(examples.instances)
+    margins["most_formatted"] = figures["formatting"].astype(np.float64)[rows]
+    margins["most_overlap"] = figures["prompt_words"].astype(np.float64)[rows]
     sizes, gold, units = examples.options[scored], examples.gold[scored], examples.units("choices", scored)
     rules = {}
     for name, margin in margins.items():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.instances import Instances
-from cuecard.data.splits.sentences import normalised
+from cuecard.data.splits.overlap import side_keys
 from cuecard.errors import UsageError
 
 #: A share that misses the wanted one by more than this gets a note.
@@ -50,16 +52,20 @@ def hold_out(data: Instances, share: float, *, seed: int = 0) -> Instances:
     return replace(data, table=table, report=replace(data.report, notes=tuple(notes)))
 
 
-def sentence_components(data: Instances) -> npt.NDArray[np.int64]:
-    """Return a component number for every example; examples connected by shared sentences have the same one."""
+def sentence_components(
+    data: Instances, sides: Sequence[Literal["premise", "hypothesis"]] = ("premise", "hypothesis")
+) -> npt.NDArray[np.int64]:
+    """Return a component number for every example; examples connected by shared sentences have the same one.
+
+    `sides` are the texts whose sentences connect.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n = data.n_examples
-    texts = normalised(pl.concat([data.table["premise"], data.table["hypothesis"]]))
-    examples = np.concatenate([data.example_codes, data.example_codes])
-    filled = (texts != "").to_numpy()
-    _, sentence = np.unique(texts.hash().to_numpy()[filled], return_inverse=True)
+    keys, filled = (np.concatenate(each) for each in zip(*(side_keys(data, s) for s in sides), strict=True))
+    examples = np.concatenate([data.example_codes] * len(sides))
+    _, sentence = np.unique(keys[filled], return_inverse=True)
     linked = examples[filled]
     size = n + (int(sentence.max()) + 1 if len(sentence) else 0)
     ones = np.ones(len(linked), dtype=np.int8)

@@ -6,6 +6,7 @@ Texts are the same up to case and punctuation (`normalised`); empty texts are in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ import polars as pl
 from cuecard.data.fingerprint import text_hashes
 from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
-from cuecard.data.survey import row_table
+from cuecard.data.survey import NumberedInstances, row_table
 from cuecard.stats.arrays import Bools
 
 
@@ -45,6 +46,16 @@ def text_keys(texts: pl.Series) -> tuple[npt.NDArray[np.uint64], Bools]:
     """Return a number for every text that equal ones share, up to case and punctuation, and whether it is not empty."""
     plain = normalised(texts)
     return text_hashes(plain), (plain != "").to_numpy()
+
+
+def side_keys(
+    data: Instances, side: Literal["premise", "hypothesis"]
+) -> tuple[npt.NDArray[np.uint64], Bools]:
+    """Return the keys of the texts of one side, and whether they are not empty, also where texts are on disk."""
+    if not isinstance(data, NumberedInstances):
+        return text_keys(data.table[side])
+    rows = row_table(data)
+    return rows[f"{side}_key"].to_numpy(), rows[f"{side}_filled"].to_numpy()
 
 
 def train_overlap(data: Instances) -> TrainOverlap:

@@ -145,6 +145,16 @@ def document_frequency(slots: Tokens, starts: Longs, used: Longs, counted: Flags
 
 
 @njit(cache=True, nogil=True)
+def gather_rows(slots: Tokens, starts: Longs, used: Longs, rows: Longs, places: Longs, out: Tokens) -> None:
+    """Write the hashes of some rows one after the other; those of `rows[i]` begin at `places[i]`."""
+    for i in range(len(rows)):
+        row, at = rows[i], places[i]
+        for t in range(starts[row], starts[row] + used[row]):
+            out[at] = slots[t]
+            at += 1
+
+
+@njit(cache=True, nogil=True)
 def compact_rows(
     slots: Tokens,
     starts: Longs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,58 +40,38 @@ PREMISE_SHARE = 0.5
 BINS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class InputRows:
-    """The texts of all rows as tokens, and the figures about them; rows of an example are adjacent.
+class RowFigures(ABC):
+    """What features are made of: the words of rows as hashes, and figures about their texts.
 
-    `stable` features are those of the words themselves, the same in every dataset; others are of the words'
-    places in this vocabulary.
+    Rows of an example are adjacent; `first_row` is the first of each, with the number of rows at the end.
     """
 
-    encoded: Encoded
     first_row: Ints
-    stable: bool = True
 
-    @property
-    def data(self) -> Instances:
-        """The instances."""
-        return self.encoded.instances
-
-    @cached_property
-    def keys(self) -> Ints | None:
-        """The number each word is known by."""
-        return word_keys(self.encoded.vocabulary) if self.stable else None
-
-    @cached_property
-    def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:
-        return {}
-
+    @abstractmethod
     def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
-        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
+        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing."""
 
-        The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
-        """
-        if (side, ngrams) not in self._last:
-            texts = [] if side is None else [self.tokens(side)]
-            both = (self.encoded.premise, self.encoded.hypothesis) if side is None else None
-            self._last.clear()
-            self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
-        return self._last[side, ngrams]
+    @abstractmethod
+    def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
+        """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
 
-    def tokens(self, side: Reading) -> Tokens:
-        """Return the texts of one side, or premise and hypothesis as one text."""
-        if side == "joined":
-            return replace(self.encoded, scope="both").scoped
-        return self.encoded.premise if side == "premise" else self.encoded.hypothesis
+    @abstractmethod
+    def lengths(self, side: Side) -> Ints:
+        """Return the number of tokens of one side's texts."""
 
+    @abstractmethod
     def characters(self, side: Side) -> Floats:
         """Return the number of characters of one side's texts."""
-        return self.data.table[side].str.len_chars().to_numpy().astype(np.float64)
+
+    @abstractmethod
+    def words(self) -> tuple[Ints, Ints]:
+        """Return how many distinct words of the hypothesis the premise has, and how many there are."""
 
     @cached_property
     def overlap(self) -> tuple[Floats, Floats, Floats]:
         """The share and number of shared words, and the number of new ones, of every row."""
-        shared, distinct = word_overlap(self.encoded.premise, self.encoded.hypothesis)
+        shared, distinct = self.words()
         return (
             shared / np.maximum(distinct, 1),
             shared.astype(np.float64),
@@ -116,14 +97,73 @@ class InputRows:
         return np.column_stack(columns)
 
 
+@dataclass(frozen=True, eq=False)
+class InputRows(RowFigures):
+    """The texts of all rows as tokens, and the figures about them.
+
+    Features are those of the words themselves: the same in every dataset, and in every part of one.
+    """
+
+    encoded: Encoded
+    first_row: Ints
+
+    @property
+    def data(self) -> Instances:
+        """The instances."""
+        return self.encoded.instances
+
+    @cached_property
+    def keys(self) -> Ints:
+        """The number each word is known by."""
+        return word_keys(self.encoded.vocabulary)
+
+    @cached_property
+    def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:
+        return {}
+
+    def hashed(self, side: Reading | None, ngrams: int) -> HashedRows:
+        """Return the n-grams of one side as hashes, or for None the words of the hypothesis with their sharing.
+
+        The last answer is kept: what is learned of rows is mostly wanted for the same rows at once.
+        """
+        if (side, ngrams) not in self._last:
+            texts = [] if side is None else [self.tokens(side)]
+            both = (self.encoded.premise, self.encoded.hypothesis) if side is None else None
+            self._last.clear()
+            self._last[side, ngrams] = hash_rows(texts, ngrams=ngrams, shared=both, keys=self.keys)
+        return self._last[side, ngrams]
+
+    def tokens(self, side: Reading) -> Tokens:
+        """Return the texts of one side, or premise and hypothesis as one text."""
+        if side == "joined":
+            return replace(self.encoded, scope="both").scoped
+        return self.encoded.premise if side == "premise" else self.encoded.hypothesis
+
+    def columns(self, side: Reading | None, ngrams: int, counted: Bools | None) -> HashColumns:
+        """Return columns for the n-grams that at least two of the counted rows have, of all rows for None."""
+        return hash_columns(self.hashed(side, ngrams), counted=counted)
+
+    def lengths(self, side: Side) -> Ints:
+        """Return the number of tokens of one side's texts."""
+        return self.tokens(side).lengths
+
+    def characters(self, side: Side) -> Floats:
+        """Return the number of characters of one side's texts."""
+        return self.data.characters(side).astype(np.float64)
+
+    def words(self) -> tuple[Ints, Ints]:
+        """Return how many distinct words of the hypothesis the premise has, and how many there are."""
+        return word_overlap(self.encoded.premise, self.encoded.hypothesis)
+
+
 class Block(Protocol):
     """A kind of features: what it learns of counted rows is all it needs to make any rows."""
 
-    def learn(self, rows: InputRows, counted: Bools | None) -> State:
+    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
         """Return what is to be remembered of the counted rows; of all rows where None is given."""
         ...
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
         """Return the features of every row."""
         ...
 
@@ -140,12 +180,12 @@ class WordBlock:
     ngrams: int = 1
     equal: bool = False
 
-    def learn(self, rows: InputRows, counted: Bools | None) -> State:
+    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
         """Return the features that occur twice, with their inverse document frequencies or all `equal`."""
-        columns = hash_columns(rows.hashed(self.side, self.ngrams), counted=counted)
+        columns = rows.columns(self.side, self.ngrams, counted)
         return {"slots": columns.slots, "idf": np.ones(len(columns)) if self.equal else columns.idf}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
         """Return each row's features."""
         return feature_rows(rows.hashed(self.side, self.ngrams), HashColumns(state["slots"], state["idf"]))
 
@@ -166,11 +206,11 @@ class Binned:
 
     what: Literal["premise length", "hypothesis length", "overlap", "relative length", "share"]
 
-    def learn(self, rows: InputRows, counted: Bools | None) -> State:
+    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
         """Return the edges of the bins of every figure."""
         return {str(i): _edges(column, counted) for i, column in enumerate(self._figures(rows))}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
         """Return for each figure which of its bins every row falls into."""
         figures = self._figures(rows)
         return side_by_side(*(_in_bins(column, state[str(i)]) for i, column in enumerate(figures)))
@@ -183,7 +223,7 @@ class Binned:
             raise ValueError(f"the edges of the bins of {self.what} do not ascend")
         return sum(len(part) + 1 for part in edges)
 
-    def _figures(self, rows: InputRows) -> tuple[Floats, ...]:
+    def _figures(self, rows: RowFigures) -> tuple[Floats, ...]:
         if self.what == "overlap":
             return rows.overlap
         if self.what == "share":
@@ -191,7 +231,7 @@ class Binned:
         if self.what == "relative length":
             return (rows.relative(rows.characters("hypothesis")),)
         side: Side = "premise" if self.what == "premise length" else "hypothesis"
-        return rows.tokens(side).lengths.astype(np.float64), rows.characters(side)
+        return rows.lengths(side).astype(np.float64), rows.characters(side)
 
 
 @dataclass(frozen=True)
@@ -200,11 +240,11 @@ class WithinExample:
 
     what: Literal["length", "overlap"]
 
-    def learn(self, rows: InputRows, counted: Bools | None) -> State:
+    def learn(self, rows: RowFigures, counted: Bools | None) -> State:
         """Return nothing."""
         return {}
 
-    def make(self, rows: InputRows, state: State) -> sparse.csr_matrix:
+    def make(self, rows: RowFigures, state: State) -> sparse.csr_matrix:
         """Return the figures of every row."""
         if self.what == "length":
             characters = rows.characters("hypothesis")

@@ -131,7 +131,10 @@ class LinearModel:
 
     def predict_proba(self, features: sparse.csr_matrix, *, groups: npt.ArrayLike | None = None) -> Floats:
         """Return probabilities: rows × classes, or for groups each row's chance to be the right one of its own."""
-        margins = self.decision_function(features)
+        return self.probabilities(self.decision_function(features), groups=groups)
+
+    def probabilities(self, margins: Floats, *, groups: npt.ArrayLike | None = None) -> Floats:
+        """Return the probabilities of margins, as `predict_proba` does for features."""
         if margins.ndim == 2:
             return np.asarray(softmax(margins, axis=1))
         if groups is None:

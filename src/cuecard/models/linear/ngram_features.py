@@ -29,6 +29,14 @@ class HashedRows:
     starts: Ints
     used: Ints
 
+    def take(self, rows: Ints) -> HashedRows:
+        """Return some rows, one after the other without gaps."""
+        used = self.used[rows]
+        ends = np.cumsum(used)
+        slots = np.empty(int(used.sum()), dtype=np.int32)
+        _kernels.gather_rows(self.slots, self.starts, self.used, rows, ends - used, slots)
+        return HashedRows(slots, ends - used, used)
+
 
 @dataclass(frozen=True, eq=False)
 class HashColumns:
@@ -99,14 +107,25 @@ def hash_rows(
 
 def hash_columns(hashed: HashedRows, *, counted: Bools | None = None, min_count: int = 2) -> HashColumns:
     """Return columns for the features that at least `min_count` of the counted rows have (all by default)."""
-    n = len(hashed.starts)
     if counted is None:
-        counted = np.ones(n, np.bool_)
-    frequency = _kernels.document_frequency(hashed.slots, hashed.starts, hashed.used, counted, 1 << BITS)
+        counted = np.ones(len(hashed.starts), np.bool_)
+    return frequent_columns(document_frequency(hashed, counted), int(counted.sum()), min_count=min_count)
+
+
+def document_frequency(hashed: HashedRows, counted: Bools) -> Slots:
+    """Return how many of the counted rows have each hash."""
+    frequency: Slots = _kernels.document_frequency(
+        hashed.slots, hashed.starts, hashed.used, counted, 1 << BITS
+    )
+    return frequency
+
+
+def frequent_columns(frequency: Slots, n: int, *, min_count: int = 2) -> HashColumns:
+    """Return columns for the features that at least `min_count` of n rows have."""
     kept = np.flatnonzero(frequency >= min_count)
     # Frequent features first: their weights then lie together in the processor's cache.
     kept = kept[np.argsort(-frequency[kept], kind="stable")]
-    idf = np.log((1 + int(counted.sum())) / (1 + frequency[kept])) + 1
+    idf = np.log((1 + n) / (1 + frequency[kept])) + 1
     return HashColumns(kept.astype(np.int32), idf)
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from cuecard.audits.partial_input.metadata import metadata_features, response_columns
+from cuecard.data import Instances
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models.linear.input_features import (
@@ -19,12 +20,15 @@ from cuecard.models.linear.input_features import (
     Block,
     FeatureBlocks,
     InputRows,
+    RowFigures,
+    State,
     WithinExample,
     feature_blocks,
     side_by_side,
 )
+from cuecard.models.linear.kept_rows import Features, FiguredInstances, InputMatrix, KeptRows
 from cuecard.stats.arrays import Bools
-from cuecard.text import Encoded
+from cuecard.text import encode
 
 #: "relation": a figure about both texts that reads neither. It may predict for good reasons, where what is
 #: told in one text is asked of the other, so it is scored, and not called a leak.
@@ -37,29 +41,36 @@ class InputFeatures:
 
     name: str
     kind: InputKind
-    matrix: sparse.csr_matrix
+    matrix: Features
     #: What examples must share to be one observation about this input.
     unit: UnitScope
 
 
+def rows_of(data: Instances, *, tokens: str | None = None) -> RowFigures:
+    """Return what the inputs of a dataset are made of; figures that were kept of it where its texts are on disk."""
+    if isinstance(data, FiguredInstances):
+        return KeptRows(data, data.first_rows)
+    return InputRows(encode(data, tokens=tokens), data.first_rows)
+
+
 def conditions(
-    encoded: Encoded, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
+    rows: RowFigures, examples: Examples, *, ngrams: int = 2, extra: Sequence[pl.Series] = ()
 ) -> list[InputFeatures]:
     """Return the inputs that apply to the task, content-blind ones first, the full input last.
 
     Bins and document frequencies come from train rows; labels are never looked at. `extra` are columns beside the
     texts, one value per example, which are an input of their own.
     """
-    data = encoded.instances
+    data = examples.instances
     train = (data.table["split"].cast(pl.String) == "train").to_numpy()
     if not train.any():
         train = np.ones(len(data), dtype=np.bool_)
-    build = _Features(InputRows(encoded, examples.first_rows, stable=False), train)
+    build = _Features(rows, train)
     task = data.task
     full = InputFeatures("full", "full", build.all_of(feature_blocks(task, "full", ngrams=ngrams)), "example")
     if not data.grouped:
         length = InputFeatures(
-            "length", "content-blind", build.block(Binned("hypothesis length")), "hypothesis"
+            "length", "content-blind", build.only(Binned("hypothesis length")), "hypothesis"
         )
         blind = [length]
         if extra:
@@ -71,13 +82,13 @@ def conditions(
         )
         return [
             *blind,
-            InputFeatures("overlap", "relation", build.block(Binned("overlap")), "example"),
+            InputFeatures("overlap", "relation", build.only(Binned("overlap")), "example"),
             InputFeatures("hypothesis_only", "partial", hypothesis, "hypothesis"),
             InputFeatures("premise_only", "partial", premise, "premise"),
             full,
         ]
-    lengths = side_by_side(build.block(Binned("relative length")), build.block(WithinExample("length")))
-    overlap = side_by_side(build.block(Binned("share")), build.block(WithinExample("overlap")))
+    lengths = build.only(Binned("relative length"), WithinExample("length"))
+    overlap = build.only(Binned("share"), WithinExample("overlap"))
     choices = build.all_of(feature_blocks(task, "choices", ngrams=ngrams))
     inputs = [
         InputFeatures("length", "content-blind", lengths, "choices"),
@@ -96,19 +107,33 @@ def conditions(
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """Blocks of features, made once where several inputs have them."""
+    """Blocks of features, learned and made once where several inputs have them."""
 
-    rows: InputRows
+    rows: RowFigures
     train: Bools
+    learned: dict[Block, State] = field(default_factory=dict)
     made: dict[Block, sparse.csr_matrix] = field(default_factory=dict)
 
-    def block(self, block: Block) -> sparse.csr_matrix:
-        if block not in self.made:
-            self.made[block] = block.make(self.rows, block.learn(self.rows, self.train))
-        return self.made[block]
+    def only(self, *blocks: Block) -> Features:
+        return self._matrix([(block, 1.0) for block in blocks])
 
-    def all_of(self, wanted: FeatureBlocks) -> sparse.csr_matrix:
-        return side_by_side(*(share * self.block(block) for block, share in wanted.values()))
+    def all_of(self, wanted: FeatureBlocks) -> Features:
+        return self._matrix(list(wanted.values()))
+
+    def _matrix(self, wanted: Sequence[tuple[Block, float]]) -> Features:
+        if isinstance(self.rows, KeptRows):
+            return InputMatrix(self.rows, tuple((b, share, self._state(b)) for b, share in wanted))
+        return side_by_side(*(share * self._block(block) for block, share in wanted))
+
+    def _state(self, block: Block) -> State:
+        if block not in self.learned:
+            self.learned[block] = block.learn(self.rows, self.train)
+        return self.learned[block]
+
+    def _block(self, block: Block) -> sparse.csr_matrix:
+        if block not in self.made:
+            self.made[block] = block.make(self.rows, self._state(block))
+        return self.made[block]
 
 
 def _indicator(codes: npt.NDArray[np.int64]) -> sparse.csr_matrix:

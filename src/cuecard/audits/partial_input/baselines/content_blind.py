@@ -37,7 +37,7 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
 
 def pick_by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
-    characters = examples.instances.table["hypothesis"].str.len_chars().to_numpy().astype(np.float64)
+    characters = examples.instances.characters("hypothesis").astype(np.float64)
     margins = characters[examples.rows(guess)]
     guesses = guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
     return guesses.weighted(examples.weight(guess))

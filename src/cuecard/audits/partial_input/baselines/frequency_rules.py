@@ -8,7 +8,8 @@ import numpy as np
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_rows, guess_tied_labels
 from cuecard.data.examples import Examples
-from cuecard.data.splits.overlap import text_keys
+from cuecard.data.splits.overlap import side_keys, text_keys
+from cuecard.data.survey import NumberedInstances
 from cuecard.stats.arrays import Floats, Ints
 
 #: With fewer examples than this that a rule says anything about, it is left out.
@@ -57,7 +58,7 @@ def choice_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
 
 def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColumn) -> Floats:
     """Return how often the text of each example of `guess` has each label among `learn`; an empty text never."""
-    keys, filled = text_keys(examples.instances.table[column])
+    keys, filled = side_keys(examples.instances, column)
     learned = learn[filled[learn]]
     texts, code = np.unique(keys[learned], return_inverse=True)
     k = len(examples.instances.labels)
@@ -71,11 +72,15 @@ def _label_counts(examples: Examples, learn: Ints, guess: Ints, column: TextColu
 
 def _occurrences(examples: Examples) -> Floats:
     """Return how often the text of every row occurs; only texts with a copy or near copy need to be compared."""
-    texts, counts = examples.instances.table["hypothesis"], np.ones(len(examples.instances))
-    some = np.arange(len(texts))
-    if examples.instances.cluster is None:
-        units = examples.instances.units("hypothesis")
+    data = examples.instances
+    counts, some = np.ones(len(data)), np.arange(len(data))
+    if data.cluster is None:
+        units = data.units("hypothesis")
         some = np.flatnonzero(np.bincount(units, minlength=1)[units] > 1)
-    _, code, times = np.unique(text_keys(texts.gather(some))[0], return_inverse=True, return_counts=True)
+    if isinstance(data, NumberedInstances):
+        keys = side_keys(data, "hypothesis")[0][some]
+    else:
+        keys = text_keys(data.table["hypothesis"].gather(some))[0]
+    _, code, times = np.unique(keys, return_inverse=True, return_counts=True)
     counts[some] = times[code]
     return counts

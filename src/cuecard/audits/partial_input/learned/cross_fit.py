@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_labels, guess_rows
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
+from cuecard.models.linear.kept_rows import Features, in_chunks
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
@@ -75,7 +75,7 @@ class Trainer:
     max_train: int | None = None
     seed: int = 0
 
-    def guess(self, matrix: sparse.csr_matrix, learn: Ints, guess: Ints) -> Guesses:
+    def guess(self, matrix: Features, learn: Ints, guess: Ints) -> Guesses:
         """Return the guesses for the examples `guess` of a model that learned from the examples `learn`."""
         if self.max_train is not None and len(learn) > self.max_train:
             drawn = np.random.default_rng(self.seed).permutation(len(learn))[: self.max_train]
@@ -85,24 +85,29 @@ class Trainer:
         examples = self.examples
         if not examples.instances.grouped:
             model.fit(matrix[learn], examples.gold[learn], sample_weight=examples.weight(learn))
+            probability = model.probabilities(self._margins(model, matrix, guess))
             return guess_labels(
-                _all_classes(model.predict_proba(matrix[guess]), len(examples.instances.labels)),
-                examples.gold[guess],
+                _all_classes(probability, len(examples.instances.labels)), examples.gold[guess]
             )
         rows, groups = examples.rows(learn), np.repeat(np.arange(len(learn)), examples.options[learn])
         right = (examples.instances.label_codes[rows] == 0).astype(np.int64)
         each = examples.weight(learn)
         weight = None if each is None else each[groups]
         model.fit(matrix[rows], right, groups=groups, sample_weight=weight)
-        held_out, sizes = matrix[examples.rows(guess)], examples.options[guess]
-        probability = model.predict_proba(held_out, groups=np.repeat(np.arange(len(guess)), sizes))
-        return guess_rows(model.decision_function(held_out), examples.gold[guess], sizes, probability)
+        margins, sizes = self._margins(model, matrix, guess), examples.options[guess]
+        probability = model.probabilities(margins, groups=np.repeat(np.arange(len(guess)), sizes))
+        return guess_rows(margins, examples.gold[guess], sizes, probability)
 
-    def later(self, matrix: sparse.csr_matrix, learn: Ints, guess: Ints) -> Future[Guesses]:
+    def _margins(self, model: LinearModel, matrix: Features, guess: Ints) -> Floats:
+        """Return the margins of the rows of some examples, made of a bounded number at a time."""
+        parts = [model.decision_function(matrix[self.examples.rows(some)]) for some in in_chunks(guess)]
+        return np.concatenate(parts)
+
+    def later(self, matrix: Features, learn: Ints, guess: Ints) -> Future[Guesses]:
         """Return the same guesses as a promise; the work is done beside the caller's."""
         return self.pool.submit(self.guess, matrix, learn, guess)
 
-    def held_out(self, matrix: sparse.csr_matrix, learn: Ints, guess: Ints) -> Callable[[], Evaluation]:
+    def held_out(self, matrix: Features, learn: Ints, guess: Ints) -> Callable[[], Evaluation]:
         """Return a function that gives the guesses for `guess` of a model of `learn`."""
         promise = self.later(matrix, learn, guess)
 
@@ -114,7 +119,7 @@ class Trainer:
         return collect
 
     def cross_fit(
-        self, matrix: sparse.csr_matrix, among: Ints, fold: Ints, *, forward: bool = True
+        self, matrix: Features, among: Ints, fold: Ints, *, forward: bool = True
     ) -> Callable[[], Evaluation]:
         """Return a function that gives every example of `among` its guess by a model of the other folds.
 

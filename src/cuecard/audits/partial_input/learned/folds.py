@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import polars as pl
 from scipy.sparse import coo_array
 
 from cuecard.analysis import Skip
@@ -46,11 +45,7 @@ def example_groups(data: Instances, grouping: Grouping) -> Ints:
     """
     if grouping == "example":
         return np.arange(data.n_examples, dtype=np.int64)
-    exact = data
-    if grouping == "premise":
-        empty = pl.lit("", dtype=pl.String)
-        exact = replace(data, table=data.table.with_columns(hypothesis=empty))
-    groups = sentence_components(exact)
+    groups = sentence_components(data, ("premise",) if grouping == "premise" else ("premise", "hypothesis"))
     scopes: tuple[UnitScope, ...] = ("premise",) if grouping == "premise" else ("premise", "hypothesis")
     if data.grouped and grouping == "sentence":
         scopes = (*scopes, "choices")
@@ -67,7 +62,7 @@ def _filled_units(data: Instances, scope: UnitScope, *, closest: bool) -> Ints:
     if data.cluster is not None or (scope != "premise" and scope != "hypothesis"):
         return data.units(scope)
     units = data.closest_units(scope) if closest else data.units(scope)
-    return np.where((data.table[scope].fill_null("").str.strip_chars() != "").to_numpy(), units, -1)
+    return np.where(data.blank(scope), -1, units)
 
 
 def connected(groups: Ints, examples: Ints, units: Sequence[Ints]) -> Ints:

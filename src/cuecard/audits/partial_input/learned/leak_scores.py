@@ -59,6 +59,11 @@ def leak_table(examples: Examples, scored: Mapping[str, Sequence[Scored]], prima
     return table.filter(pl.any_horizontal(pl.col(list(columns)).is_not_null()))
 
 
+def scored_examples(scored: Mapping[str, Sequence[Scored]]) -> Ints:
+    """Return the examples that `leak_table` has a row for, in its order."""
+    return np.unique(np.concatenate([part.examples for parts in scored.values() for part in parts]))
+
+
 def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
     """Return how many examples of every split and label, or their weight, have a leak score in each of some bins."""
     scored = np.flatnonzero(np.isfinite(leak))
@@ -90,20 +95,21 @@ def leak_histogram(examples: Examples, leak: Floats) -> pl.DataFrame:
     )
 
 
-def most_leaking(examples: Examples, leaks: pl.DataFrame, shown: int) -> pl.DataFrame:
+def most_leaking(examples: Examples, leaks: pl.DataFrame, scored: Ints, shown: int) -> pl.DataFrame:
     """Return the examples whose right answer partial input makes most likely, with their texts.
 
-    For grouped tasks the text is that of the right answer, the label what stands against it.
+    `scored` are the examples that the rows of `leaks` are about, as `scored_examples` gives them. For grouped tasks the
+    text is that of the right answer, the label what stands against it.
     """
-    data = examples.instances
-    right = examples.right_rows
-    texts = data.table.select(
+    top = leaks.select(pl.int_range(pl.len()).alias("_row"), "leak_score", "pvi").drop_nulls("leak_score")
+    top = top.sort("leak_score", descending=True, maintain_order=True).head(shown)
+    right = examples.right_rows[scored[top["_row"].to_numpy()]]
+    return examples.instances.texts_of(right).select(
         "example_id",
         pl.col("split").cast(pl.String),
+        top["leak_score"],
+        top["pvi"],
         pl.col("label").cast(pl.String),
         "premise",
         "hypothesis",
-    ).select(pl.all().gather(right))
-    top = leaks.select("example_id", "split", "leak_score", "pvi").drop_nulls("leak_score")
-    top = top.sort("leak_score", descending=True, maintain_order=True).head(shown)
-    return top.join(texts, on=["example_id", "split"], how="left", maintain_order="left")
+    )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from cuecard.audits.partial_input.baselines.judging import interval
 from cuecard.audits.partial_input.learned.cross_fit import Trainer
+from cuecard.models.linear.kept_rows import Features
 from cuecard.stats.arrays import Ints
 
 SMALLEST = 50
@@ -28,7 +28,7 @@ class _Point:
 
 
 def curve(
-    fit: Trainer, matrix: sparse.csr_matrix, learn: Ints, guess: Ints, chance: float
+    fit: Trainer, matrix: Features, learn: Ints, guess: Ints, chance: float
 ) -> Callable[[], pl.DataFrame]:
     """Return a function that gives the table: one row per training size and draw, with accuracy and interval."""
     generator = np.random.default_rng(fit.seed)

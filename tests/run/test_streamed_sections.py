@@ -1,0 +1,181 @@
+"""Partial input, slices and the pair graph see all examples of a dataset in parts, not the sample."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from test_streaming import as_files, choices, content, pairs
+
+import cuecard as cc
+from cuecard.audits import PairGraphAudit, PartialInput
+from cuecard.audits.partial_input.metadata import response_columns, slice_columns
+from cuecard.audits.partial_input.parts import RowReader, with_few_values
+from cuecard.data import Instances, load
+from cuecard.data.examples import Examples
+from cuecard.engines import stream as streaming
+
+SECTIONS = ("partial_input", "slices", "pair_graph")
+SAMPLED = 25
+
+
+def with_columns_beside(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a dataset with columns that are slices, and others that are none."""
+    row = pl.int_range(pl.len())
+    return frame.with_columns(
+        genre=pl.when(row % 7 < 3).then(pl.lit("news")).when(row % 7 < 5).then(pl.lit("fiction")),
+        year=2000 + row % 4,
+        address="https://example.org/" + row.cast(pl.String),
+        weight_of=row / 3,
+    )
+
+
+def preferences(n: int = 130) -> pl.DataFrame:
+    """Return preferences, the longer answer more often chosen, with what is known of each answer."""
+    rng = np.random.default_rng(3)
+    words = np.array(
+        [
+            "the",
+            "cat",
+            "sat",
+            "on",
+            "a",
+            "mat",
+            "#",
+            "and",
+            "looked",
+            "at",
+            "many",
+            "small",
+            "birds",
+            "`there`",
+            "today",
+        ]
+    )
+    texts = [" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(2 * n)]
+    first, second = texts[:n], texts[n:]
+    longer = [
+        a if (len(a) > len(b)) == (i % 4 > 0) else b
+        for i, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    other = [b if c == a else a for a, b, c in zip(first, second, longer, strict=True)]
+    return pl.DataFrame(
+        {
+            "prompt": [f"question {i % 40} about birds" for i in range(n)],
+            "chosen": longer,
+            "rejected": other,
+            "chosen_model": [("big", "small")[i % 3 > 0] for i in range(n)],
+            "rejected_model": [("big", "small")[i % 5 > 0] for i in range(n)],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "rows", "tested", "backwards"),
+    [(pairs, 170, 90, False), (pairs, 400, 0, True), (choices, 23, 60, True), (preferences, 31, 0, False)],
+)
+def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
+    make, rows, tested, backwards, tmp_path, monkeypatch
+):
+    frame = with_columns_beside(make())
+    options = {}
+    if tested:
+        frame[-tested:].write_parquet(tmp_path / "test.parquet")
+        options = {"test": tmp_path / "test.parquet"}
+    folder = as_files(frame[: frame.height - tested], tmp_path / "files", files=2, groups=3)
+    expected = cc.audit(load(folder, **options), only=SECTIONS)
+    forwards = streaming.locally
+    if backwards:
+        monkeypatch.setattr(
+            "cuecard.run.streaming.locally",
+            lambda stream, stage, summarise, pieces: forwards(stream, stage, summarise, pieces[::-1]),
+        )
+    monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", rows)
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    monkeypatch.setattr("cuecard.models.linear.kept_rows.AT_A_TIME", 60)
+    card = cc.audit(folder, only=SECTIONS, memory="1KB", **options)
+    assert {name: (one.status, one.sampled) for name, one in card.sections.items()} == dict.fromkeys(
+        SECTIONS, ("done", {})
+    )
+    documents = [json.loads(content(one)) for one in (card, expected)]
+    note = documents[0]["dataset"]["notes"].pop()
+    assert note.startswith("The table of examples lists a random sample")
+    assert documents[0] == documents[1]
+    for table in (name for section in SECTIONS for name in expected.sections[section].tables):
+        assert_frame_equal(card.tables[table], expected.tables[table], check_exact=True)
+    own, all_examples = card.tables["examples"], expected.tables["examples"]
+    assert own.height < all_examples.height
+    assert_frame_equal(
+        own,
+        own.select("example_id", "split").join(all_examples, on=["example_id", "split"]),
+        check_exact=True,
+    )
+
+
+def test_slices_alone_make_their_own_guesses(tmp_path, monkeypatch):
+    folder = as_files(with_columns_beside(pairs(300)), tmp_path / "files", files=1, groups=3)
+    expected = cc.audit(load(folder), only=("slices",))
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    card = cc.audit(folder, only=("slices",), memory="1KB")
+    assert "hypothesis_only" in card.tables["slices"]["rule"].to_list()
+    assert_frame_equal(card.tables["slices"], expected.tables["slices"], check_exact=True)
+
+
+def test_what_needs_texts_in_memory_stays_on_the_sample_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
+    card = cc.audit(folder, only=("pair_graph",), memory="1KB", unlexicalized=True)
+    assert card.sections["pair_graph"].sampled == {"train": SAMPLED}
+    assert f"a random sample of {SAMPLED} train examples" in card.dataset.notes[-1]
+    assert not PairGraphAudit(forest="paper").in_parts
+    assert not PartialInput(learner=("linear",)).in_parts
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_column_with_few_values_is_a_slice_wherever_the_whole_one_is(seed):
+    """Extra columns of every kind, cut anywhere between examples, are chosen as if they were in one piece."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 4, 150)
+    examples = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(examples)
+    values = rng.choice([1, 30, 59, 60, 61, 62, 63, 300], 8)
+    columns = {}
+    for i, most in enumerate(values):
+        column = rng.integers(0, most, len(sizes))[examples] if i % 2 else rng.integers(0, most, n)
+        if i % 4 == 1:  # differs within one example only
+            column = np.where(np.arange(n) == n - 1, 1_000, column)
+        numbers = pl.Series(column).set(pl.Series(rng.random(n) < (0.0, 0.1)[i % 3 == 0]), None)
+        columns[f"column {i}"] = numbers.cast(pl.String) if i % 3 else numbers
+    first = np.flatnonzero(np.diff(examples, prepend=-1))
+    right = np.isin(np.arange(n), first)
+    table = pl.DataFrame(
+        {
+            "example_id": examples.astype(str),
+            "position": np.arange(n) - first[examples],
+            "split": ["train"] * n,
+        }
+        | {"premise": [""] * n, "hypothesis": [""] * n}
+        | {"label": pl.Series(["right" if r else "wrong" for r in right], dtype=pl.Enum(["right", "wrong"]))}
+        | columns
+    )
+    cuts = np.sort(rng.choice(first[1:], 3, replace=False))
+    few = []
+    for start, end in zip([0, *cuts], [*cuts, n], strict=True):
+        starts = first[(first >= start) & (first < end)] - start
+        few.append(
+            table[start:end].with_columns(with_few_values(table[c][start:end], starts) for c in columns)
+        )
+    whole, capped = (Examples(Instances(t, "choice", ("right", "wrong"))) for t in (table, pl.concat(few)))
+    for chosen in (slice_columns, response_columns):
+        for one, other in zip(chosen(whole), chosen(capped), strict=True):
+            assert one.equals(other, check_names=True)
+
+
+def test_a_reader_of_rows_can_be_sent_to_other_machines():
+    reader = RowReader("pair", "default", "en", 2, None)
+    assert pickle.loads(pickle.dumps(reader)) == reader
+    assert reader.readings == [("hypothesis", 2), (None, 1), ("premise", 1), ("premise", 2)]
