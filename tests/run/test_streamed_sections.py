@@ -116,11 +116,12 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
     )
 
 
-def test_slices_alone_make_their_own_guesses(tmp_path, monkeypatch):
+@pytest.mark.parametrize("tokens", [None, "treebank"])
+def test_slices_alone_make_their_own_guesses(tokens, tmp_path, monkeypatch):
     folder = as_files(with_columns_beside(pairs(300)), tmp_path / "files", files=1, groups=3)
-    expected = cc.audit(load(folder), only=("slices",))
+    expected = cc.audit(load(folder), only=("slices",), tokens=tokens)
     monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
-    card = cc.audit(folder, only=("slices",), memory="1KB")
+    card = cc.audit(folder, only=("slices",), tokens=tokens, memory="1KB")
     assert "hypothesis_only" in card.tables["slices"]["rule"].to_list()
     assert_frame_equal(card.tables["slices"], expected.tables["slices"], check_exact=True)
 

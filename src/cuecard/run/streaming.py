@@ -23,7 +23,7 @@ from cuecard.engines.memory import PER_BYTE, bytes_of, free_memory, memory_neede
 from cuecard.errors import InputError, UsageError
 from cuecard.registry import unknown_name
 from cuecard.run.finishing.describing import check_labels
-from cuecard.run.runner import Progress, answer, card_of, in_steps
+from cuecard.run.runner import Answer, Progress, answer, card_of, in_steps
 from cuecard.run.side_by_side import same_digits
 from cuecard.wording import listed, plural
 from cuecard.writing import locked
@@ -34,6 +34,8 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 MOST_ROWS, FEWEST_ROWS = 200_000, 2_000
 #: The part of the memory that the rows that are read at a time may take with everything that is made of them.
 AT_A_TIME = 0.25
+#: Audits with `row_bytes`, which keep so many bytes of every row, may take this much in any case.
+LEAST_MEMORY = 1_000_000_000
 #: What only a dataset in memory can have, by the argument of `load`.
 _WHOLE = ("label_file", "holdout", "limit", "cluster")
 
@@ -125,9 +127,10 @@ def audit_in_pieces(
         sample = stream.sample
         sampled = {split: sample.split(split).n_examples for split in sample.splits}
         whole = sample.n_examples == data.n_examples
-        answers = []
-        for one in selected:
-            streams = _sees_all(one)
+        answers: dict[int, Answer] = {}
+        # Those that declare `parallel` come first, as in memory: what one of them learned, another one may use.
+        for i, one in sorted(enumerate(selected), key=lambda item: not getattr(item[1], "parallel", False)):
+            streams = _sees_all(one) and _fits(one, len(data), budget)
 
             def run(one: Any = one, streams: bool = streams) -> Result:
                 result: Result = one.run_stream(stream) if streams else one.run(sample)
@@ -137,9 +140,11 @@ def audit_in_pieces(
                 told = answer(one, data if streams else sample, run=run, progress=shown)
             if not streams and not whole and told.result is not None:
                 told.section.sampled = sampled
-            answers.append(told)
-        notes = [] if whole else [_note(sampled, [a.section.title for a in answers if a.section.sampled])]
-        card = card_of(data, answers, rows=sample, command=command, notes=notes)
+            answers[i] = told
+        told_in_order = [answers[i] for i in range(len(selected))]
+        titles = [one.section.title for one in told_in_order if one.section.sampled]
+        notes = [] if whole else [_note(sampled, titles)]
+        card = card_of(data, told_in_order, rows=sample, command=command, notes=notes)
         card.provenance.engine = f"{budget.engine}, in {plural(len(scanned.pieces), 'part')}"
         return card
 
@@ -149,9 +154,14 @@ def _sees_all(audit: Analysis) -> bool:
     return hasattr(audit, "run_stream") and bool(getattr(audit, "in_parts", True))
 
 
+def _fits(audit: Analysis, rows: int, budget: Budget) -> bool:
+    """Return whether what an audit keeps of all rows fits in the memory that is allowed."""
+    return rows * int(getattr(audit, "row_bytes", 0)) <= max(budget.memory, LEAST_MEMORY)
+
+
 def _with_sampled_examples(result: Result, stream: Stream) -> Result:
     """Return the result with what it says of sampled examples, by the ids of these; it knows examples by number."""
-    if result.examples is None:
+    if result.examples is None or result.examples["example_id"].dtype == pl.String:
         return result
     rows, sample = stream.sampled_rows, stream.sample
     first = sample.first_rows[:-1]

@@ -17,16 +17,19 @@ from cuecard.data import COLUMNS, Instances, Task
 from cuecard.data.files.raw import alike
 from cuecard.data.survey import NumberedInstances
 from cuecard.engines import Stream, Summary
+from cuecard.features.counts import COUNTED_SPLITS
 from cuecard.models.linear.input_features import InputRows, Reading, WordBlock, feature_blocks
 from cuecard.models.linear.kept_rows import FiguredInstances, PackedRows
+from cuecard.models.linear.ngram_features import hash_rows
 from cuecard.models.text_model import Condition
 from cuecard.stats.arrays import Ints
-from cuecard.text import encode
+from cuecard.text import Encoded, Tokens, encode
 from cuecard.text.encoded import LANGUAGE_ROWS, Side
 from cuecard.text.languages.language import guess_language, suggested_tokeniser
 from cuecard.text.style import formatting
+from cuecard.text.tokens import occurrence_order
 
-FIGURES, EXTRAS, HASHES = "figures", "extras", "hashes"
+FIGURES, EXTRAS, WORDS, TOKENS = "figures", "extras", "words", "tokens"
 _KEPT = "_figured"
 #: A column that every part has, so that those without extra columns have rows, too.
 _ROWS = "_rows"
@@ -84,7 +87,8 @@ class RowReader:
         return {
             FIGURES: _figures(part, rows),
             EXTRAS: _extra_columns(part, self.whole),
-            HASHES: pl.DataFrame({_name(side, n): _lists(rows, side, n) for side, n in self.readings}),
+            WORDS: _words(rows.encoded, start),
+            TOKENS: _tokens(rows.encoded, start),
         }
 
 
@@ -92,18 +96,10 @@ def _figured(stream: Stream, data: NumberedInstances, reader: RowReader) -> Figu
     stream.each(reader.stage, reader, title="Lengths, shared words and extra columns")
     figures = pl.concat(stream.store.tables(reader.stage, FIGURES))
     extras = _stacked_columns(stream, reader)
-    place = stream.store.folder / f"{reader.stage} packed"
-    packed = {
-        (side, n): PackedRows(place, _name(side, n)).write(_hashes(stream, reader, _name(side, n)))
-        for side, n in reader.readings
-    }
+    packed = _packed(stream, reader)
     table = data.table.with_columns(figures["position"], *extras)
     own = {f.name: getattr(data, f.name) for f in fields(NumberedInstances)} | {"table": table}
     return FiguredInstances(**own, figures=figures.drop("position"), packed=packed)
-
-
-def _name(side: Reading | None, ngrams: int) -> str:
-    return f"{side or 'shared'} {ngrams}"
 
 
 def _figures(part: Instances, rows: InputRows) -> pl.DataFrame:
@@ -134,17 +130,86 @@ def answer_figures(data: Instances) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _lists(rows: InputRows, side: Reading | None, ngrams: int) -> pl.Series:
-    """Return the hashed words of every row as lists."""
-    hashed = rows.hashed(side, ngrams).take(np.arange(len(rows.data)))
-    ends = np.append(hashed.starts, len(hashed.slots)).astype(np.int64)
-    return pl.Series(pa.LargeListArray.from_arrays(pa.array(ends), pa.array(hashed.slots)))
+# Words.
 
 
-def _hashes(stream: Stream, reader: RowReader, name: str) -> Iterator[tuple[npt.NDArray[np.int32], Ints]]:
-    for table in stream.store.tables(reader.stage, HASHES, [name]):
-        lists = table[name]
-        yield lists.explode(empty_as_null=False).to_numpy(), lists.list.len().to_numpy().astype(np.int64)
+def _words(encoded: Encoded, start: int) -> pl.DataFrame:
+    """Return the vocabulary of a part, in its order, and where among its hypotheses a word is met first."""
+    vocabulary = encoded.vocabulary
+    order, _ = occurrence_order(encoded.hypothesis.ids, len(vocabulary))
+    met = np.full(len(vocabulary), -1, dtype=np.int64)
+    met[order] = np.arange(len(order))
+    in_premises = np.zeros(len(vocabulary), dtype=np.bool_)
+    in_premises[encoded.premise.ids] = True
+    counted = encoded.instances.splits[0] in COUNTED_SPLITS
+    return pl.DataFrame({"word": vocabulary, "met": met, "in_premises": in_premises}).with_columns(
+        part=pl.lit(start), counted=pl.lit(counted)
+    )
+
+
+def _tokens(encoded: Encoded, start: int) -> pl.DataFrame:
+    """Return the texts of a part as lists of places in its vocabulary."""
+    columns = {
+        name: pl.Series(pa.LargeListArray.from_arrays(pa.array(side.offsets), pa.array(side.ids)))
+        for name, side in (("premise", encoded.premise), ("hypothesis", encoded.hypothesis))
+    }
+    return pl.DataFrame(columns).with_columns(part=pl.lit(start))
+
+
+def _packed(stream: Stream, reader: RowReader) -> dict[tuple[Reading | None, int], PackedRows]:
+    """Return the hashed words of all rows, written to files; words are numbered as they are in memory."""
+    place = stream.store.folder / f"{reader.stage} packed"
+    numbers = _numbered_words(stream, reader)
+    return {
+        (side, n): PackedRows(place, f"{side or 'shared'} {n}").write(
+            _hashed(stream, reader, numbers, side, n)
+        )
+        for side, n in reader.readings
+    }
+
+
+def _numbered_words(stream: Stream, reader: RowReader) -> pl.DataFrame:
+    """Return the number of every word: by its first occurrence in all premises, then in all hypotheses."""
+
+    def in_order(of_premises: bool) -> Iterator[pl.DataFrame]:
+        for table in stream.store.tables(reader.stage, WORDS):
+            words = table.filter("counted")
+            # A part's vocabulary begins with the words of its premises, in the order in which they are met.
+            own = words.filter("in_premises") if of_premises else _by_meeting(words)
+            yield own.select("word").unique(maintain_order=True)
+
+    words = pl.concat([*in_order(True), *in_order(False)]).unique(maintain_order=True)
+    return words.with_columns(number=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+
+
+def _by_meeting(words: pl.DataFrame) -> pl.DataFrame:
+    return words.filter(pl.col("met") >= 0).sort("part", "met")
+
+
+def _hashed(
+    stream: Stream, reader: RowReader, numbers: pl.DataFrame, side: Reading | None, ngrams: int
+) -> Iterator[tuple[npt.NDArray[np.int32], Ints]]:
+    """Yield the hashes of the words of every part, and how many every row has."""
+    files = (stream.store.files(reader.stage, name) for name in (WORDS, TOKENS))
+    for words_file, tokens_file in zip(*files, strict=True):
+        words, tokens = pl.read_parquet(words_file), pl.read_parquet(tokens_file)
+        known = words.join(numbers, on="word", how="left", maintain_order="left")
+        for part in tokens["part"].unique(maintain_order=True):
+            own, rows = known.filter(pl.col("part") == part), tokens.filter(pl.col("part") == part)
+            premise, hypothesis = (
+                Tokens(*_unlisted(rows[name]), own["word"]) for name in ("premise", "hypothesis")
+            )
+            texts = [] if side is None else [premise if side == "premise" else hypothesis]
+            shared = (premise, hypothesis) if side is None else None
+            keys = own["number"].fill_null(0).to_numpy()
+            hashed = hash_rows(texts, ngrams=ngrams, shared=shared, keys=keys).take(np.arange(rows.height))
+            yield hashed.slots, hashed.used
+
+
+def _unlisted(lists: pl.Series) -> tuple[npt.NDArray[np.int32], Ints]:
+    sizes = lists.list.len().to_numpy()
+    ids = lists.explode(empty_as_null=False).to_numpy().astype(np.int32, copy=False)
+    return np.ascontiguousarray(ids), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 # Extra columns.

@@ -101,11 +101,13 @@ class RowFigures(ABC):
 class InputRows(RowFigures):
     """The texts of all rows as tokens, and the figures about them.
 
-    Features are those of the words themselves: the same in every dataset, and in every part of one.
+    `stable` features are those of the words themselves, the same in every dataset; others are of the words'
+    places in this vocabulary.
     """
 
     encoded: Encoded
     first_row: Ints
+    stable: bool = True
 
     @property
     def data(self) -> Instances:
@@ -113,9 +115,9 @@ class InputRows(RowFigures):
         return self.encoded.instances
 
     @cached_property
-    def keys(self) -> Ints:
+    def keys(self) -> Ints | None:
         """The number each word is known by."""
-        return word_keys(self.encoded.vocabulary)
+        return word_keys(self.encoded.vocabulary) if self.stable else None
 
     @cached_property
     def _last(self) -> dict[tuple[Reading | None, int], HashedRows]:

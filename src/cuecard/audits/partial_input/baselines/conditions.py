@@ -50,7 +50,7 @@ def rows_of(data: Instances, *, tokens: str | None = None) -> RowFigures:
     """Return what the inputs of a dataset are made of; figures that were kept of it where its texts are on disk."""
     if isinstance(data, FiguredInstances):
         return KeptRows(data, data.first_rows)
-    return InputRows(encode(data, tokens=tokens), data.first_rows)
+    return InputRows(encode(data, tokens=tokens), data.first_rows, stable=False)
 
 
 def conditions(

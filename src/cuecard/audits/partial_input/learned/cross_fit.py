@@ -14,12 +14,14 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses, guess_label
 from cuecard.data.examples import Examples
 from cuecard.data.units import UnitScope
 from cuecard.models import LinearModel
-from cuecard.models.linear.kept_rows import Features, in_chunks
+from cuecard.models.linear.kept_rows import Features, FiguredInstances, in_chunks
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.scores.cross_fit_intervals import cross_fit_inflation
 
 #: Duality gaps per example to stop at. With many examples, what is left at the larger one changes no figure.
 EXACT, GOOD_ENOUGH, FEW = 1e-6, 1e-3, 10_000
+#: Fits that run at once where texts stay on disk.
+MOST_FITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +159,14 @@ class Trainer:
 def trainer(
     examples: Examples, *, strength: float = 1.0, max_train: int | None = None, seed: int = 0
 ) -> Iterator[Trainer]:
-    """Give a trainer with as many workers as there are cores, and let them go afterwards."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    """Give a trainer with as many workers as there are cores, and let them go afterwards.
+
+    Where texts stay on disk every fit makes features of its own, so that fewer run at once.
+    """
+    workers = os.cpu_count() or 1
+    if isinstance(examples.instances, FiguredInstances):
+        workers = min(workers, MOST_FITS)
+    with ThreadPoolExecutor(workers) as pool:
         yield Trainer(examples, pool, strength, max_train, seed)
 
 
