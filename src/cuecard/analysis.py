@@ -315,6 +315,10 @@ class Analysis(Protocol):
     how to read its numbers, which exports repeat), `parallel` (whether it may run at the same time as others, because
     it neither prints nor changes anything that they read; false by default) and a function `measured(summary)` that
     returns its measures, by which cards of an older schema are read.
+
+    An audit with `run_stream(stream)` sees all examples of a dataset that is read in parts. `in_parts` may say that it
+    cannot with the parameters it has, and `row_bytes` how much memory it keeps of every row: where that is too much, it
+    sees a sample as all others do. Examples in its result are known by their number in `stream.data`.
     """
 
     name: ClassVar[str]
