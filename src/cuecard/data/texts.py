@@ -39,8 +39,8 @@ def text(raw: RawTable, column: str) -> pl.Series:
     return values.fill_null("") if values.null_count() else values
 
 
-def joined_texts(parts: Sequence[pl.Series], separator: str = " ") -> pl.Series:
-    """Return texts joined row by row, leaving out the empty ones."""
+def joined_texts(parts: Sequence[pl.Series]) -> pl.Series:
+    """Return texts joined by a space row by row, leaving out the empty ones."""
     whole = parts[0]
     for part in parts[1:]:
         first, second = pl.lit(whole), pl.lit(part)
@@ -49,7 +49,7 @@ def joined_texts(parts: Sequence[pl.Series], separator: str = " ") -> pl.Series:
             .then(second)
             .when(second == "")
             .then(first)
-            .otherwise(pl.concat_str(first, second, separator=separator))
+            .otherwise(pl.concat_str(first, second, separator=" "))
         ).to_series()
     return whole
 

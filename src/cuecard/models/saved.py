@@ -49,17 +49,17 @@ def read_json(file: Path) -> dict[str, Any]:
     return content
 
 
-def safe_weights(folder: Path, name: str = WEIGHTS) -> Path:
+def safe_weights(folder: Path) -> Path:
     """Return the file of weights, or raise; pickled weights are refused with the line that converts them."""
-    file = folder / name
+    file = folder / WEIGHTS
     if file.is_file():
         return file
     pickled = sorted(path for path in folder.glob("*") if path.suffix in PICKLED)
     if not pickled:
-        raise InputError(f"{folder} holds no {name}: the weights are missing.")
+        raise InputError(f"{folder} holds no {WEIGHTS}: the weights are missing.")
     raise InputError(
-        f"{folder} holds {pickled[0].name} but no {name}; pickled weights are not loaded because that can run "
+        f"{folder} holds {pickled[0].name} but no {WEIGHTS}; pickled weights are not loaded because that can run "
         f'code. If you trust the file, convert it in that folder: python -c "import torch, safetensors.torch as s; '
         f"s.save_file({{k: v.clone() for k, v in torch.load('{pickled[0].name}', weights_only=True).items()}}, "
-        f"'{name}')\""
+        f"'{WEIGHTS}')\""
     )

@@ -17,11 +17,13 @@ from cuecard.report.html.chart_page import write_chart
 from cuecard.report.html.chart_path import check_chart_path
 from cuecard.report.texts import display_text
 
+#: Clusters that are printed.
+SHOWN = 10
 _SCORES = {"exact": "exact", "released": "as released"}
 _DIVERGENCES = {"l2": "L2", "l2_mean": "L2 / labels", "kl": "KL"}
 
 
-def render_given_clusters(result: GivenClusters, console: Console, *, top: int = 10) -> None:
+def render_given_clusters(result: GivenClusters, console: Console) -> None:
     """Print every score beside what shuffled labels give, and the clusters that lean most."""
     scores = _table("PECO", "Score", "Chance", "Excess", "95 % CI", "p")
     for row in result.scores.iter_rows(named=True):
@@ -43,7 +45,7 @@ def render_given_clusters(result: GivenClusters, console: Console, *, top: int =
         )
     )
     leaning = _table("Cluster", "Size", "Label", "Share", "Divergence", "q")
-    for row in result.clusters.head(top).iter_rows(named=True):
+    for row in result.clusters.head(SHOWN).iter_rows(named=True):
         leaning.add_row(
             display_text(
                 row["name"] if row["words"] == row["name"] else f"{row['name']}: {row['words']}", 60
@@ -55,11 +57,11 @@ def render_given_clusters(result: GivenClusters, console: Console, *, top: int =
             numbers.probability(row["q_value"]),
         )
     console.print(leaning)
-    hidden = result.clusters.height > top
+    hidden = result.clusters.height > SHOWN
     differing = int(result.clusters["significant"].sum())
     console.print(
         Text(
-            (f"{top} of {result.clusters.height} clusters, largest effect first. " if hidden else "")
+            (f"{SHOWN} of {result.clusters.height} clusters, largest effect first. " if hidden else "")
             + f"{differing:,} of {numbers.plural(result.clusters.height, 'cluster')} "
             f"{'differs' if differing == 1 else 'differ'} significantly from the whole set."
         )

@@ -57,16 +57,15 @@ def clopper_pearson(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> 
     return low, high
 
 
-def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
-    """Low and high end of Garwood's exact interval for the mean of a Poisson count.
+def poisson_interval(count: int) -> tuple[float, float]:
+    """Low and high end of Garwood's exact 95 % interval for the mean of a Poisson count.
 
     >>> low, high = poisson_interval(10)
     >>> round(low, 2), round(high, 2)
     (4.8, 18.39)
     """
-    tail = (1 - float(level_of(level))) / 2
-    low = float(gammaincinv(count, tail)) if count else 0.0
-    return low, float(gammaincinv(count + 1, 1 - tail))
+    low = float(gammaincinv(count, 0.025)) if count else 0.0
+    return low, float(gammaincinv(count + 1, 0.975))
 
 
 def newcombe_difference(

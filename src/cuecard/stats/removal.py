@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from cuecard.stats.arrays import Bools, Floats, Ints
 
+#: In how many steps all examples of a large dataset could be removed.
+ROUNDS = 100
+
 
 def feature_z(deviations: Any, variances: Any) -> Floats:
     """Return the z of every feature: how often it goes with its label beyond what chance gives, in standard errors.
@@ -21,7 +24,7 @@ def feature_z(deviations: Any, variances: Any) -> Floats:
     return np.asarray(total / spread)
 
 
-def z_order(deviations: Any, variances: Any, allowed: Bools, target: float, *, rounds: int = 100) -> Ints:
+def z_order(deviations: Any, variances: Any, allowed: Bools, target: float) -> Ints:
     """Return the allowed examples in an order that brings every |z| below `target` with few removals.
 
     Every step removes the examples whose removal lowers the z above the target most, with the z recounted after each
@@ -31,7 +34,7 @@ def z_order(deviations: Any, variances: Any, allowed: Bools, target: float, *, r
     """
     left = allowed.copy()
     order: list[Ints] = []
-    step = max(1, int(allowed.sum()) // max(rounds, 1)) if allowed.sum() > 2_000 else 1
+    step = max(1, int(allowed.sum()) // ROUNDS) if allowed.sum() > 2_000 else 1
     total = np.asarray(deviations.sum(axis=0)).ravel()
     spread = np.asarray(variances.sum(axis=0)).ravel()
     while left.any():

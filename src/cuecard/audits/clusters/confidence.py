@@ -31,16 +31,12 @@ def read_dynamics(path: str, split: str | None = None) -> pl.DataFrame:
     return of_split
 
 
-def confidence_histogram(
-    clusters: pl.DataFrame, dynamics: pl.DataFrame, *, threshold: float = BIASED, bins: int = BINS
-) -> pl.DataFrame:
+def confidence_histogram(clusters: pl.DataFrame, dynamics: pl.DataFrame) -> pl.DataFrame:
     """Return how many examples inside and outside biased clusters have each confidence.
 
     Args:
         clusters: example_id and divergence_l2 (of the example's cluster).
         dynamics: example_id and confidence (mean probability of the gold label over training), between 0 and 1.
-        threshold: divergence above which a cluster is biased.
-        bins: number of bins from 0 to 1.
     """
     key = pl.col("example_id").cast(pl.String)
     joined = clusters.with_columns(key).join(dynamics.with_columns(key), on="example_id", how="inner")
@@ -51,8 +47,8 @@ def confidence_histogram(
         raise InputError(
             "The confidence in training dynamics must be a probability from 0 to 1; some values are not."
         )
-    biased = (joined["divergence_l2"] > threshold).to_numpy()
-    edges = np.linspace(0, 1, bins + 1)
+    biased = (joined["divergence_l2"] > BIASED).to_numpy()
+    edges = np.linspace(0, 1, BINS + 1)
     inside, outside = (np.histogram(confidence[where], edges)[0] for where in (biased, ~biased))
     return pl.DataFrame(
         {

@@ -68,12 +68,8 @@ def over_starts(
     starts: Sequence[Clustering],
     *,
     wanted: Sequence[tuple[Divergence, Mode]] = SCORES,
-    draws: int = DRAWS,
 ) -> list[PecoStarts]:
-    """Return the scores as means over clusterings, in the order of `wanted`, with one null for all of them.
-
-    `draws` is how often the instances are drawn again for the intervals.
-    """
+    """Return the scores as means over clusterings, in the order of `wanted`, with one null for all of them."""
     return peco_starts(
         data.labels,
         [clustering.clusters for clustering in starts],
@@ -82,7 +78,7 @@ def over_starts(
         units=data.units,
         weights=data.weights,
         permutations=data.permutations,
-        draws=draws,
+        draws=DRAWS,
         seed=data.seed,
     )
 

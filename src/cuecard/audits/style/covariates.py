@@ -18,6 +18,8 @@ from cuecard.text.tokens import Tokens
 
 #: A covariate needs this many examples whose answers differ in it.
 FEWEST_DIFFERENT = 20
+#: A column with more values does not name models.
+MOST_MODELS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ def _mean_polarity(examples: Examples) -> Floats | None:
     return np.asarray(sums / np.maximum(np.diff(tokens.offsets), 1))
 
 
-def model_names(examples: Examples, most: int = 200) -> pl.Series | None:
+def model_names(examples: Examples) -> pl.Series | None:
     """Return the model that wrote every answer, where a column says it and every answer has one."""
     table = examples.instances.table
     for name in ("model", "generator", "model_name", "source_model"):
@@ -89,6 +91,6 @@ def model_names(examples: Examples, most: int = 200) -> pl.Series | None:
             first = values.gather(examples.first_rows[:-1]).gather(
                 np.repeat(np.arange(len(examples)), examples.sizes)
             )
-            if not values.null_count() and 2 <= values.n_unique() <= most and (values != first).any():
+            if not values.null_count() and 2 <= values.n_unique() <= MOST_MODELS and (values != first).any():
                 return values
     return None

@@ -16,10 +16,10 @@ _OPENS, _CLOSES, _LINE, _OBJECT = 0x5B, 0x5D, 0x0A, 0x7B
 _SPACE, _QUOTE, _COLON, _BACKSLASH = 0x20, 0x22, 0x3A, 0x5C
 
 
-def may_be_nested(data: bytes, counted: JsonMarks, deepest: int = DEEPEST) -> bool:
-    """Return whether a line of JSON may be nested more deeply; brackets in texts count, too, so look closer then."""
+def may_be_nested(data: bytes, counted: JsonMarks) -> bool:
+    """Return whether a line of JSON may be nested too deeply; brackets in texts count, too, so look closer then."""
     # Lines of objects open one bracket each; with few others, none can be deep.
-    if counted.further_brackets < deepest - 1:
+    if counted.further_brackets < DEEPEST - 1:
         return False
     depth = 0
     for start in range(0, len(data), _CHUNK):
@@ -32,7 +32,7 @@ def may_be_nested(data: bytes, counted: JsonMarks, deepest: int = DEEPEST) -> bo
         at_end = np.maximum.accumulate(np.where(ends, np.arange(len(marks)), -1))
         base = np.where(at_end >= 0, levels[at_end], 0)
         inside = levels - base
-        if inside.max(initial=0) > deepest:
+        if inside.max(initial=0) > DEEPEST:
             return True
         depth = int(inside[-1]) if len(inside) else depth
     return False
@@ -74,10 +74,10 @@ def _count_marks(chars: npt.NDArray[np.uint8]) -> tuple[int, int, int]:
     return keys, spaced, opened - begins
 
 
-def is_nested(value: Any, deepest: int = DEEPEST) -> bool:
-    """Return whether a value has more levels of lists and objects."""
+def is_nested(value: Any) -> bool:
+    """Return whether a value has more than `DEEPEST` levels of lists and objects."""
     level = [value]
-    for _ in range(deepest + 1):
+    for _ in range(DEEPEST + 1):
         level = [
             part
             for holder in level

@@ -14,6 +14,8 @@ SAMPLE = 2000
 FEW = 20
 #: Texts have on average at least this many characters.
 LONG = 12
+#: Names that a screen can show.
+MOST_NAMES = 30
 
 
 def few_values(values: pl.Series) -> bool:
@@ -83,7 +85,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def name_line(names: Sequence[str], limit: int = 30) -> str:
+def name_line(names: Sequence[str]) -> str:
     """Return names in a line, long ones cut short and no more than a screen can show."""
-    shown = ", ".join(_cut(name, 60) for name in names[:limit])
-    return (shown or "none") + (f", … ({len(names) - limit} more)" if len(names) > limit else "")
+    shown = ", ".join(_cut(name, 60) for name in names[:MOST_NAMES])
+    return (shown or "none") + (f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else "")

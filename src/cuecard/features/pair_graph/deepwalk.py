@@ -10,6 +10,9 @@ from cuecard.features.pair_graph.graph import PairGraph
 from cuecard.features.pair_graph.walks import proximity_features, walk_features
 from cuecard.stats.arrays import Floats
 
+#: Sentences of a walk within this many steps are neighbours; of every pair of them, this many others are no neighbours.
+WINDOW, NEGATIVES = 5, 5
+
 
 def deepwalk(
     graph: PairGraph,
@@ -17,8 +20,6 @@ def deepwalk(
     dimensions: int = 64,
     walks: int = 10,
     length: int = 20,
-    window: int = 5,
-    negatives: int = 5,
     seed: int = 0,
 ) -> npt.NDArray[np.float32]:
     """Return a vector per sentence, trained by skip-gram with negative sampling on random walks.
@@ -33,7 +34,7 @@ def deepwalk(
     # word2vec draws negatives by frequency to the power 3/4; a walk visits a node in proportion to its degree.
     noise = np.cumsum(np.diff(graph.indptr).astype(np.float64) ** 0.75)
     vectors: npt.NDArray[np.float32] = _kernels.skip_gram(
-        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, window, negatives, rng
+        graph.indptr, graph.neighbours, start, noise / noise[-1], walks, length, WINDOW, NEGATIVES, rng
     )
     return vectors
 

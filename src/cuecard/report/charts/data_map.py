@@ -23,13 +23,13 @@ REGIONS = (
 )
 
 
-def data_map(dynamics: pl.DataFrame, *, of: str = "", seed: int = 0) -> Any:
+def data_map(dynamics: pl.DataFrame, *, of: str = "") -> Any:
     """Return confidence against variability, coloured by correctness, beside how many examples lie where.
 
     `dynamics` has the columns confidence, variability and correctness, and may have example_id, label, premise and
     hypothesis to show. `of` says whose map it is. A seeded sample of the examples is drawn.
     """
-    shown = dynamics.sample(min(MOST_POINTS, dynamics.height), seed=seed, shuffle=True)
+    shown = dynamics.sample(min(MOST_POINTS, dynamics.height), seed=0, shuffle=True)
     steps = _steps(dynamics["correctness"])
     rows = [_point(row, steps) for row in shown.iter_rows(named=True)]
     scale = alt.Scale(domain=steps, scheme="viridis")

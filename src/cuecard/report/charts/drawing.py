@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from cuecard.report.palette import LIGHT, Palette, vega_config
+from cuecard.report.palette import LIGHT, vega_config
 
 #: A constant expression: dataset texts never become part of one.
 PERCENT_LABELS = "format(100 * datum.value, '.3~f') + ' %'"
@@ -60,14 +60,14 @@ def label_colour(labels: Sequence[str], **legend: Any) -> alt.Color:
     )
 
 
-def legend_columns(labels: Sequence[str], width: int = NARROW) -> int:
+def legend_columns(labels: Sequence[str]) -> int:
     """Return how many entries of a legend stand side by side in a narrow chart without being cut.
 
     >>> legend_columns(["yes", "no"]), legend_columns(["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
     (2, 2)
     """
     entry = LETTER * max(map(len, labels), default=1) + SYMBOL
-    return max(1, min(len(labels), width // entry))
+    return max(1, min(len(labels), NARROW // entry))
 
 
 def label_shape(labels: Sequence[str], **legend: Any) -> alt.Shape:
@@ -98,7 +98,6 @@ def specification(draw: Callable[[], Any]) -> dict[str, Any]:
     return spec
 
 
-def themed(chart: Any, palette: Palette = LIGHT) -> Any:
+def themed(chart: Any) -> Any:
     """Return the chart with its colours inside, ready for a notebook or for saving as PNG or SVG."""
-    config = vega_config(palette)
-    return chart.properties(background=palette.surface, config=config)
+    return chart.properties(background=LIGHT.surface, config=vega_config(LIGHT))

@@ -38,8 +38,8 @@ class ShrunkShares:
     high: Floats
 
 
-def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) -> ShrunkShares:
-    """Return the shares k/n of many features, corrected for picking the highest of them.
+def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike) -> ShrunkShares:
+    """Return the shares k/n of many features with 95 % intervals, corrected for picking the highest of them.
 
     The distribution of true shares is estimated without assuming a shape (expectation–maximisation on a grid),
     separately for features with about as many instances, since frequent words deviate less than rare ones. Give all
@@ -49,7 +49,6 @@ def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) ->
     Args:
         k: instances of the label, per feature.
         n: instances, per feature; at least one each.
-        level: of the interval.
 
     >>> rng = np.random.default_rng(0)
     >>> k = np.append(rng.binomial(10, 0.5, 5_000), 9)  # 5,000 features at chance, and one with 9 of 10
@@ -61,18 +60,18 @@ def shrunk_shares(k: npt.ArrayLike, n: npt.ArrayLike, *, level: float = 0.95) ->
     if (sizes <= 0).any() or (hits < 0).any() or (hits > sizes).any():
         raise ValueError("Every feature needs at least one instance and no more hits than instances.")
     share = hits / sizes
-    low, high = (np.array(end, dtype=np.float64) for end in wilson(hits, sizes, level=level))
+    low, high = (np.array(end, dtype=np.float64) for end in wilson(hits, sizes))
     for here in _bands(sizes):
         key = (hits[here] * ENOUGH + sizes[here]).astype(np.int64)
         rows, place, times = np.unique(key, return_inverse=True, return_counts=True)
         k_, n_ = (rows // ENOUGH).astype(np.float64), (rows % ENOUGH).astype(np.float64)
         posterior = _posteriors(k_, n_, times.astype(np.float64))
         share[here] = (posterior * _GRID).sum(axis=1)[place]
-        low[here] = _quantile(posterior, (1 - level) / 2)[place]
-        high[here] = _quantile(posterior, (1 + level) / 2)[place]
+        low[here] = _quantile(posterior, 0.025)[place]
+        high[here] = _quantile(posterior, 0.975)[place]
     # The estimated distribution is taken as known, which makes its intervals a little short: those of a share of the
     # same size without it are never shorter (intervals of selected cues cover 92 % instead of 90 %).
-    plain_low, plain_high = wilson(np.minimum(np.rint(share * sizes), sizes), sizes, level=level)
+    plain_low, plain_high = wilson(np.minimum(np.rint(share * sizes), sizes), sizes)
     return ShrunkShares(share, np.minimum(low, plain_low), np.maximum(high, plain_high))
 
 

@@ -12,15 +12,15 @@ from cuecard.stats._arrays import level_of
 POWER = 0.8
 
 
-def detectable_accuracy(n: int, chance: float, *, alpha: float = 0.05, power: float = POWER) -> float:
-    """Smallest true accuracy that the exact two-sided test of n hits against `chance` finds with this power.
+def detectable_accuracy(n: int, chance: float, *, alpha: float = 0.05) -> float:
+    """Smallest true accuracy that the exact two-sided test of n hits against `chance` finds with power 0.8.
 
     1.0 where even a perfect score would not be significant.
 
     >>> round(detectable_accuracy(400, 0.5), 3)
     0.572
     """
-    level_of(alpha), level_of(power)
+    level_of(alpha)
     if n < 1 or chance**n > alpha / 2:  # P(X ≥ n)
         return 1.0
     too_few, fewest = 0, n  # P(X ≥ fewest) ≤ alpha / 2 < P(X ≥ too_few)
@@ -30,11 +30,11 @@ def detectable_accuracy(n: int, chance: float, *, alpha: float = 0.05, power: fl
     low, high = chance, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if bdtrc(fewest - 1, n, middle) >= power else (middle, high)
+        low, high = (low, middle) if bdtrc(fewest - 1, n, middle) >= POWER else (middle, high)
     return float(high)
 
 
-def detectable_auc(counts: npt.ArrayLike, *, alpha: float = 0.05, power: float = POWER) -> float:
+def detectable_auc(counts: npt.ArrayLike, *, alpha: float = 0.05) -> float:
     """Smallest mean area of one label against the rest that a two-sided test of n ranked examples finds.
 
     From the null variance (n + 1) / (12 n₁ n₀) of an area; `counts` are examples per label, effective ones where
@@ -50,12 +50,10 @@ def detectable_auc(counts: npt.ArrayLike, *, alpha: float = 0.05, power: float =
     if not ranked.any():
         return 1.0
     sd = float(np.sqrt((n + 1) / (12 * examples[ranked] * rest[ranked])).mean())
-    return _above_half(sd, alpha, power)
+    return _above_half(sd, alpha)
 
 
-def detectable_choice_auc(
-    sizes: npt.ArrayLike, *, share: float = 1.0, alpha: float = 0.05, power: float = POWER
-) -> float:
+def detectable_choice_auc(sizes: npt.ArrayLike, *, share: float = 1.0, alpha: float = 0.05) -> float:
     """Smallest chance of the right choice to rank above a wrong one that a two-sided test finds.
 
     The rank of one of k choices is uniform by chance, so the share it beats has variance (k + 1) / (12 (k − 1)).
@@ -69,8 +67,8 @@ def detectable_choice_auc(
     if not len(k):
         return 1.0
     sd = float(np.sqrt(((k + 1) / (12 * (k - 1))).sum() / share)) / len(k)
-    return _above_half(sd, alpha, power)
+    return _above_half(sd, alpha)
 
 
-def _above_half(sd: float, alpha: float, power: float) -> float:
-    return float(min(0.5 + (ndtri(1 - level_of(alpha) / 2) + ndtri(level_of(power))) * sd, 1.0))
+def _above_half(sd: float, alpha: float) -> float:
+    return float(min(0.5 + (ndtri(1 - level_of(alpha) / 2) + ndtri(POWER)) * sd, 1.0))

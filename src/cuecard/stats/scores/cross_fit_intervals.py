@@ -72,9 +72,8 @@ def mean_interval(
     units: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     inflation: float = 1.0,
-    level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """Weighted mean with Student's interval, from sums over units; `inflation` multiplies the variance.
+    """Weighted mean with Student's 95 % interval, from sums over units; `inflation` multiplies the variance.
 
     >>> mean, low, high = mean_interval([0.1, 0.3, 0.2, 0.4])
     >>> round(mean, 2), round(low, 2), round(high, 2)
@@ -93,5 +92,5 @@ def mean_interval(
     if size < 1 + 1e-9:
         return mean, float("-inf"), float("inf")
     sd = float(np.sqrt(inflation * (parts**2).sum() * size / (size - 1)))
-    half = float(stdtrit(size - 1, (1 + level_of(level)) / 2)) * sd
+    half = float(stdtrit(size - 1, 0.975)) * sd
     return mean, mean - half, mean + half
