@@ -34,7 +34,9 @@ def test_rows_open_their_reports_and_hostile_names_stay_text(cuecard, folder, tm
     assert 'href="a/report.html"' in page
     assert "b/report.html" not in page
     assert HOSTILE not in page
-    assert "2 of 2 datasets can be guessed from part of the input" in ran.out.replace("\n", " ")
+    assert "The labels of 2 of 2 datasets can be predicted from part of the input" in ran.out.replace(
+        "\n", " "
+    )
 
 
 def test_markdown_has_one_row_per_dataset(folder, tmp_path):

@@ -203,7 +203,7 @@ def _order(row: BoardRow, sort: str) -> tuple[bool, float, str]:
 
 
 def _given_away(measure: Measure) -> float:
-    """Return how far from chance to the best value a shortcut surely gets: an accuracy, or an AUC, whose best is 1."""
+    """Return how much of the distance from chance to 1 a shortcut covers at the lower end of its interval."""
     if measure.unit != "score":
         return measure.gain
     chance, low = measure.chance or 0.0, _careful(measure)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard._compiled import njit
+from cuecard.data.utf8 import utf8
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -48,13 +49,7 @@ def row_hashes(table: pl.DataFrame) -> Hashes:
 def text_hashes(texts: pl.Series) -> Hashes:
     """Return the hash of every text's bytes; a missing text is none of those that are there."""
     missing = texts.is_null().to_numpy()
-    array = texts.fill_null("").rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offset_buffer, data_buffer = array.buffers()
-    offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    if len(array) and offset_buffer is not None:
-        offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
-    hashes: Hashes = _byte_hashes(np.require(data, np.uint8, "C"), offsets.copy())
+    hashes: Hashes = _byte_hashes(*utf8(texts))
     hashes[missing] = ~_START
     return hashes
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,7 +64,7 @@ class CueCounts:
 
     labels: tuple[str, ...]
     totals: npt.NDArray[np.int64] | npt.NDArray[np.float64]  # instances by split and label
-    examples: int  # train examples
+    examples: int  # training examples
     features: pl.DataFrame
     within: pl.DataFrame | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -112,15 +113,16 @@ def count_cues(
     n_train = len(instances.train)  # train rows stand before test rows
     classes = class_codes(instances)
     totals = np.bincount(classes, minlength=len(COUNTED_SPLITS) * n_labels).reshape(-1, n_labels)
-    tables, within, shuffled, skipped = [], [], [], {}
+    tables, within, shuffled = [], [], []
+    skipped: dict[str, str] = {}
     raised: dict[str, int] = {}
     kinds: dict[UnitScope, npt.NDArray[np.int64]] = {}
     levels: dict[UnitScope, list[UnitLevel]] = {}
     telling = weights is not None and bool((weights[:n_train] != weights[0]).any())
     label_totals = totals[0] if whole is None else whole.totals[0].astype(np.int64)
     for family in families:
-        try:
-            check_language(family, data.language)
+        counted = None
+        with skipping(family, data.language, skipped):
             listed = instances.grouped or weights is not None
             presence = family.presence(data) if listed else None
             counted = (
@@ -128,11 +130,7 @@ def count_cues(
                 if presence is not None
                 else frequent_counts(family, data, classes, totals.shape, minimum)
             )
-        except CueCardError as error:
-            skipped[family.name] = str(error)
-            continue
-        except Exception as error:  # a bug in a family of the user's own must not cost the other families
-            skipped[family.name] = f"{FAILED} {type(error).__name__}: {error}"
+        if counted is None:
             continue
         if counted.at_least:
             raised[family.name] = counted.at_least
@@ -222,6 +220,21 @@ def class_codes(instances: Instances) -> npt.NDArray[np.int32]:
     split = instances.table["split"].cast(pl.String)
     offset = (split != COUNTED_SPLITS[0]).to_numpy().astype(np.int32) * len(instances.labels)
     return instances.label_codes + offset
+
+
+@contextmanager
+def skipping(family: Family, language: str, skipped: dict[str, str]) -> Iterator[None]:
+    """Note in `skipped` why a family cannot be counted in the body, and continue after it.
+
+    A bug in a family of the user's own must not cost the other families.
+    """
+    try:
+        check_language(family, language)
+        yield
+    except CueCardError as error:
+        skipped[family.name] = str(error)
+    except Exception as error:
+        skipped[family.name] = f"{FAILED} {type(error).__name__}: {error}"
 
 
 def check_language(family: Family, language: str) -> None:

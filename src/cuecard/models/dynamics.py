@@ -31,7 +31,7 @@ class Dynamics:
     Attributes:
         probability: epochs × examples, of the gold label.
         correct: epochs × examples, whether the gold label was the most likely.
-        held_out: of every example whether it was kept apart to stop early on, so that nothing was learned from it; true
+        held_out: of every example whether it was held out for validation, so that nothing was learned from it; true
             for a validation set.
     """
 

@@ -75,7 +75,7 @@ class TextModel(Protocol):
             data: instances of one split, such as `data.train`.
             weights: how much each row counts; of a choice or preference example, the right row's weight counts.
             condition: what the model may read.
-            validation: examples to stop early on; a seeded part of `data` is held out where there are none.
+            validation: the validation split; a seeded part of `data` is held out where there is none.
             dynamics: also record after every epoch the probability of each example's gold label.
             checkpoint: folder to write the state to after every epoch, and to resume from if it holds one.
             watch: called with the progress.

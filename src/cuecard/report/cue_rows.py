@@ -111,7 +111,7 @@ def prior_of(section: Section) -> Mapping[str, float]:
 
 
 def critical_p(section: Section, cues: pl.DataFrame) -> float:
-    """Return the p-value at which significance begins: the largest significant one, else Bonferroni's."""
+    """Return the p-value at which significance begins: the largest significant one, otherwise Bonferroni's."""
     significant: Any = cues.filter("significant")["log10_p"].max()
     if significant is not None:
         return float(10.0**significant)

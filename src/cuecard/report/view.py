@@ -52,7 +52,7 @@ class KeyFigure:
 
 
 def measure_figure(measure: Measure, detail: str | None = None) -> KeyFigure:
-    """Return a measure as a key figure; by default with its chance level, or else its interval, beside it."""
+    """Return a measure as a key figure; by default with its chance level, otherwise its interval, beside it."""
     write = partial(numbers.in_unit, unit=measure.unit)
     if detail is None:
         detail = ""

@@ -29,7 +29,7 @@ from cuecard.writing import Staged
 
 @dataclass(frozen=True, eq=False)
 class Debiased:
-    """The weights of the train examples, in their order and with mean one, and the card about them."""
+    """The weights of the training examples, in their order and with mean one, and the card about them."""
 
     weights: npt.NDArray[np.float64]
     card: Card
@@ -45,7 +45,7 @@ def debias(
     command: str = "",
     **options: Any,
 ) -> Debiased:
-    """Return weights of the train examples that take a shortcut out of a dataset, with a card about them.
+    """Return weights of the training examples that remove a shortcut from a dataset, with a card about them.
 
     Args:
         data: what `cuecard.load` returned, or what it takes, such as ``"train.csv"``; or a function that returns the

@@ -14,7 +14,7 @@ ROUNDS = 100
 
 
 def feature_z(deviations: Any, variances: Any) -> Floats:
-    """Return the z of every feature: how often it goes with its label beyond what chance gives, in standard errors.
+    """Return the z of every feature: how much more often than by chance it occurs with its label, in standard errors.
 
     Row i of `deviations` has, for every feature of example i, 1 minus the chance of the feature's label where the
     example has that label, and minus the chance where it has not; `variances` has chance × (1 − chance) there.

@@ -169,7 +169,6 @@ def test_verdicts_by_id_take_texts_and_labels_of_the_dataset():
     verdicts = pl.DataFrame({"id": chosen["example_id"], "verdict": ["a"] * 60})
     read = read_verdicts("j", verdicts, data)
     assert (read.table["human"] == read.table["preferred"]).all()
-    assert read.has_texts
     with pytest.raises(CueCardError, match="No id of j is an id of"):
         read_verdicts("j", verdicts.with_columns(id=pl.lit("zz")), data)
 

@@ -66,7 +66,7 @@ class Clusters:
     """Cluster the sentences by what they say and compare the labels of each cluster with the whole.
 
     Only the text that was written for a label is looked at: the hypothesis of a pair, the choices, the text. The
-    test split is analysed where there is one, else train.
+    test split is analysed where there is one, otherwise train.
 
     Args:
         embed: "tfidf" (needs nothing), "minilm", or the folder of a trained model or a transformer checkpoint.
@@ -80,7 +80,7 @@ class Clusters:
         map_size: sentences on the map; more are sampled.
         sweep: whether to repeat the score for other numbers of clusters and components.
         dynamics: a file with the columns example_id and confidence, from training a model on the pairs.
-        split: the split to analyse; test where there is one, else train.
+        split: the split to analyse; test where there is one, otherwise train.
         tokens: tokenisation for "tfidf" and for the words that name a cluster; what suits the language by default.
         language: ISO code of the texts' language; guessed by default.
         scope: which text is clustered.

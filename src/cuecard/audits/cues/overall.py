@@ -89,7 +89,7 @@ def all_features(
 
 
 def given_away(notable: pl.DataFrame, matrix: sparse.csc_matrix, sample: Instances) -> tuple[float, float]:
-    """Return the share of train examples with a notable cue, and the part of what chance leaves that these give away.
+    """Return the share of training examples with a notable cue, and the part of what chance leaves these give away.
 
     Each example counts with its strongest cue. What is given away is that of test, where that is less.
     """

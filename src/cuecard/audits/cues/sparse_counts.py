@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cuecard.errors import CueCardError
 from cuecard.features import Family, class_codes, count_features
-from cuecard.features.counts import COUNTED_SPLITS, FAILED, check_language
+from cuecard.features.counts import COUNTED_SPLITS, skipping
 from cuecard.text import Encoded
 
 
@@ -18,16 +17,13 @@ def split_counts(encoded: Encoded, families: Sequence[Family]) -> tuple[pl.DataF
     """Return how many instances of every split have each feature, and why families are skipped."""
     instances = encoded.instances
     split = class_codes(instances) // len(instances.labels)
-    tables, skipped = [], {}
+    tables: list[pl.DataFrame] = []
+    skipped: dict[str, str] = {}
     for family in families:
-        try:
-            check_language(family, encoded.language)
+        counted = None
+        with skipping(family, encoded.language, skipped):
             counted = count_features(family, encoded, split, len(COUNTED_SPLITS))
-        except CueCardError as error:
-            skipped[family.name] = str(error)
-            continue
-        except Exception as error:  # a bug in a family of the user's own must not cost the other families
-            skipped[family.name] = f"{FAILED} {type(error).__name__}: {error}"
+        if counted is None:
             continue
         kept = np.flatnonzero(counted.counts.sum(axis=1) > 0)
         tables.append(

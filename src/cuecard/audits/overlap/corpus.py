@@ -73,7 +73,7 @@ def parts(path: Path, size: int = PART, again: int = AGAIN) -> Iterator[Part]:
         offset, kept, cut, block = 0, b"", b"", b" "
         while block:
             block = guarded(lambda: file.read(size), str(path))
-            # The last word may go on in the next block.
+            # The last word may continue in the next block.
             whole, cut = _whole_words(cut + block, again) if block else (cut, b"")
             text = _unescaped(whole) if escapes else whole
             if text:

@@ -60,7 +60,7 @@ BLIND_TRAIN = 20_000
 class PartialInput:
     """Score every guess that should not be possible, beside the full input.
 
-    Trained on train and scored on test where both exist, else cross-fitted on train. Leak scores of train
+    Trained on train and scored on test where both exist, otherwise cross-fitted on train. Leak scores of train
     examples are always cross-fitted.
 
     Args:
@@ -70,7 +70,7 @@ class PartialInput:
         folds: folds of the cross-fit.
         grouping: what stays on one side of a fold: examples that share a "sentence" (the default), their
             "premise", or only each "example" with itself.
-        cross_fit: whether train examples get leak scores too where there is a test split.
+        cross_fit: whether training examples get leak scores too where there is a test split.
         inflation: also cross-fit with grouping "example", to show by how much shared sentences raise the score.
         learning_curve: whether to learn from smaller samples as well.
         max_train: examples to learn from at most, drawn by the seed.

@@ -30,7 +30,7 @@ class Columns:
     task: Task
     roles: Mapping[Role, tuple[str, ...]]
     explicit: frozenset[Role] = frozenset()
-    #: Number that answers or winners are counted from where it is known, else None: then their values decide.
+    #: Number that answers or winners are counted from where it is known, otherwise None: then their values decide.
     answer_base: int | None = None
     #: Where prompts are not a column of their own: what ends the beginning that both answers share.
     prompt_ends_with: str | None = None

@@ -13,6 +13,7 @@ import polars as pl
 from cuecard.data.parallel import on_threads, parts_of_rows, started
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import _folding, _kernels
+from cuecard.data.utf8 import utf8
 
 #: Two texts are near copies if they share this much of their words (Jaccard index) …
 ALIKE = 0.7
@@ -165,28 +166,17 @@ def _folded(
     texts: pl.Series,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the hash of every text, the hashes of its words in compressed rows, and which texts may have signs."""
-    data, offsets = _bytes_of(texts)
+    data, offsets = utf8(texts)
     beyond_ascii = pl.Series([False])
     if data.max(initial=0) > 127:
         # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
         beyond_ascii = (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
         texts = texts.clone().scatter(beyond_ascii.arg_true(), normalised(texts.filter(beyond_ascii)))
-        data, offsets = _bytes_of(texts)
+        data, offsets = utf8(texts)
     # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
     words = np.empty((len(data) + len(offsets)) // 2 + len(offsets), dtype=np.uint64)
     whole, starts, signs = _folding.fold_rows(data, offsets, _ACTIONS, words)
     return whole, words[: starts[-1]], starts, signs | beyond_ascii.to_numpy()
-
-
-def _bytes_of(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
-    array = texts.fill_null("").rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offset_buffer, data_buffer = array.buffers()
-    offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    if len(array) and offset_buffer is not None:
-        offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
-    return np.require(data, np.uint8, "C"), offsets.copy()
 
 
 def long_texts(

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
+from cuecard.data.utf8 import utf8
 from cuecard.models.linear import _kernels
 from cuecard.stats.arrays import Bools, Ints
 from cuecard.text import Tokens
-from cuecard.text.tokenisers.bytewise import utf8
 
 #: N-grams are hashed to this many bits and then renumbered, so a collision costs accuracy, never memory.
 BITS = 22

@@ -37,7 +37,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ExamplePart:
-    """Examples among the rows of a set: to learn from, to stop early on, or all."""
+    """Examples among the rows of a set: to learn from, to validate on, or all."""
 
     rows: Rows
     examples: Examples
@@ -63,7 +63,7 @@ class ExamplePart:
 
 
 def held_out_examples(n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Return which of n examples are kept apart to stop early on: a seeded part that leaves at least two."""
+    """Return which of n examples are held out for validation: a seeded part that leaves at least two."""
     held = np.zeros(n, dtype=np.bool_)
     count = min(round(share * n), max(n - 2, 0))
     held[np.random.default_rng([seed, 1]).permutation(n)[:count]] = True

@@ -37,7 +37,7 @@ class NeuralModel(Learner):
         batch_size: examples per step; of choice and preference data all rows of an example are in one batch.
         learning_rate: of the optimiser at the beginning.
         patience: epochs in a row without a better validation accuracy (equal accuracy: lower loss) to stop after.
-        held_out: share of the training examples kept apart to stop early on where no validation set is given.
+        held_out: share of the training examples held out for validation where no validation split is given.
         weighting: whether weights multiply the "loss" or are chances of a "sampler" that draws with replacement.
         decay: factor of the learning rate after an epoch that was not better; 1 leaves it.
         clip: largest norm of the gradient; 0 leaves it.
@@ -291,7 +291,7 @@ class NeuralModel(Learner):
     def _split(
         self, whole: ExamplePart, validation: Instances | None
     ) -> tuple[ExamplePart, ExamplePart | None, npt.NDArray[np.bool_] | None]:
-        """Return what to learn from, what to stop early on, and which training examples the latter are."""
+        """Return what to learn from, the validation examples, and which training examples the latter are."""
         if validation is not None:
             if len(validation) == 0:
                 raise InputError("The validation split has no rows: give one with rows, or leave it out.")

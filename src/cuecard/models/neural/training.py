@@ -247,7 +247,7 @@ class Training:
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
 
     def _change_batch_size(self) -> None:
-        """Go on at the same share of the epoch if batches are of another size now, as after running out of memory."""
+        """Continue at the same share of the epoch if batches have another size now, as after running out of memory."""
         progress, size = self.progress, self.recipe.batch_size
         if progress.batch and progress.batch_size != size:
             batch = progress.batch * progress.batch_size // size

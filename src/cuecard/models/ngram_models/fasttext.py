@@ -44,7 +44,7 @@ class FastText(NGramModel):
         epochs: passes over the data; by default about 500,000 visits to examples, in 5 to 50 passes.
         learning_rate: of the first step; it falls to 0 linearly.
         patience: epochs in a row without a better validation accuracy (equal accuracy: lower loss) to stop after.
-        held_out: share of the training examples kept apart to stop early on where no validation set is given.
+        held_out: share of the training examples held out for validation where no validation split is given.
         weighting: whether weights multiply the "loss" (an example of more than four times the mean is visited several
             times per epoch, each time with its share) or are chances of a "sampler" that draws with replacement.
     """
@@ -145,7 +145,7 @@ class FastText(NGramModel):
     def _validation(
         self, validation: Instances | None, whole: Bags, examples: Examples
     ) -> tuple[Bags | None, npt.NDArray[np.bool_]]:
-        """Return what to stop early on, and which training examples are not learned from."""
+        """Return the validation examples, and which training examples are not learned from."""
         if validation is None:
             held = held_out_examples(len(examples), self.held_out, self.seed)
             return (whole.part(np.flatnonzero(held)) if held.any() else None), held

@@ -144,7 +144,7 @@ def choose_cues(
     encoded: Encoded | None = None,
     families: Sequence[Family] | None = None,
 ) -> CueSet:
-    """Return the cues to probe: those named, else the `top` most significant that say something new.
+    """Return the cues to probe: those named, otherwise the `top` most significant that say something new.
 
     Choices are then also probed for being the longest, the shortest, and for every position, whatever the data says.
 

@@ -30,7 +30,7 @@ def decode(
     """Return the code of every answer, one per test example; null is -1, an unknown answer an error.
 
     Where answers are codes of the source's own (0, 1, 2), its right answers `gold` tell what they mean. `free` answers
-    may be sentences: what clearly names one possible answer is that answer, and -1 else, unless none names any.
+    may be sentences: what clearly names one possible answer is that answer, any other -1, unless none names any.
     `called` is what an error calls an answer.
     """
     texts = answers.cast(pl.String).str.strip_chars()

@@ -27,7 +27,7 @@ class Unmatched:
 
     `answers` are texts; null is an error, or an answer that could not be read if `may_be_unanswered`, as in logs,
     where a text that names one possible answer stands for it.
-    Rows are matched by `ids`, else by `rows` (numbers of rows of the test file, from 0), else by order.
+    Rows are matched by `ids`, otherwise by `rows` (numbers of rows of the test file, from 0), otherwise by order.
     `gold` are the right answers as the source knows them: they check the match, and tell what codes mean.
     """
 

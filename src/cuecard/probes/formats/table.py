@@ -82,7 +82,7 @@ def _test_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _columns(frame: pl.DataFrame, source: str, data: Instances, columns: Mapping[str, str]) -> dict[str, str]:
-    """Return role → column: those the user named, else those recognised by name."""
+    """Return role → column: those the user named, otherwise those recognised by name."""
     for role, name in columns.items():
         if role not in RECOGNISED:
             raise UsageError(f"--prediction-columns knows {', '.join(RECOGNISED)}, not {role!r}.")

@@ -11,13 +11,6 @@ from cuecard.stats import state_probability
 from cuecard.wording import percent, plural
 
 HIGH, MEDIUM = 0.15, 0.05
-NAMED = {
-    "position": "position-biased",
-    "length": "length-biased",
-    "self": "biased towards its own family",
-    "chance": "no better than chance",
-    "fair": "no bias found",
-}
 
 
 def judge_findings(summary: Mapping[str, Any]) -> list[Finding]:
@@ -97,10 +90,11 @@ def _length(model: str, part: Mapping[str, Any]) -> Finding:
 
 def _self(model: str, part: Mapping[str, Any]) -> Finding:
     own = part["self_preference"]
-    than = "people do" if own["people"] else "half the time"
+    reference = percent(own["reference"])
+    than = f"people in {reference}" if own["people"] else f"chance is {reference}"
     text = (
         f"Among {plural(own['n'], 'pair')} of about the same length with one response of the family {own['family']!r}, "
-        f"{model} prefers that one in {percent(own['own'])}, and {than} {percent(own['reference'])} (difference "
+        f"{model} prefers that one in {percent(own['own'])}, {than} (difference "
         f"{own['value'] * 100:+.1f} points, 95 % CI {own['low'] * 100:+.1f} to {own['high'] * 100:+.1f})."
     )
     title = f"{model} {'prefers' if own['value'] > 0 else 'disfavours'} responses of its own family"

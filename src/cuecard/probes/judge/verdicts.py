@@ -43,11 +43,6 @@ class Verdicts:
     table: pl.DataFrame
     source: str
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether the responses are there to be counted."""
-        return bool((self.table["text_a"].is_not_null() & self.table["text_b"].is_not_null()).all())
-
     def instances(self) -> Instances:
         """Return the comparisons as preferences: the response that people prefer is chosen, or the judge's choice.
 

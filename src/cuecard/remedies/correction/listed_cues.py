@@ -33,7 +33,7 @@ class ListedCues:
     def of(
         cls, data: Instances, audit: Cues, *, names: Sequence[str] = (), per_label: int = 50
     ) -> ListedCues:
-        """Return the named cues, else the words of highest z per label, as the permutation test lists them."""
+        """Return the named cues, otherwise the words of highest z per label, as the permutation test lists them."""
         if names:
             chosen = choose_cues(data, audit, audit.run(data).tables["cues"], names=names)
             return cls(chosen.table.select("family", "feature", "label"), audit)

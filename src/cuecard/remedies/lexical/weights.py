@@ -61,7 +61,7 @@ TRADE_OFF = (1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 @dataclass(frozen=True)
 class LexicalWeights:
-    """Weigh examples so that label shares are the same with every feature, as close to equal weights as can be.
+    """Reweight examples so that label shares are the same with every feature, as close to equal weights as possible.
 
     Args:
         features: feature families to balance ("significant": all that the cue audit finds); words by default.
@@ -150,7 +150,7 @@ class LexicalWeights:
         return [*(FAMILIES.get(name)() for name in names), *own]
 
     def run(self, data: Instances) -> Result:
-        """Return the weights of the train examples with everything needed to judge them."""
+        """Return the weights of the training examples with everything needed to judge them."""
         train = data.train
         balanced = self.balance(train)
         names = chosen_audits(self.reaudit)

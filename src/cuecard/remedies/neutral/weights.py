@@ -1,4 +1,4 @@
-"""Weigh the examples so that the pair graph does not give the label away (Selection, Algorithm 1)."""
+"""Reweight examples so that the pair graph does not predict the label (Selection, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 @dataclass(frozen=True)
 class NeutralWeights:
-    """Weigh the examples so that the pair graph does not give the label away.
+    """Reweight examples so that the pair graph does not predict the label.
 
-    The graph is of all splits, as anybody with the files can build it; how it goes with the label is estimated for
-    every split from its own labels, and weights have mean 1 in each. With `pool`, it is estimated once for all splits,
-    as Algorithm 1 is written, and weights have mean 1 over all of them: then weights of train know labels of test.
+    The graph is of all splits, as anybody with the files can build it. How it is associated with the label is estimated
+    for every split from its own labels, and weights have mean 1 in each. With `pool`, it is estimated once for all
+    splits, as in Algorithm 1, and weights have mean 1 over all of them: then weights of train depend on labels of test.
 
     Args:
         folds, trees, depth, max_weight, seed: as in `leakage_neutral_weights`.

@@ -56,7 +56,8 @@ def lead_text(board: Board) -> str:
     leaking = sum(row.given_away > 0 for row in board.rows)
     if not leaking:
         return "No shortcut beats chance beyond noise on these datasets."
-    return f"{leaking} of {numbers.plural(len(board.rows), 'dataset')} can be guessed from part of the input."
+    datasets = numbers.plural(len(board.rows), "dataset")
+    return f"The labels of {leaking} of {datasets} can be predicted from part of the input."
 
 
 def worst_dataset(board: Board) -> str:
@@ -64,12 +65,12 @@ def worst_dataset(board: Board) -> str:
     worst = max(board.rows, key=lambda row: row.given_away)
     if worst.given_away <= 0:
         return ""
-    return f"Most is given away by {display_text(worst.name, 60)}: {shortcut_text(worst)}."
+    return f"{display_text(worst.name, 60)} gives most away: {shortcut_text(worst)}."
 
 
 HOW_TO_READ = (
-    "Given away: how far the best shortcut surely gets from chance to 100 %, at the lower end of its 95 % CI; an AUC, "
-    "shown where it is more serious than any accuracy, counts from chance to 1. Partial input, blind rules, slices and "
-    "the pair graph are in points above chance. What a learned shortcut reaches is a lower bound: a stronger model may "
-    "find more."
+    "Given away: how much of the distance from chance to 100 % the best shortcut covers, at the lower end of its 95 % "
+    "CI. For an AUC, shown where it is more serious than any accuracy, it is the distance from chance to 1. Partial "
+    "input, blind rules, slices and the pair graph are in points above chance. What a learned shortcut reaches is a "
+    "lower bound: a stronger model may find more."
 )

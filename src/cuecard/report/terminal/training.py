@@ -66,7 +66,7 @@ def best_epoch_note(metrics: Mapping[str, Any]) -> str:
 
 
 def chosen_rate(metrics: Mapping[str, Any]) -> str:
-    """Return which learning rate was chosen where none was given, else nothing."""
+    """Return which learning rate was chosen where none was given, otherwise nothing."""
     epochs = metrics.get("epochs") or []
     if metrics.get("parameters", {}).get("learning_rate") != 0 or not epochs:
         return ""

@@ -95,7 +95,7 @@ def _check_examples(about: pl.DataFrame) -> None:
 
 
 def clash(result: Result, tables: dict[str, pl.DataFrame], examples: pl.DataFrame) -> str:
-    """Return why a result cannot go on a card beside others: what it names is there already; else nothing."""
+    """Return why a result cannot go on a card beside others: what it names is there already; otherwise nothing."""
     if taken := sorted(result.tables.keys() & tables.keys()):
         return f"another section has a table named {taken[0]!r} (leave one of them out with --skip)"
     about = result.examples

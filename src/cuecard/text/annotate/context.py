@@ -10,11 +10,11 @@ import numpy.typing as npt
 import polars as pl
 
 from cuecard.data.splits.sentences import composed
+from cuecard.data.utf8 import utf8
 from cuecard.errors import UsageError
 from cuecard.text._kernels import code_points_seen
 from cuecard.text.annotate import _kernels as k
 from cuecard.text.tokenisers.alphabet import code_point_kinds, default_rule
-from cuecard.text.tokenisers.bytewise import utf8
 from cuecard.text.tokens import Tokens
 
 

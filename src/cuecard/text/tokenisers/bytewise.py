@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from cuecard.data.parallel import on_threads, parts_of_rows, running_total
+from cuecard.data.utf8 import read_only, utf8
 from cuecard.text import _kernels
 from cuecard.text.tokenisers.alphabet import Rule, byte_actions, code_point_kinds
 from cuecard.text.tokens import Tokens
 
 #: Below this many bytes a second thread costs more than it saves.
 BYTES_PER_THREAD = 1 << 20
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: Token ids, tokens per row, the types' bytes, the types' bounds.
 EncodedPart = tuple[
@@ -76,8 +73,8 @@ def _merged(parts: list[EncodedPart]) -> EncodedPart:
     """Return the parts as one, over one vocabulary."""
     type_bounds = running_total(np.array([len(part[3]) - 1 for part in parts]))
     id_bounds = running_total(np.array([len(part[0]) for part in parts]))
-    all_bytes = _read_only(np.concatenate([part[2] for part in parts]))
-    all_starts = _read_only(running_total(np.concatenate([np.diff(part[3]) for part in parts])))
+    all_bytes = read_only(np.concatenate([part[2] for part in parts]))
+    all_starts = read_only(running_total(np.concatenate([np.diff(part[3]) for part in parts])))
     # The types of all parts are rows of one token each, so the same loop numbers them.
     numbers, _, arena, starts = _kernels.encode_rows(
         all_bytes, all_starts, 0, len(all_starts) - 1, _EVERY_BYTE, _NO_KINDS
@@ -90,26 +87,6 @@ def _merged(parts: list[EncodedPart]) -> EncodedPart:
 
     on_threads(renumber, len(parts))
     return ids, np.concatenate([part[1] for part in parts]), arena, starts
-
-
-def utf8(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return the bytes of all texts and where each begins and ends; a missing text is empty."""
-    if texts.null_count():
-        texts = texts.fill_null("")
-    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offset_buffer, data_buffer = array.buffers()
-    if offset_buffer is None or len(array) == 0:
-        offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    else:
-        offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    data = np.frombuffer(data_buffer if data_buffer is not None else b"", dtype=np.uint8)
-    return _read_only(data[: offsets[-1]]), _read_only(offsets)
-
-
-def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Return the array closed for writing: always so, one compiled version of a loop serves all callers."""
-    array.flags.writeable = False
-    return array
 
 
 def _strings(arena: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> pl.Series:

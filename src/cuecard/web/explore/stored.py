@@ -46,7 +46,7 @@ def write_table(frame: pl.DataFrame, folder: Path) -> None:
 
 
 def write_arrow(frame: pl.DataFrame, file: Path, batch: int) -> None:
-    """Write a frame in parts of so many rows each."""
+    """Write a frame in parts of equally many rows."""
     table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     with pa.ipc.new_file(str(file), table.schema) as writer:
         writer.write_table(table, max_chunksize=batch)

@@ -38,9 +38,8 @@ def stubborn(card: Card, section: Section) -> SectionView:
         alt="−log10 of the p-value of every run, by training weights.",
         caption="One point per seed. Differences to the left of the dashed line are not significant.",
     )
-    return SectionView(
-        lead, charts=[chart], tables=[_groups(card), _weighing(card), _runs(card)], notes=notes
-    )
+    tables = [_groups(card), _weighing(card), _runs(card, "stubborn_runs")]
+    return SectionView(lead, charts=[chart], tables=tables, notes=notes)
 
 
 def _groups(card: Card) -> TableView:
@@ -76,18 +75,22 @@ def _weighing(card: Card) -> TableView:
     )
 
 
-def _runs(card: Card) -> TableView:
+def _runs(card: Card, name: str) -> TableView:
+    """Return every run of an experiment with the columns that its table has."""
     columns = {
         "model": Column("Model"),
         "weights": Column("Weights"),
+        "method": Column("Method"),
         "seed": Column("Seed", "count"),
         "accuracy": Column("Accuracy", "percent"),
         "usual_accuracy": Column("Usual", "percent"),
         "unusual_accuracy": Column("Other", "percent"),
         "log10_p": Column("log₁₀ p", "decimal"),
         "log10_p_within_label": Column("within label", "decimal"),
+        "strength": Column("Strength"),
     }
-    return TableView.of("All runs", "stubborn_runs", card.tables["stubborn_runs"], columns)
+    table = card.tables[name]
+    return TableView.of("All runs", name, table, {c: columns[c] for c in columns if c in table.columns})
 
 
 @SECTION_VIEWS.register("selection")
@@ -239,7 +242,8 @@ def frontier(card: Card, section: Section) -> SectionView:
             caption="Left of the dashed line, the difference is not significant.",
         ),
     ]
-    return SectionView(lead, charts=charts, tables=[_frontier(card), _frontier_runs(card)], notes=notes)
+    tables = [_frontier(card), _runs(card, "frontier_runs")]
+    return SectionView(lead, charts=charts, tables=tables, notes=notes)
 
 
 def _frontier(card: Card) -> TableView:
@@ -273,18 +277,3 @@ def _frontier(card: Card) -> TableView:
     }
     present = {name: column for name, column in columns.items() if name in shown.columns}
     return TableView.of("All methods", "frontier", shown, present)
-
-
-def _frontier_runs(card: Card) -> TableView:
-    columns = {
-        "model": Column("Model"),
-        "method": Column("Method"),
-        "seed": Column("Seed", "count"),
-        "accuracy": Column("Accuracy", "percent"),
-        "usual_accuracy": Column("Usual", "percent"),
-        "unusual_accuracy": Column("Other", "percent"),
-        "log10_p": Column("log₁₀ p", "decimal"),
-        "log10_p_within_label": Column("within label", "decimal"),
-        "strength": Column("Strength"),
-    }
-    return TableView.of("All runs", "frontier_runs", card.tables["frontier_runs"], columns)
