@@ -78,3 +78,9 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next_one(tmp_path):
     (tmp_path / ".out.cuecard-writing-dead").mkdir()
     write_together(folder, {"a": lambda file: file.write_text("new")})
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "a"]
+
+
+def test_a_file_that_its_writer_did_not_write_is_an_error_and_not_silently_missing(tmp_path):
+    with pytest.raises(InputError, match=r"new\.csv"):
+        write_whole(tmp_path / "new.csv", lambda file: None)
+    assert list(tmp_path.iterdir()) == []

@@ -170,7 +170,7 @@ def scan(
     for raw in first.values():
         if wishes.joins_rows(raw):
             raise InputError(
-                f"{raw.where} has one scored response per row, and those of a prompt may stand in different parts of "
+                f"{raw.where} has one scored response per row, and those of a prompt may be in different parts of "
                 "the dataset: read it at once with a larger --memory, or write the responses of a prompt as lists in "
                 "one row."
             )

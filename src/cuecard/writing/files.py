@@ -65,6 +65,7 @@ def staged_file(file: Path, write: Write) -> Iterator[Staged]:
             with locked(folder):
                 with writing_to(file):
                     write(staged.file)
+                    staged.file.stat()  # a writer that wrote nothing must not pass for one that did
                 yield staged
                 with writing_to(file):
                     staged.take_place()

@@ -60,7 +60,7 @@ class Overlap:
         texts, owners = _texts(data)
         index = NgramIndex(texts, self.n, self.shortest)
         if not index.searched.any():
-            raise Skip(f"needs a text of at least {self.shortest} words: lower it with --shortest")
+            raise Skip(f"needs a text of at least {self.shortest} words: lower the limit with --shortest")
         files = corpus_files(corpus)
         rows: dict[tuple[str, int, int, int], dict[str, Any]] = {}
         searched = 0

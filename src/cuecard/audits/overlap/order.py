@@ -125,7 +125,7 @@ def read_orders(source: str | Path | pl.DataFrame) -> list[tuple[str, list[float
         (pl.col("shard").cast(pl.String) if "shard" in frame.columns else pl.lit("0")).alias("shard"),
     )
     if table["logprob"].null_count() or table["logprob"].is_nan().any():
-        raise InputError(f"Column 'logprob' of {where} has values that are no numbers: correct them.")
+        raise InputError(f"Column 'logprob' of {where} has values that are not numbers: correct them.")
     result = []
     for (model,), rows in table.group_by("model", maintain_order=True):
         published, shuffled = [], []

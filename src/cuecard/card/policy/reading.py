@@ -52,7 +52,7 @@ def parse_policy(text: str, source: str = "policy") -> Policy:
         raise reader.error(
             reader.line_of(unknown[0]),
             f"{unknown[0]!r} is not part of a policy: write {listed(list(_KEYS), 'or')}"
-            " (rules stand below a line [rules])",
+            " (rules are below a line [rules])",
         )
     if not named:
         raise reader.error(1, 'there are no rules: below a line [rules] write "MEASURE" = "<= 0.05"')

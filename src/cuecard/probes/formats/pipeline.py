@@ -11,6 +11,7 @@ from cuecard.data.examples import Examples
 from cuecard.errors import InputError, MissingExtraError, UsageError
 from cuecard.models.auto_classes import FROM_DISK, loading
 from cuecard.probes.formats.settling import Unmatched
+from cuecard.wording import only_applies_to
 
 BATCH = 32
 
@@ -22,8 +23,8 @@ def pipeline_predictions(folder: Path, examples: Examples) -> Unmatched:
     """
     if examples.instances.grouped:
         raise UsageError(
-            f"{folder} is a text classifier, and this is {examples.instances.task} data: "
-            "write its picks to a file and give that."
+            f"{folder} is a text classifier, which {only_applies_to(('pair', 'text'), examples.instances.task)}: write "
+            "its answers to a file and give that."
         )
     if not (folder / "config.json").exists():
         raise InputError(f"{folder} is a folder without config.json, so no model can be loaded from it.")

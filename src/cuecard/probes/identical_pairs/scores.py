@@ -131,8 +131,8 @@ def _scores(frame: pl.DataFrame, source: str, data: Instances, match: str | None
     unknown = answers.filter(~answers.is_in(list(data.labels)) | answers.is_null())
     if len(unknown):
         raise InputError(
-            f"{source}: {plural(len(unknown), 'prediction')} such as {unknown[0]!r} are no label of the data "
-            f"({', '.join(data.labels)})."
+            f"{source}: {plural(len(unknown), 'prediction')} such as {unknown[0]!r} "
+            f"{'is not a label' if len(unknown) == 1 else 'are not labels'} of the data ({', '.join(data.labels)})."
         )
     return (answers == label).cast(pl.Float64)
 

@@ -222,7 +222,9 @@ def _numbers(values: pl.Series, where: str) -> pl.Series:
     """Return scores as numbers, missing where they are nan."""
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count() > values.null_count():
-        raise InputError(f"Column {values.name!r} of {where} holds scores that are no numbers: correct them.")
+        raise InputError(
+            f"Column {values.name!r} of {where} holds scores that are not numbers: correct them."
+        )
     return numbers.fill_nan(None)
 
 

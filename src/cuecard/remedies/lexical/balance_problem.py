@@ -189,8 +189,8 @@ def check_enough(problem: BalanceProblem, min_count: int) -> None:
     """Raise if no feature can be balanced, with what would help."""
     if not problem.features.height:
         raise InputError(
-            f"No feature occurs in at least {plural(min_count, 'training instance')} that tell something of it: lower "
-            "--min-count or choose other --features."
+            f"No feature occurs in at least {plural(min_count, 'training instance')} that are informative about it: "
+            "lower --min-count or choose other --features."
         )
     if not problem.with_every_label().any():
         raise InputError(

@@ -55,7 +55,7 @@ def answers(card: Card) -> list[Answer]:
 
 
 def _guessed(card: Card, findings: list[FindingModel]) -> Answer:
-    question = "Can the label be guessed from part of the input?"
+    question = "Can the label be predicted from part of the input?"
     largest, accurate = largest_shortcut(card), shortcuts(card)
     if largest is not None and largest in accurate:
         stating = next((f.severity for f in findings if states(f, largest)), None)

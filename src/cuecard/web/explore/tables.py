@@ -62,7 +62,7 @@ def parse_condition(text: str) -> Condition:
     """
     match = re.fullmatch(r"(.+?):(=|<=?|>=?):(.*)", text, re.DOTALL)
     if match is None:
-        raise UsageError(f"{text!r} is no filter: write COLUMN:COMPARISON:VALUE, such as 'z:>:3'.")
+        raise UsageError(f"{text!r} is not a filter: write COLUMN:COMPARISON:VALUE, such as 'z:>:3'.")
     return match[1], match[2], match[3]
 
 

@@ -70,4 +70,6 @@ class Vocabulary:
         try:
             return cls(content["tokeniser"], tuple(content["words"]))
         except (KeyError, TypeError):
-            raise InputError(f"{folder / FILE} is no vocabulary: it lacks 'tokeniser' or 'words'.") from None
+            raise InputError(
+                f"{folder / FILE} is not a vocabulary: it lacks 'tokeniser' or 'words'."
+            ) from None

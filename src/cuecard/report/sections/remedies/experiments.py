@@ -256,7 +256,7 @@ def _frontier(card: Card) -> TableView:
         "accuracy": Column("Accuracy", "percent", "mean over the seeds"),
         "hard_accuracy": Column("Hard", "percent", "accuracy where partial input is wrong"),
         "neutral_accuracy": Column(
-            "Leak-neutral", "percent", "accuracy if the pair graph says nothing of labels"
+            "Leak-neutral", "percent", "accuracy if the pair graph did not predict the label"
         ),
         "gap": Column("Gap", "decimal", "points, listed words"),
         "log10_p": Column("log₁₀ p", "decimal", "listed words, median over the seeds"),
