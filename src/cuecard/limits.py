@@ -44,9 +44,12 @@ def check_numbers(analyses: Iterable[Any]) -> None:
 
 def _check_range(parameter: str, value: object, shown: str) -> None:
     low, high = _RANGES.get(parameter, (-_LARGEST, _LARGEST))
-    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
-    if not whole:
+    if isinstance(value, Integral):
+        number = int(value)
+    elif isinstance(value, Real) and float(value).is_integer():
+        number = int(float(value))
+    else:
         raise UsageError(f"{shown} must be a whole number, not {value!r}.")
-    if not low <= int(value) <= high:  # type: ignore[call-overload]
+    if not low <= number <= high:
         expected = f"from {low} to {high}" if parameter in _RANGES else f"of at most {high}"
         raise UsageError(f"{shown} must be a whole number {expected}, not {value}.")

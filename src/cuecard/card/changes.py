@@ -54,12 +54,11 @@ def measured_change(
     if before.value is None or after.value is None:
         return None
     difference = after.value - before.value
-    ends = (before.low, before.high, after.low, after.high)
-    if any(end is None for end in ends):
+    if before.low is None or before.high is None or after.low is None or after.high is None:
         return MeasuredChange(difference, difference, difference)
     old = (before.value, before.low, before.high)
     new = (after.value, after.low, after.high)
-    low, high = difference_interval(old, new)  # type: ignore[arg-type]
+    low, high = difference_interval(old, new)
     paired = _paired(cards, before, after) if cards else None
     if paired is None:
         return MeasuredChange(difference, low, high)

@@ -116,7 +116,7 @@ def test_a_built_in_model_is_trained_and_asked(data: Instances) -> None:
         ({"example_id": ["identical-9999"], "score": [0.5]}, "about no sentence of train"),
         ({"example_id": ["identical-1"], "score": [1.5]}, "row 1 has 1.5 as score"),
         ({"example_id": ["identical-1"] * 2, "score": [0.5] * 2}, "keep one per pair"),
-        ({"example_id": ["identical-1"], "prediction": ["paraphrase"]}, "no label of the data"),
+        ({"example_id": ["identical-1"], "prediction": ["paraphrase"]}, "not a label of the data"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(

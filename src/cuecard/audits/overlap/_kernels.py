@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from cuecard._compiled import njit
+
+Array = npt.NDArray[Any]
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
@@ -14,7 +19,7 @@ FILTER = np.uint64((1 << 23) - 1)
 
 
 @njit(cache=True, nogil=True)
-def word_hashes(data, escapes):  # type: ignore[no-untyped-def]
+def word_hashes(data: Array, escapes: bool) -> tuple[Array, Array, Array]:
     """Return hash, first byte and end of every word of UTF-8 text; letters of A–Z count as lower case.
 
     A word is a run of letters, digits and bytes above 127; every Chinese, Japanese or Korean character is a word of its
@@ -69,7 +74,7 @@ def word_hashes(data, escapes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def prefix_hashes(words):  # type: ignore[no-untyped-def]
+def prefix_hashes(words: Array) -> Array:
     """Return the hash of the first 0, 1, 2, … words, from which that of any run follows."""
     sums = np.zeros(len(words) + 1, np.uint64)
     for i in range(len(words)):
@@ -78,7 +83,7 @@ def prefix_hashes(words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def powers(most):  # type: ignore[no-untyped-def]
+def powers(most: int) -> Array:
     """Return the powers 0 to `most` of the base of hashes."""
     values = np.ones(most + 1, np.uint64)
     for i in range(most):
@@ -87,19 +92,29 @@ def powers(most):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _run_hash(sums, power, first, size, bits):  # type: ignore[no-untyped-def]
+def _run_hash(sums: Array, power: Array, first: int, size: int, bits: np.uint64) -> Any:
     value = (sums[first + size] - sums[first] * power[size]) ^ (np.uint64(size) * _MIX)
     value = (value ^ (value >> _S32)) * _MIX
     return (value ^ (value >> _S29)) & bits
 
 
 @njit(cache=True, nogil=True)
-def _lower(byte):  # type: ignore[no-untyped-def]
+def _lower(byte: int) -> int:
     return byte + 32 if 65 <= byte <= 90 else byte
 
 
 @njit(cache=True, nogil=True)
-def _same_words(a, a_starts, a_ends, i, b, b_starts, b_ends, j, size):  # type: ignore[no-untyped-def]
+def _same_words(
+    a: Array,
+    a_starts: Array,
+    a_ends: Array,
+    i: int,
+    b: Array,
+    b_starts: Array,
+    b_ends: Array,
+    j: int,
+    size: int,
+) -> bool:
     """Return whether `size` words are the same byte by byte, from word i of one text and word j of the other on."""
     for k in range(size):
         start, other = a_starts[i + k], b_starts[j + k]
@@ -113,7 +128,16 @@ def _same_words(a, a_starts, a_ends, i, b, b_starts, b_ends, j, size):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def number_runs(data, starts, ends, sums, power, first, sizes, bits):  # type: ignore[no-untyped-def]
+def number_runs(
+    data: Array,
+    starts: Array,
+    ends: Array,
+    sums: Array,
+    power: Array,
+    first: Array,
+    sizes: Array,
+    bits: np.uint64,
+) -> tuple[Array, Array, Array, Array, Array]:
     """Return the number of every run of words, equal for equal words, and the table to look runs up in.
 
     `first` is the first word and `sizes` the words of every run. Of the table: the hash and the number of every slot,
@@ -151,13 +175,13 @@ def number_runs(data, starts, ends, sums, power, first, sizes, bits):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def search(  # type: ignore[no-untyped-def]
-    data, starts, ends, sums, power, again, widths, bits,
-    keys, held, occurs, first, sizes, leaders,
-    own, own_starts, own_ends, own_first, own_sizes,
-    post_starts, post_ends, post_texts, post_places,
-    counts, listed, most, counted_only,
-):  # fmt: skip
+def search(
+    data: Array, starts: Array, ends: Array, sums: Array, power: Array, again: int, widths: Array, bits: np.uint64,
+    keys: Array, held: Array, occurs: Array, first: Array, sizes: Array, leaders: Array,
+    own: Array, own_starts: Array, own_ends: Array, own_first: Array, own_sizes: Array,
+    post_starts: Array, post_ends: Array, post_texts: Array, post_places: Array,
+    counts: Array, listed: Array, most: int, counted_only: int,
+) -> Array:  # fmt: skip
     """Return the maximal runs of words that a part of a corpus shares with texts: text, words from and to, and where.
 
     Every run of the table that the part holds is counted, those of the first `again` bytes excepted: they were counted

@@ -117,7 +117,7 @@ def _probabilities(samples: list[_Sample], data: Instances) -> Floats | None:
     # The labels of pairs and texts are coded in another order by every task of the harness.
     if not data.grouped or len(rows) < len(scores):
         return None
-    most = int(data.table["position"].cast(pl.Int64).max() or 0) + 1  # type: ignore[arg-type]
+    most = int(data.table["position"].to_numpy().max(initial=0)) + 1
     if max(map(len, rows), default=0) > most:
         return None
     matrix = np.full((len(rows), most), -np.inf)

@@ -60,7 +60,7 @@ def _write_column(column: pl.Series, folder: Path, i: int) -> dict[str, Any]:
         return about
     column = column.fill_nan(None) if kind.is_float() else column
     about["present"] = len(column) - column.null_count()
-    about["signed"] = kind.is_numeric() and bool((column.min() or 0) < 0)  # type: ignore[operator]
+    about["signed"] = kind.is_numeric() and bool((column < 0).any())
     for by_size in (False, True)[: 1 + about["signed"]]:
         values = column.abs() if by_size else column
         np.save(folder / f"{i}{'.abs' * by_size}.order.npy", values.arg_sort(nulls_last=True).to_numpy())
