@@ -47,7 +47,9 @@ def test_a_saved_classifier_labels_every_test_example(classifier, pairs, questio
     assert read.model == "tiny-bert"
     assert set(read.answers.tolist()) <= {0, 1, 2}
     assert len(read.answers) == 6
-    with pytest.raises(UsageError, match="only applies to pairs and single texts; this dataset holds multiple choice"):
+    with pytest.raises(
+        UsageError, match="only applies to pairs and single texts; this dataset holds multiple choice"
+    ):
         read_predictions(classifier, questions)
 
 
