@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from cuecard.data.files.sources import SPLITS
 from cuecard.data.fingerprint import Hashes, beginning_hashes, text_hashes
-from cuecard.data.instances import Instances
+from cuecard.data.instances import Instances, is_range
 from cuecard.data.placeholders import is_placeholder
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import UnitScope
 from cuecard.stats.arrays import Bools, Ints
 
 SIDES = ("premise", "hypothesis")
+#: Hashes that are compared at a time.
+COMPARED = 1 << 22
 
 
 def row_table(data: Instances) -> pl.DataFrame:
@@ -29,10 +33,19 @@ def row_table(data: Instances) -> pl.DataFrame:
     and `premise_placeholder` and `hypothesis_placeholder` whether the text only says that there is none.
     """
     if isinstance(data, NumberedInstances):
-        numbers = data.numbers if data.row_numbers is None else data.numbers[data.row_numbers]
+        numbers = data.own_numbers
     else:
         numbers = data.derived(("row table",), lambda: survey(data))
-    return numbers.with_columns(example=pl.Series(data.example_codes))
+    return numbers.with_columns(example=series_of(data.example_codes))
+
+
+def series_of(values: npt.NDArray[Any]) -> pl.Series:
+    """Return numbers as a column that shares their memory, or their file."""
+    series = pl.from_arrow(
+        pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+    )
+    assert isinstance(series, pl.Series)
+    return series
 
 
 def survey(data: Instances) -> pl.DataFrame:
@@ -59,26 +72,47 @@ def survey(data: Instances) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class NumberedInstances(Instances):
-    """Instances whose texts stay on disk: of every row, memory holds numbers and the units it belongs to.
+    """Instances whose texts stay on disk, and so do the numbers of every row and the units it belongs to.
 
     The table has no texts; `read_texts` reads those of some rows. `numbers` is what `row_table` returns of the whole
-    dataset, `of_texts` has the units of its rows, and `closest` the closest of texts.
+    dataset, `of_texts` has the units of its rows, `closest` the closest of texts, and `counting` the numbers 0, 1, 2, …
+    up to the number of its rows. All of them are mapped from files: memory holds what is looked at.
     """
 
     numbers: pl.DataFrame = field(default_factory=pl.DataFrame)
     of_texts: Mapping[UnitScope, Ints] | None = None
     closest: Mapping[UnitScope, Ints] | None = None
     read_texts: Callable[[Ints], pl.DataFrame] | None = None
+    counting: Ints | None = None
+
+    def _numbers_of(self, first: int, last: int) -> Ints:
+        return super()._numbers_of(first, last) if self.counting is None else self.counting[first:last]
+
+    @cached_property
+    def example_codes(self) -> Ints:
+        """A number for every row that rows of the same example share, 0, 1, 2, … in order."""
+        return super().example_codes if self.grouped else self._numbers_of(0, len(self))
+
+    @cached_property
+    def first_rows(self) -> Ints:
+        """The first row of every example, and the number of rows at the end."""
+        return super().first_rows if self.grouped else self._numbers_of(0, len(self) + 1)
+
+    @property
+    def own_numbers(self) -> pl.DataFrame:
+        """What `numbers` has of these rows."""
+        rows = self.row_numbers
+        if rows is None:
+            return self.numbers
+        return self.numbers.slice(int(rows[0]), len(rows)) if is_range(rows) else self.numbers[rows]
 
     @cached_property
     def row_hashes(self) -> Hashes:
         """A number for every row that changes with its texts, label, split and position."""
-        hashes: Hashes = self.numbers["content"].to_numpy()
-        return hashes if self.row_numbers is None else hashes[self.row_numbers]
+        return self.own_numbers["content"].to_numpy()
 
     def _beginnings(self) -> Hashes:
-        hashes: Hashes = self.numbers["beginning"].to_numpy()
-        return hashes if self.row_numbers is None else hashes[self.row_numbers]
+        return self.own_numbers["beginning"].to_numpy()
 
     def _hashes_of(self, rows: Ints) -> Hashes:
         return self.row_hashes[rows]
@@ -94,23 +128,26 @@ class NumberedInstances(Instances):
 
     def distinct_texts(self, side: Literal["premise", "hypothesis"]) -> int:
         """Return how many texts there are that differ in more than case, spaces and punctuation."""
-        hashes = self.numbers[f"{side}_folded"].to_numpy()
-        return len(np.unique(hashes if self.row_numbers is None else hashes[self.row_numbers]))
+        hashes = self.own_numbers[f"{side}_folded"].to_numpy()
+        parts = range(-(-len(hashes) // COMPARED))  # by hash: no text is in two of them
+        return sum(len(np.unique(hashes[hashes % np.uint64(len(parts)) == part])) for part in parts)
 
     def _closest_units(self, scope: Literal["hypothesis", "premise"]) -> Ints:
         assert self.closest is not None
-        return self.closest[scope].copy()
+        return self.closest[scope]
 
     def _find_units(self, scope: UnitScope) -> Ints:
-        units = (self.of_texts or {}).get(scope)
-        return super()._find_units(scope) if units is None else units.copy()
+        # An example of one hypothesis is a copy of another where that is.
+        same = "hypothesis" if scope == "choices" and not self.grouped else scope
+        units = (self.of_texts or {}).get(same)
+        return super()._find_units(scope) if units is None else units
 
 
-def bare_table(numbers: pl.DataFrame, examples: Ints) -> pl.DataFrame:
+def bare_table(numbers: pl.DataFrame, examples: pl.Series) -> pl.DataFrame:
     """Return the table of instances without texts: those columns are empty and take no memory."""
     nothing = pl.lit(None)
     return numbers.select(
-        example_id=pl.Series(examples),
+        example_id=examples,
         position=nothing,
         split="split",
         premise=nothing,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.writing import writing_to
@@ -17,6 +22,8 @@ from cuecard.writing import writing_to
 Summary = Mapping[str, pl.DataFrame]
 #: How the names of folders begin that are being written.
 _STAGED = "."
+#: Files of numbers that are open, of all stores.
+_MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -31,17 +38,27 @@ class Store:
 
     def put(self, stage: str, piece: int, summary: Summary) -> None:
         """Keep the summary of a piece, whole or not at all."""
-        place = self._place(stage, piece)
-        with writing_to(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=place.parent))
-            try:
-                for name, table in summary.items():
-                    table.write_parquet(staged / f"{name}.parquet", compression="lz4")
-                os.replace(staged, place)
-            except BaseException:
-                shutil.rmtree(staged, ignore_errors=True)
-                raise
+
+        def write(staged: Path) -> None:
+            for name, table in summary.items():
+                table.write_parquet(staged / f"{name}.parquet", compression="lz4")
+
+        _write_folder(self._place(stage, piece), write)
+
+    def arrays(self, name: str, write: Callable[[Path], None]) -> dict[str, npt.NDArray[Any]]:
+        """Return the numbers that `write` has written to a folder, now or before the run was interrupted.
+
+        They stay on disk: memory holds what is looked at, as long as nothing else needs it.
+        """
+        place = self.folder / name
+        if not place.is_dir():
+            _write_folder(place, write)
+        return {file.stem: _mapped(file) for file in sorted(place.glob("*.npy"))}
+
+    def release(self) -> None:
+        """Let go of the numbers in memory that are also on disk."""
+        for mapped in _MAPPED:
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     def tables(self, stage: str, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """Yield one table of every piece that has it, in the order of the pieces."""
@@ -60,3 +77,33 @@ class Store:
 
     def _place(self, stage: str, piece: int) -> Path:
         return self.folder / stage / f"{piece:06d}"
+
+
+def new_array(folder: Path, name: str, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+    """Return an array of zeros on disk, to be written, that `Store.arrays` calls by its name."""
+    array = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", dtype=np.dtype(dtype), shape=(length,))
+    return _registered(array)
+
+
+def _mapped(file: Path) -> npt.NDArray[Any]:
+    return _registered(np.load(file, mmap_mode="r"))
+
+
+def _registered(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array as one like others; `Store.release` finds its file as long as it is used."""
+    if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        _MAPPED.add(array._mmap)  # type: ignore[attr-defined]
+    return np.asarray(array)
+
+
+def _write_folder(place: Path, write: Callable[[Path], None]) -> None:
+    """Have a folder written, whole or not at all."""
+    with writing_to(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=place.parent))
+        try:
+            write(staged)
+            os.replace(staged, place)
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise

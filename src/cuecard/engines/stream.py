@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,12 +17,16 @@ import pyarrow as pa
 from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import named_files
-from cuecard.data.fingerprint import mixed, text_hashes
+from cuecard.data.fingerprint import Hashes, mixed, text_hashes
+from cuecard.data.instances import first_rows
 from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
-from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, survey
-from cuecard.data.units import FoldedTexts, UnitScope, closest_folded, question_units
-from cuecard.engines.store import Store, Summary
+from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, series_of, survey
+from cuecard.data.units import FoldedTexts, UnitScope
+from cuecard.data.units.buckets import number_in_order
+from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
+from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
+from cuecard.engines.store import Store, Summary, new_array
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
@@ -28,6 +34,11 @@ from cuecard.text.encoded import LANGUAGE_ROWS
 #: Examples of a split that are taken for what needs texts in memory.
 SAMPLED = 50_000
 SURVEY = "survey"
+#: Rows of numbers on disk that are looked at at a time.
+CHUNK = 1 << 20
+#: Columns of the survey that are kept on disk, by their type.
+_NUMPY = {pl.UInt64: np.uint64, pl.Int64: np.int64, pl.Int32: np.int32}
+_FOLDED = tuple(f"{side}_folded" for side in SIDES)
 
 #: A function that is called with the numbers of the pieces that are left to do, and does them.
 Map = Callable[["Stream", str, "Summarise", list[int]], None]
@@ -64,7 +75,7 @@ class Stream:
         left = [i for i in numbers if not self.store.has(stage, i)]
         if len(left) < len(numbers) and left:
             title += f" (resumes after {len(numbers) - len(left)} of {len(numbers)} parts)"
-        with self.progress(title) if self.progress else nullcontext():
+        with self._shown(title):
             if summarise != surveyed:
                 self.first_rows  # noqa: B018  read here, where the store is
             self.mapping(self, stage, summarise, left)
@@ -85,45 +96,112 @@ class Stream:
         self.each(SURVEY, surveyed, title="Survey of all rows")
         if self.scan.wishes.on_error == "skip":
             self._check_skipped()
-        numbers = pl.concat(self.store.tables(SURVEY, "rows"))
-        if numbers.is_empty():
+        if not self.first_rows[-1]:
             raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
-        examples = np.cumsum(numbers["begins"].to_numpy()) - 1
-        units, closest, folded = self._units(examples)
-        numbers = numbers.drop("begins").with_columns(**folded)
+        with self._shown("Copies and near copies"):
+            columns = self.store.arrays("numbers", self._write_numbers)
+            units = self.store.arrays("units", partial(self._write_units, columns["example"]))
+        self.store.release()
+        narrow = [name for name in self._survey_schema if name not in (*columns, "begins")]
+        # Columns of a byte or a bit are kept in memory, the others on disk.
+        numbers = pl.concat(self.store.tables(SURVEY, "rows", narrow)).rechunk()
+        wide = {name: series_of(values) for name, values in columns.items()}
+        numbers = numbers.with_columns(
+            **{name: wide[name] for name in (*self._survey_schema, *_FOLDED) if name in wide}
+        )
+        scopes: tuple[UnitScope, ...] = ("premise", "hypothesis", "choices", "example")
         return NumberedInstances(
-            bare_table(numbers, examples),
+            bare_table(numbers, wide["example"]),
             self.scan.task,
             self.scan.labels,
             self.scan.name,
             self.report,
             numbers=numbers,
-            of_texts=units,
-            closest=closest,
+            of_texts={scope: units[scope] for scope in scopes if scope in units},
+            closest={side: units[f"closest_{side}"] for side in SIDES},
             read_texts=self.texts,
+            counting=columns["counting"],
         )
 
-    def _units(
-        self, examples: Ints
-    ) -> tuple[dict[UnitScope, Ints], dict[UnitScope, Ints], dict[str, pl.Series]]:
-        """Return the units of every row, the closest of texts, and the hashes of texts, from those of their words."""
-        units: dict[UnitScope, Ints] = {}
-        closest: dict[UnitScope, Ints] = {}
-        folded = {}
-        scopes: tuple[UnitScope, ...] = ("premise", "hypothesis")
-        for side in scopes:
-            texts = FoldedTexts()
-            for table in self.store.tables(SURVEY, "words", [f"{side}_whole", f"{side}_words"]):
-                lists = table[f"{side}_words"]
-                words = lists.explode(empty_as_null=False).to_numpy()
-                texts.add_hashes(table[f"{side}_whole"].to_numpy(), words, lists.list.len().to_numpy())
-            if side == "hypothesis" and self.scan.task in GROUPED_TASKS:
-                units[side], units["choices"] = question_units(examples, texts)
-            else:
-                units[side] = texts.copies()
-            closest[side] = closest_folded(texts, units[side])
-            folded[f"{side}_folded"] = pl.Series(texts.arrays()[0])
-        return units, closest, folded
+    @cached_property
+    def _survey_schema(self) -> pl.Schema:
+        return pl.read_parquet_schema(self.store.files(SURVEY, "rows")[0])
+
+    def _write_numbers(self, folder: Path) -> None:
+        """Write a file for every wide column of the survey, and the numbers of examples."""
+        n = int(self.first_rows[-1])
+        wide = {name: _NUMPY[kind] for name, kind in self._survey_schema.items() if kind in _NUMPY}
+        arrays = {name: new_array(folder, name, kind, n) for name, kind in wide.items()}
+        for side, name in zip(SIDES, _FOLDED, strict=True):
+            whole = new_array(folder, name, np.uint64, n)
+            for start, table in self._survey_parts("words", [f"{side}_whole"]):
+                whole[start : start + len(table)] = table[f"{side}_whole"].to_numpy()
+        example, counting = new_array(folder, "example", np.int64, n), new_array(folder, "counting", np.int64, n + 1)
+        before = 0
+        for start, table in self._survey_parts("rows", [*arrays, "begins"]):
+            end = start + len(table)
+            for name, array in arrays.items():
+                array[start:end] = table[name].to_numpy()
+            example[start:end] = before + np.cumsum(table["begins"].to_numpy()) - 1
+            before += int(table["begins"].sum())
+            counting[start:end] = np.arange(start, end)
+            self.store.release()
+        counting[n] = n
+
+    def _write_units(self, examples: Ints, folder: Path) -> None:
+        """Write the units of every row, and the closest of texts."""
+        n = len(examples)
+        scratch = folder / ".scratch"
+        units = {side: new_array(folder, side, np.int64, n) for side in SIDES}
+        grouped = self.scan.task in GROUPED_TASKS
+        for side in SIDES:
+            parts = partial(self._words, side)
+            copies_on_disk(parts, units[side], scratch / side)
+            closest = new_array(folder, f"closest_{side}", np.int64, n)
+            closest_on_disk(parts, units[side], closest, scratch / f"closest {side}")
+            self.store.release()
+        if grouped:
+            near = np.empty(int(examples[-1]) + 1, dtype=np.int64)
+            parts = partial(self._questions, examples)
+            alike = {"alike": QUESTIONS_ALIKE, "loosely": QUESTIONS_LOOSELY}
+            copies_on_disk(parts, near, scratch / "choices", **alike)
+            choices = joined_questions(examples, units["hypothesis"], near)
+            new_array(folder, "choices", np.int64, n)[:] = choices
+        else:
+            pairs = (
+                pair_keys(*(units[side][start : start + CHUNK] for side in SIDES))
+                for start in range(0, n, CHUNK)
+            )
+            number_in_order(pairs, new_array(folder, "example", np.int64, n), scratch / "example")
+        shutil.rmtree(scratch, ignore_errors=True)
+
+    def _survey_parts(self, name: str, columns: list[str]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield columns of a table of the survey with the number of their first row, piece by piece."""
+        for start, table in zip(self.first_rows, self.store.tables(SURVEY, name, columns), strict=False):
+            yield int(start), table
+
+    def _words(self, side: str) -> Iterator[Words]:
+        """Yield the hashes of texts and of their words."""
+        for _, table in self._survey_parts("words", [f"{side}_whole", f"{side}_words"]):
+            if table.is_empty():
+                continue
+            lists = table[f"{side}_words"]
+            words = lists.explode(empty_as_null=False).to_numpy()
+            starts = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
+            yield Words(table[f"{side}_whole"].to_numpy(), words, starts)
+            self.store.release()
+
+    def _questions(self, examples: Ints) -> Iterator[Words]:
+        """Yield the same with all choices of a question as one text, in any order."""
+        start = 0
+        for part in self._words("hypothesis"):
+            own = examples[start : start + len(part.whole)]
+            start += len(own)
+            first = first_rows(own)
+            yield Words(np.add.reduceat(part.whole, first[:-1]), part.words, part.starts[first])
+
+    def _shown(self, title: str) -> AbstractContextManager[object]:
+        return self.progress(title) if self.progress else nullcontext()
 
     @cached_property
     def report(self) -> LoadReport:
@@ -214,15 +292,24 @@ class Stream:
     def sampled_rows(self) -> Ints:
         """The rows of the sampled examples."""
         data = self.data
-        first = data.first_rows
-        hashes = mixed(example_hashes(data.row_hashes, first[:-1]) + np.uint64(self.seed))
-        split = data.numbers["split"].to_physical().to_numpy()[first[:-1]]
-        chosen = []
-        for code in np.unique(split):
-            examples = np.flatnonzero(split == code)
-            chosen.append(examples[np.argsort(hashes[examples], kind="stable")[:SAMPLED]])
+        first, split = data.first_rows, data.numbers["split"].to_physical().to_numpy()
+        smallest: dict[int, tuple[Hashes, Ints]] = {}
+        for start in range(0, len(first) - 1, CHUNK):
+            end = min(start + CHUNK, len(first) - 1)
+            rows = data.row_hashes[first[start] : first[end]]
+            hashes = mixed(example_hashes(rows, first[start:end] - first[start]) + np.uint64(self.seed))
+            of_examples = split[first[start:end]]
+            for code in np.unique(of_examples):
+                own = np.flatnonzero(of_examples == code)
+                nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
+                kept, examples = smallest.get(int(code), nothing)
+                kept, examples = np.append(kept, hashes[own]), np.append(examples, own + start)
+                order = np.argsort(kept, kind="stable")[:SAMPLED]
+                smallest[int(code)] = kept[order], examples[order]
         wanted = np.zeros(len(first) - 1, dtype=np.bool_)
-        wanted[np.concatenate(chosen)] = True
+        wanted[np.concatenate([examples for _, examples in smallest.values()])] = True
+        if not data.grouped:
+            return np.flatnonzero(wanted)
         return np.flatnonzero(wanted[data.example_codes]).astype(np.int64)
 
     @cached_property
@@ -302,3 +389,4 @@ def locally(stream: Stream, stage: str, summarise: Summarise, pieces: list[int])
     """Do the pieces of a stage on this machine, one after another: each uses all cores."""
     for piece in pieces:
         stream.store.put(stage, piece, stream.summary(piece, summarise))
+        stream.store.release()

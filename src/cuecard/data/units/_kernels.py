@@ -216,6 +216,51 @@ def leader_of(leader: Array, text: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _join(
+    text: int,
+    first: int,
+    before: int,
+    sets: Array,
+    bounds: Array,
+    bits: Array,
+    leader: Array,
+    threshold: float,
+    loose: float,
+) -> None:
+    """Join the units of a text and one of two others, if they are alike enough and their leaders loosely; in place."""
+    # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
+    most = (1 - threshold) / (1 + threshold)
+    for other in (first, before):
+        mine, theirs = leader_of(leader, text), leader_of(leader, other)
+        if mine == theirs:
+            break
+        words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
+        if bits_differing(bits[text], bits[other]) > most * words + 1e-9:
+            continue
+        alike = jaccard(sets, bounds, text, other) >= threshold
+        if alike and jaccard(sets, bounds, mine, theirs) >= loose:
+            leader[max(mine, theirs)] = min(mine, theirs)
+            break
+
+
+@njit(cache=True, nogil=True)
+def join_candidates(
+    texts: Array,
+    firsts: Array,
+    befores: Array,
+    sets: Array,
+    bounds: Array,
+    bits: Array,
+    leader: Array,
+    threshold: float,
+    loose: float,
+) -> None:
+    """Do what `join_alike` does for texts and the two others that each is compared with, in this order; in place."""
+    for i in range(len(texts)):
+        _join(texts[i], firsts[i], befores[i], sets, bounds, bits, leader, threshold, loose)
+
+
+@njit(cache=True, nogil=True)
 def join_alike(
     keys: Array,
     order: Array,
@@ -233,8 +278,6 @@ def join_alike(
     `bits` (of `word_bits`) do not already rule out that enough of them are shared.
     """
     n = len(order)
-    # Sets of s words together that differ in d of them have the Jaccard index (s - d) / (s + d).
-    most = (1 - threshold) / (1 + threshold)
     start = 0
     while start < n:
         end = start + 1
@@ -247,17 +290,7 @@ def join_alike(
                 prefetch(leader, ahead)
                 prefetch(bits, ahead)
                 prefetch(bounds, ahead)
-            for other in (order[start], order[place - 1]):
-                mine, theirs = leader_of(leader, text), leader_of(leader, other)
-                if mine == theirs:
-                    break
-                words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
-                if bits_differing(bits[text], bits[other]) > most * words + 1e-9:
-                    continue
-                alike = jaccard(sets, bounds, text, other) >= threshold
-                if alike and jaccard(sets, bounds, mine, theirs) >= loose:
-                    leader[max(mine, theirs)] = min(mine, theirs)
-                    break
+            _join(text, order[start], order[place - 1], sets, bounds, bits, leader, threshold, loose)
         start = end
 
 

@@ -61,9 +61,20 @@ def closest_folded(folded: FoldedTexts, units: Ints) -> Ints:
     whole, words, starts = folded.arrays()
     rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
     first, code = distinct(whole[rows])
-    long, bits = long_texts(words, starts, rows[first])
-    sets, bounds = _kernels.word_sets(words, starts, rows[first[long]], np.ones(len(long), dtype=np.bool_))
-    unit = units[rows[first[long]]]
+    joined = nearest_texts(words, starts, rows[first], units[rows[first]])
+    codes = units.copy()
+    codes[rows] = int(units.max(initial=-1)) + 1 + joined[code]
+    return in_order(codes)
+
+
+def nearest_texts(words: Array, starts: Ints, rows: Ints, units: Ints) -> Ints:
+    """Return the place of the text that leads the group of nearest texts, for every text of `rows`.
+
+    These are distinct texts of whole units, by rising hash.
+    """
+    long, bits = long_texts(words, starts, rows)
+    sets, bounds = _kernels.word_sets(words, starts, rows[long], np.ones(len(long), dtype=np.bool_))
+    unit = units[long]
     # Like texts stand near each other in a unit that is too large for one part.
     keys = band_keys(sets, bounds, bands=1, height=1)[0][0]
     order = np.lexsort((keys, unit))
@@ -71,11 +82,9 @@ def closest_folded(folded: FoldedTexts, units: Ints) -> Ints:
     begins = np.ones(len(order) + 1, dtype=np.bool_)
     begins[1:-1] = ordered[1:] != ordered[:-1]
     leaders = _nearest(sets, bounds, bits, order, np.flatnonzero(begins), BLOCK)
-    joined = np.arange(len(first), dtype=np.int64)
+    joined = np.arange(len(rows), dtype=np.int64)
     joined[long] = long[leaders]
-    codes = units.copy()
-    codes[rows] = int(units.max(initial=-1)) + 1 + joined[code]
-    return in_order(codes)
+    return joined
 
 
 @njit(cache=True, nogil=True)

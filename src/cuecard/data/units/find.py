@@ -53,7 +53,15 @@ def question_units(examples: Ints, texts: FoldedTexts) -> tuple[Ints, Ints]:
         return examples, examples
     first = _bounds(examples)
     hypothesis, near = texts.copies_and_runs(first, QUESTIONS_ALIKE, QUESTIONS_LOOSELY)
-    return hypothesis, _joined(example_units(examples, hypothesis)[first[:-1]], near)[examples]
+    return hypothesis, joined_questions(examples, hypothesis, near)
+
+
+def joined_questions(examples: Ints, hypothesis: Ints, near: Ints) -> Ints:
+    """Return a number for every row that questions with nearly the same choices share.
+
+    `hypothesis` are the units of choices, and `near` those of questions by all their words.
+    """
+    return _joined(example_units(examples, hypothesis)[_bounds(examples)[:-1]], near)[examples]
 
 
 def _bounds(examples: Ints) -> Ints:
