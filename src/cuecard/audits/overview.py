@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from cuecard.analysis import Evidence, Finding, Measure, MeasureKind, Result, severity_of
+from cuecard.audits.repeated_inputs import repeated_inputs
 from cuecard.audits.repetition import repetition_findings
 from cuecard.data import TASKS, Instances, Task
-from cuecard.data.splits.overlap import train_overlap, whole_keys
+from cuecard.data.splits.overlap import train_overlap
 from cuecard.data.survey import row_table
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.engines import Stream
@@ -24,6 +25,10 @@ _COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 
 #: What the judged text is called in each task.
 _TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
+#: The column of weights, where instances have them.
+WEIGHT = "_weight"
+#: Rows that are counted at a time.
+AT_A_TIME = 1 << 22
 #: Conflicting examples that a finding shows.
 SHOWN_CONFLICTS = 3
 EXAMPLES = MeasureKind("examples.{split}", "{split} examples", "count")
@@ -84,144 +89,28 @@ class Overview:
     def run(self, data: Instances) -> Result:
         """Return sizes, balance, lengths and everything that occurs more often than it should."""
         weights = unequal_weights(data, self.weights)
-        table = row_table(data).with_columns(
-            split=pl.col("split").cast(pl.String),
-            label=pl.col("label").cast(pl.String),
-            _weight=pl.Series(np.ones(len(data), np.int64) if weights is None else weights),
-        )
-        examples = _examples(table, data)
-        repeated = _repeated(examples)
+        table = row_table(data)
+        if weights is not None:
+            table = table.with_columns(pl.Series(WEIGHT, weights))
+        inputs = repeated_inputs(table, data, self.shown_duplicates, SHOWN_CONFLICTS)
         overlap = (
-            train_overlap(data).counts() | {"answered": _answered(examples)}
-            if data.test is not None
-            else None
+            train_overlap(data).counts() | {"answered": inputs.answered} if data.test is not None else None
         )
-        conflicting = repeated.filter(pl.col("answers").list.len() > 1)
         summary: dict[str, Any] = {
             "splits": {name: _describe(data, table, name) for name in data.splits},
-            "duplicates": {
-                "exact": _surplus(examples, ["premise_text", "hypothesis_text"]),
-                "normalised": _surplus(examples, ["premise_key", "hypothesis_key"]),
-            },
-            "conflicting_labels": int(conflicting["count"].sum()),
+            "duplicates": {"exact": inputs.exact, "normalised": inputs.normalised},
+            "conflicting_labels": inputs.conflicting,
             "overlap": overlap,
         }
-        shown = _with_texts(
-            pl.concat([repeated.head(self.shown_duplicates), conflicting.head(SHOWN_CONFLICTS)]), data
-        )
-        n_repeated = min(self.shown_duplicates, repeated.height)
         tables = {
             "label_balance": _label_balance(table, data.labels),
             "lengths": _length_histogram(table),
-            "duplicates": shown.head(n_repeated).with_columns(
+            "duplicates": inputs.repeated.with_columns(
                 pl.col("labels").list.join(", "), pl.col("splits").list.join(", ")
             ),
         }
-        findings = [*_findings(summary, shown[n_repeated:], examples, data), *repetition_findings(data)]
+        findings = [*_findings(summary, inputs.conflicts, inputs.examples, data), *repetition_findings(data)]
         return Result(summary, tables, findings, measures=overview_measures(summary))
-
-
-def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
-    """One row per example: its first row, keys of its premise and of its hypotheses in any order, and its answer.
-
-    The answer to a question is its right choice, which is the same one up to case and punctuation.
-    """
-    first = data.first_rows[:-1]
-    chosen = ["split", "premise_text", "premise_key", "premise_filled"]
-    if not data.grouped:
-        examples = table.select(
-            *chosen,
-            "hypothesis_text",
-            "hypothesis_key",
-            "hypothesis_filled",
-            answer=data.table["label"].to_physical(),
-        )
-        return examples.with_columns(row=pl.Series(first), answer_row=pl.Series(first))
-    examples = table[first].select(chosen)
-    of_choices = {
-        name: pl.Series(
-            whole_keys(data.example_codes, np.zeros(len(data), np.uint64), table[name].to_numpy())
-        )
-        for name in ("hypothesis_text", "hypothesis_key")
-    }
-    right = np.flatnonzero(data.label_codes == 0)
-    right = right[np.unique(data.example_codes[right], return_index=True)[1]]
-    return examples.with_columns(
-        **of_choices,
-        hypothesis_filled=pl.Series(np.logical_or.reduceat(table["hypothesis_filled"].to_numpy(), first)),
-        answer=table["hypothesis_key"].gather(right),
-        row=pl.Series(first),
-        answer_row=pl.Series(right),
-    )
-
-
-def _surplus(examples: pl.DataFrame, keys: list[str]) -> int:
-    """Return how many examples could go without losing a distinct input, counted within each split."""
-    return examples.height - examples.select("split", *keys).n_unique()
-
-
-def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
-    """Return inputs that occur more than once, most frequent first: the first row, and one for every answer."""
-    keys = ["premise_key", "hypothesis_key"]
-    return (
-        examples.select(*keys, "split", "row", "answer", "answer_row")
-        .filter(pl.struct(keys).is_duplicated())
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.col("row").first(),
-            pl.col("answer_row").filter(pl.col("answer").is_first_distinct()).alias("answers"),
-            pl.len().alias("count"),
-            pl.col("split").unique(maintain_order=True).alias("splits"),
-        )
-        .sort("count", descending=True, maintain_order=True)
-        .drop(keys)
-    )
-
-
-def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
-    """Return repeated inputs with their texts and labels; the hypotheses of a question are joined, in order."""
-    first, sizes = repeated["row"].to_numpy().astype(np.int64), np.ones(repeated.height, np.int64)
-    if data.grouped:
-        sizes = np.diff(data.first_rows)[data.example_codes[first]]
-    rows = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-    answers = repeated["answers"].explode(empty_as_null=False).to_numpy().astype(np.int64)
-    wanted, place = np.unique(np.concatenate([rows, answers]), return_inverse=True)
-    texts = data.texts_of(wanted)[place].select("premise", "hypothesis", pl.col("label").cast(pl.String))
-    inputs = (
-        texts[: len(rows)]
-        .with_columns(input=np.repeat(np.arange(len(first)), sizes))
-        .group_by("input", maintain_order=True)
-        .agg(pl.col("premise").first(), pl.col("hypothesis").sort().str.join(" ⏐ "))
-    )
-    labels = (
-        texts[len(rows) :]
-        .select(label="hypothesis" if data.grouped else "label")
-        .with_columns(input=np.repeat(np.arange(len(first)), repeated["answers"].list.len().to_numpy()))
-        .group_by("input", maintain_order=True)
-        .agg(pl.col("label").sort())
-    )
-    return pl.DataFrame(
-        [
-            inputs["premise"],
-            inputs["hypothesis"],
-            labels["label"].alias("labels"),
-            repeated["count"],
-            repeated["splits"],
-        ]
-    )
-
-
-def _answered(examples: pl.DataFrame) -> int:
-    """Return how many test examples occur in train with the same answer, which is the most frequent one there."""
-    keys = ["premise_key", "hypothesis_key"]
-    remembered = (
-        examples.filter(pl.col("split") == "train")
-        .group_by(*keys, maintain_order=True)
-        .agg(pl.col("answer").mode().first().alias("remembered"))
-    )
-    filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
-    test = examples.filter((pl.col("split") == "test") & filled)
-    return test.join(remembered, on=keys).filter(pl.col("answer") == pl.col("remembered")).height
 
 
 def _remembered(overlap: Mapping[str, int]) -> str:
@@ -234,21 +123,42 @@ def _remembered(overlap: Mapping[str, int]) -> str:
 
 
 def _describe(data: Instances, table: pl.DataFrame, name: str) -> dict[str, Any]:
-    rows = table.filter(pl.col("split") == name)
-    counts = dict(rows.group_by("label").agg(weight_total("_weight", rows.schema["_weight"])).iter_rows())
+    rows = _of_split(table, name)
+    counts = dict(_counted(rows, ["label"]).iter_rows())
+    weights = rows[WEIGHT] if WEIGHT in rows.columns else None
     return {
         "examples": data.split(name).n_examples,
         "instances": rows.height,
         "labels": {label: counts.get(label, 0) for label in data.labels},
-        "premise_tokens": _length_summary(rows["premise_tokens"], rows["_weight"]),
-        "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"], rows["_weight"]),
+        "premise_tokens": _length_summary(rows["premise_tokens"], weights),
+        "hypothesis_tokens": _length_summary(rows["hypothesis_tokens"], weights),
         "empty_premise": int((rows["premise_tokens"] == 0).sum()),
         "empty_hypothesis": int((rows["hypothesis_tokens"] == 0).sum()),
     }
 
 
-def _length_summary(lengths: pl.Series, weights: pl.Series) -> dict[str, float]:
-    if weights.dtype.is_float() and len(lengths) and weights.sum() > 0:
+def _of_split(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of a split, in the memory or the file of all where they stand together."""
+    rows = table["split"] == name
+    first, n = rows.arg_max() or 0, int(rows.sum())
+    return table.slice(first, n) if rows.slice(first, n).all() else table.filter(rows)
+
+
+def _counted(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return how many rows, or which weight, each combination of keys has; names of labels and splits as text."""
+    weighted = WEIGHT in table.columns
+    count = weight_total(WEIGHT, table.schema[WEIGHT]) if weighted else pl.len().cast(pl.Int64)
+    size = max(table.height, 1) if weighted else AT_A_TIME  # sums of parts are exact where they are whole numbers
+    parts = [
+        table[start : start + size].group_by(keys).agg(count=count)
+        for start in range(0, max(table.height, 1), size)
+    ]
+    names = [key for key in keys if isinstance(parts[0].schema[key], pl.Enum)]
+    return pl.concat(parts).group_by(keys).agg(pl.col("count").sum()).with_columns(pl.col(names).cast(pl.String))
+
+
+def _length_summary(lengths: pl.Series, weights: pl.Series | None) -> dict[str, float]:
+    if weights is not None and len(lengths) and weights.sum() > 0:
         measured = lengths.is_not_null().to_numpy()
         values, mass = lengths.to_numpy()[measured], weights.to_numpy()[measured]
         median, low, high = weighted_quantiles(values, mass, [0.5, 0.05, 0.95]).tolist()
@@ -267,8 +177,7 @@ def _length_summary(lengths: pl.Series, weights: pl.Series) -> dict[str, float]:
 def _label_balance(table: pl.DataFrame, labels: tuple[str, ...]) -> pl.DataFrame:
     order = {label: i for i, label in enumerate(labels)}
     return (
-        table.group_by("split", "label", maintain_order=True)
-        .agg(count=weight_total("_weight", table.schema["_weight"]))
+        _counted(table, ["split", "label"])
         .with_columns(share=pl.col("count") / pl.col("count").sum().over("split"))
         .sort("split", pl.col("label").replace_strict(order, default=len(order)), descending=[True, False])
     )
@@ -284,20 +193,26 @@ def _coarse(tokens: pl.Expr) -> pl.Expr:
 
 def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     fields = [
-        table.select("split", "label", "_weight", field=pl.lit(field), tokens=pl.col(f"{field}_tokens"))
+        _counted(
+            table.select(
+                "split",
+                "label",
+                *([WEIGHT] if WEIGHT in table.columns else []),
+                tokens=_coarse(pl.col(f"{field}_tokens")),
+            ),
+            ["split", "label", "tokens"],
+        ).select("split", "label", "tokens", "count", field=pl.lit(field))
         for field in ("premise", "hypothesis")
     ]
     return (
         pl.concat(fields)
-        .with_columns(tokens=_coarse(pl.col("tokens")))
-        .group_by("split", "label", "field", "tokens")
-        .agg(count=weight_total("_weight", table.schema["_weight"]))
+        .select("split", "label", "field", "tokens", "count")
         .sort("split", "field", "label", "tokens")
     )
 
 
 def _findings(
-    summary: dict[str, Any], conflicts: pl.DataFrame, examples: pl.DataFrame, data: Instances
+    summary: dict[str, Any], conflicts: pl.DataFrame, examples: int, data: Instances
 ) -> list[Finding]:
     findings = []
     conflicting = summary["conflicting_labels"]
@@ -306,11 +221,11 @@ def _findings(
             Finding(
                 section="overview",
                 role="flaw",
-                severity="medium" if conflicting >= 0.01 * examples.height else "low",
+                severity="medium" if conflicting >= 0.01 * examples else "low",
                 title="Identical inputs have different labels",
-                text=f"{conflicting:,} examples ({percent(conflicting / examples.height)}) have the same input as an "
+                text=f"{conflicting:,} examples ({percent(conflicting / examples)}) have the same input as an "
                 "example with another label (ignoring case and punctuation). No model can be correct on all of them.",
-                value=conflicting / examples.height,
+                value=conflicting / examples,
                 n=conflicting,
                 key="conflicting-labels",
                 evidence=tuple(
@@ -326,16 +241,16 @@ def _findings(
             )
         )
     duplicates = summary["duplicates"]["normalised"]
-    if duplicates >= 0.01 * examples.height:
+    if duplicates >= 0.01 * examples:
         findings.append(
             Finding(
                 section="overview",
                 role="flaw",
                 severity="low",
                 title="Repeated examples",
-                text=f"{duplicates:,} examples ({percent(duplicates / examples.height)}) repeat another example of "
+                text=f"{duplicates:,} examples ({percent(duplicates / examples)}) repeat another example of "
                 "the same split (ignoring case and punctuation).",
-                value=duplicates / examples.height,
+                value=duplicates / examples,
                 n=duplicates,
                 key="repeated-examples",
             )

@@ -12,6 +12,7 @@ from cuecard.analysis import Finding, severity_of
 from cuecard.data import Instances, Task
 from cuecard.data.survey import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
+from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
 from cuecard.wording import listed, percent, plural
 
 #: Texts are heavily repeated if at most this share of the training instances are distinct.
@@ -64,7 +65,7 @@ def _few_texts(data: Instances) -> list[Finding]:
         if column == "premise" and data.task != "pair":
             continue
         near = data.train.units("premise" if column == "premise" else "hypothesis")
-        n, groups = len(near), len(np.unique(near))
+        n, groups = len(near), distinct_codes(near)
         if n < LEAST_EXAMPLES or groups > most * n:
             continue
         distinct = data.train.distinct_texts("premise" if column == "premise" else "hypothesis")
@@ -149,17 +150,26 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
     """
     with_copies = np.bincount(train.label_codes, minlength=len(train.labels)) / max(len(train), 1)
     train = _without_copies(train)
-    units = np.unique(train.units("hypothesis"), return_inverse=True)[1].ravel()
+    units, n_labels = dense_codes(train.units("hypothesis")), len(train.labels)
     n_units = int(units.max(initial=-1)) + 1
-    examples, n_labels = train.example_codes, len(train.labels)
-    rows = pl.DataFrame(
-        {"unit": units, "example": examples, "label": train.label_codes, "row": np.arange(len(units))}
-    )
-    often = rows.group_by("unit").agg(pl.col("example").n_unique(), pl.col("row").min()).sort("unit")
-    frequent = (often["example"] >= LEAST_EXAMPLES).to_numpy()
-    if not frequent.any():
+    if train.grouped:
+        rows = pl.DataFrame(
+            {
+                "unit": units,
+                "example": train.example_codes,
+                "label": train.label_codes,
+                "row": np.arange(len(units)),
+            }
+        )
+        often = rows.group_by("unit").agg(pl.col("example").n_unique(), pl.col("row").min()).sort("unit")
+        kept = np.flatnonzero((often["example"] >= LEAST_EXAMPLES).to_numpy())
+        first = often["row"].to_numpy()[kept]
+    else:  # every row is an example
+        frequent = np.bincount(units) >= LEAST_EXAMPLES
+        kept, having = np.flatnonzero(frequent), np.flatnonzero(frequent[units])
+        first = having[np.unique(units[having], return_index=True)[1]]
+    if not len(kept):
         return []
-    kept, first = np.flatnonzero(frequent), often["row"].to_numpy()
     if train.grouped:
         cells = (
             rows.with_columns(k=pl.len().over("example"))
@@ -180,27 +190,32 @@ def repeated_texts(train: Instances) -> list[RepeatedText]:
         chance = np.where(leaning == 0, chance, 1 - chance)
         log_p = test.log_p()[kept]
     else:
-        table = np.bincount(units * n_labels + train.label_codes, minlength=n_units * n_labels)
-        table = table.reshape(n_units, n_labels)
-        prior = np.maximum(table.sum(axis=0) / table.sum(), with_copies)
-        trials = table[kept].sum(axis=1)
-        each = binomial_log_p(table[kept], trials[:, None], prior)
-        above = np.where(table[kept] / trials[:, None] > prior, each, 0.0)
+        own = np.searchsorted(kept, units[having])
+        table = np.bincount(own * n_labels + train.label_codes[having], minlength=len(kept) * n_labels)
+        table = table.reshape(len(kept), n_labels)
+        prior = np.bincount(train.label_codes, minlength=n_labels) / max(len(train), 1)
+        prior = np.maximum(prior, with_copies)
+        trials = table.sum(axis=1)
+        each = binomial_log_p(table, trials[:, None], prior)
+        above = np.where(table / trials[:, None] > prior, each, 0.0)
         leaning = above.argmin(axis=1)
-        hits, chance = table[kept, leaning], prior[leaning]
+        hits, chance = table[np.arange(len(kept)), leaning], prior[leaning]
         log_p = np.minimum(above.min(axis=1) + np.log(n_labels), 0.0)
-    return _notable(train, kept, first, hits, trials, chance, leaning, log_p)
+    return _notable(train, first, hits, trials, chance, leaning, log_p)
 
 
 def _without_copies(train: Instances) -> Instances:
     """Return the first of all examples that are copies of each other, premise and all."""
-    first_row = np.unique(train.units("example"), return_index=True)[1]
-    return train.rows(np.isin(train.example_codes, train.example_codes[first_row]))
+    first = first_of_code(train.units("example"))
+    if train.grouped:  # an example with all its choices
+        kept = np.zeros(train.n_examples, dtype=np.bool_)
+        kept[train.example_codes[first]] = True
+        first = kept[train.example_codes]
+    return train.rows(first)
 
 
 def _notable(
     train: Instances,
-    kept: npt.NDArray[np.int64],
     first: npt.NDArray[np.int64],
     hits: npt.NDArray[np.int64],
     trials: npt.NDArray[np.int64],
@@ -214,7 +229,7 @@ def _notable(
     order = np.flatnonzero(good)[np.argsort(-gain[good], kind="stable")]
     if not len(order):
         return []
-    texts = train.texts_of(first[kept[order]].astype(np.int64))["hypothesis"]
+    texts = train.texts_of(first[order].astype(np.int64))["hypothesis"]
     return [
         RepeatedText(
             str(text)[:80],

@@ -37,7 +37,11 @@ SURVEY = "survey"
 #: Rows of numbers on disk that are looked at at a time.
 CHUNK = 1 << 20
 #: Columns of the survey that are kept on disk, by their type.
-_NUMPY = {pl.UInt64: np.uint64, pl.Int64: np.int64, pl.Int32: np.int32}
+_NUMPY: dict[pl.DataType, type[np.generic]] = {
+    pl.UInt64(): np.uint64,
+    pl.Int64(): np.int64,
+    pl.Int32(): np.int32,
+}
 _FOLDED = tuple(f"{side}_folded" for side in SIDES)
 
 #: A function that is called with the numbers of the pieces that are left to do, and does them.
@@ -118,13 +122,13 @@ class Stream:
             self.report,
             numbers=numbers,
             of_texts={scope: units[scope] for scope in scopes if scope in units},
-            closest={side: units[f"closest_{side}"] for side in SIDES},
+            closest={"premise": units["closest_premise"], "hypothesis": units["closest_hypothesis"]},
             read_texts=self.texts,
             counting=columns["counting"],
         )
 
     @cached_property
-    def _survey_schema(self) -> pl.Schema:
+    def _survey_schema(self) -> dict[str, pl.DataType]:
         return pl.read_parquet_schema(self.store.files(SURVEY, "rows")[0])
 
     def _write_numbers(self, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +16,8 @@ from cuecard.features.family import Family, FeatureCounts, Presence
 from cuecard.features.weighted_counts import example_features
 from cuecard.stats.arrays import Floats, Ints
 from cuecard.stats.units import UnitCounts, has_repeats, unit_counts
-from cuecard.stats.units.codes import dense_codes
-from cuecard.stats.units.correlation import copy_correlation, correlated_pairs
+from cuecard.stats.units.codes import dense_codes, distinct_codes, exact_sum, rows_of_copies
+from cuecard.stats.units.correlation import copy_correlation, correlated_pairs, label_cells
 from cuecard.text import Encoded, Scope
 
 #: Columns beside the counts: distinct texts among the train instances with a feature, and the sum over pairs of these
@@ -72,16 +71,19 @@ def text_prior(
     instances of every label.
     """
     codes = dense_codes(units)
-    sizes = np.bincount(codes)
-    rows = np.flatnonzero(sizes[codes] > 1)
-    n_labels = len(totals)
-    cells = np.bincount(codes[rows] * n_labels + labels[rows], minlength=len(sizes) * n_labels)
-    cells = cells.reshape(-1, n_labels)[sizes > 1]
-    shares = cells / cells.sum(axis=1, keepdims=True)
+    n_labels, texts = len(totals), 0
+    shares: list[list[Floats]] = [[] for _ in range(n_labels)]
+    single = totals.copy()
+    for rows in rows_of_copies(codes):
+        unit, label, count = label_cells(codes[rows], labels[rows], n_labels)
+        share = count / np.bincount(unit, weights=count)[unit]
+        for i in range(n_labels):
+            shares[i].append(share[label == i])
+        single -= np.bincount(labels[rows], minlength=n_labels)
+        texts += int(unit[-1]) + 1
     # Exact sums, so that the order of the texts does not change the last digit.
-    single = totals - cells.sum(axis=0)
-    prior = np.array([math.fsum([float(single[i]), *shares[:, i].tolist()]) for i in range(n_labels)])
-    return np.asarray(prior / (single.sum() + len(cells)))
+    prior = np.array([exact_sum([single[i : i + 1].astype(np.float64), *shares[i]]) for i in range(n_labels)])
+    return np.asarray(prior / (single.sum() + texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ def unit_levels(
         every = [codes]
         if instances.cluster is None and (scope == "hypothesis" or scope == "premise"):
             closest = instances.closest_units(scope)[: len(codes)]
-            every += [closest] if _distinct(closest) > _distinct(codes) else []
+            every += [closest] if distinct_codes(closest) > distinct_codes(codes) else []
         rows = float(totals.sum())
         labels, prior = instances.label_codes[: len(codes)], totals / rows
         levels[scope] = [
@@ -118,15 +120,11 @@ def unit_levels(
                 own,
                 copy_correlation(own, labels, prior),
                 rows if instances.cluster is None else np.inf,
-                float((np.bincount(own) ** 2.0).sum()) + rows - len(own),
+                float(np.dot(sizes := np.bincount(own), sizes)) + rows - len(own),
             )
             for own in every
         ]
     return levels
-
-
-def _distinct(codes: Ints) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _of_every_row(counted: FeatureCounts) -> tuple[npt.NDArray[np.int32], Ints]:

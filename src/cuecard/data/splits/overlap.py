@@ -5,6 +5,7 @@ Texts are the same up to case and punctuation (`normalised`); empty texts are in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,9 @@ from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.survey import NumberedInstances, row_table
 from cuecard.stats.arrays import Bools
+
+#: Keys that are looked up at a time.
+AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +65,13 @@ def side_keys(
 def train_overlap(data: Instances) -> TrainOverlap:
     """Return what of every test example also occurs in the training set."""
     rows = row_table(data)
-    split = rows["split"].cast(pl.String)
-    train, test = ((split == name).to_numpy() for name in ("train", "test"))
+    train, test = ((rows["split"] == name).to_numpy() for name in ("train", "test"))
     premise, hypothesis, has_premise, has_hypothesis = (
         rows[name].to_numpy()
         for name in ("premise_key", "hypothesis_key", "premise_filled", "hypothesis_filled")
     )
-    seen_premises, seen_hypotheses = (np.unique(keys[train]) for keys in (premise, hypothesis))
-    sentences = np.union1d(seen_premises, seen_hypotheses)
-    _, example = np.unique(data.example_codes[test], return_inverse=True)
+    of_test = np.flatnonzero(test)
+    _, example = np.unique(data.example_codes[of_test], return_inverse=True)
     n = int(example.max(initial=-1)) + 1
 
     def any_row(rows: Bools) -> Bools:
@@ -77,21 +79,52 @@ def train_overlap(data: Instances) -> TrainOverlap:
         hit[example[rows]] = True
         return hit
 
-    known_premise = has_premise & np.isin(premise, seen_premises)
-    known_hypothesis = has_hypothesis & np.isin(hypothesis, seen_hypotheses)
-    known_sentence = (has_premise & np.isin(premise, sentences)) | (
-        has_hypothesis & np.isin(hypothesis, sentences)
+    def in_train(column: npt.NDArray[np.uint64]) -> Iterator[npt.NDArray[np.uint64]]:
+        for start in range(0, len(column), AT_A_TIME):
+            own = slice(start, start + AT_A_TIME)
+            yield column[own][train[own]]
+
+    as_premise, as_hypothesis = in_train(premise), in_train(hypothesis)
+    premises, hypotheses = premise[of_test], hypothesis[of_test]
+    filled_premise, filled_hypothesis = has_premise[of_test], has_hypothesis[of_test]
+    # Keys of the test set are looked up: those of the training set may be too many for memory.
+    both = _occurring([premises, hypotheses], as_premise), _occurring([premises, hypotheses], as_hypothesis)
+    known_premise, known_hypothesis = filled_premise & both[0][0], filled_hypothesis & both[1][1]
+    known_sentence = (filled_premise & (both[0][0] | both[1][0])) | (
+        filled_hypothesis & (both[0][1] | both[1][1])
     )
-    whole = whole_keys(data.example_codes, premise, hypothesis)
-    first = np.flatnonzero(np.diff(data.example_codes, prepend=-1))
-    keys_of_train, keys_of_test = (whole[rows[first]] for rows in (train, test))
-    filled = any_row((has_premise | has_hypothesis)[test])
+    tested = [keys[of] for keys, of in _whole_keys_of(data, premise, hypothesis, test)]
+    seen = (keys[of] for keys, of in _whole_keys_of(data, premise, hypothesis, train))
+    [known_pair] = _occurring([np.concatenate(tested)] if tested else [premises], seen)
     return TrainOverlap(
-        pair=np.isin(keys_of_test, keys_of_train) & filled,
-        premise=any_row(known_premise[test]),
-        hypothesis=any_row(known_hypothesis[test]),
-        sentence=any_row(known_sentence[test]),
+        pair=known_pair & any_row(filled_premise | filled_hypothesis),
+        premise=any_row(known_premise),
+        hypothesis=any_row(known_hypothesis),
+        sentence=any_row(known_sentence),
     )
+
+
+def _occurring(
+    wanted: list[npt.NDArray[np.uint64]], parts: Iterator[npt.NDArray[np.uint64]]
+) -> list[Bools]:
+    """Return which of the wanted keys, in several arrays, occur in any of the parts."""
+    keys = np.unique(np.concatenate(wanted))
+    hit = np.zeros(len(keys), dtype=np.bool_)
+    for part in parts if len(keys) else ():
+        place = np.minimum(np.searchsorted(keys, part), len(keys) - 1)
+        hit[place[keys[place] == part]] = True
+    return [hit[np.searchsorted(keys, each)] for each in wanted]
+
+
+def _whole_keys_of(
+    data: Instances, premise: npt.NDArray[np.uint64], hypothesis: npt.NDArray[np.uint64], rows: Bools
+) -> Iterator[tuple[npt.NDArray[np.uint64], Bools]]:
+    """Yield the keys of examples in parts, and which of them are among some rows."""
+    first = data.first_rows
+    for start in range(0, len(first) - 1, AT_A_TIME):
+        begins = first[start : start + AT_A_TIME + 1]
+        own = slice(int(begins[0]), int(begins[-1]))
+        yield whole_keys(data.example_codes[own], premise[own], hypothesis[own]), rows[begins[:-1]]
 
 
 def whole_keys(

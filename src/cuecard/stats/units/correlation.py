@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats
-from cuecard.stats.units.codes import dense_codes
+from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.units.codes import dense_codes, exact_sum, rows_of_copies
 from cuecard.stats.units.effective import UnitCounts
 
 #: Standard errors by which the correlation is raised: what is divided by it must not be too large.
@@ -34,28 +34,42 @@ def copy_correlation(units: npt.ArrayLike, labels: npt.ArrayLike, prior: npt.Arr
     0.15
     """
     codes = dense_codes(units)
-    label, shares = np.asarray(labels, dtype=np.int64), np.asarray(prior, dtype=np.float64)
-    sizes = np.bincount(codes)
-    rows = np.flatnonzero(sizes[codes] > 1)
-    if not len(rows):
-        return 0.0
-    counts = np.bincount(codes[rows] * len(shares) + label[rows])
-    cells = np.flatnonzero(counts)
-    count = counts[cells]
-    unit, of_label = cells // len(shares), cells % len(shares)
-    agreeing = np.bincount(unit, weights=count * (count - 1.0), minlength=len(sizes))
-    expected = np.bincount(unit, weights=count * shares[of_label], minlength=len(sizes))
-    pairs = sizes * (sizes - 1.0)
+    label, shares = np.asarray(labels), np.asarray(prior, dtype=np.float64)
     by_chance = float((shares**2).sum())
+    products, pairs = [np.empty(0)], [np.empty(0)]
+    for rows in rows_of_copies(codes):
+        unit, of_label, count = label_cells(codes[rows], label[rows], len(shares))
+        sizes = np.bincount(unit, weights=count)
+        agreeing = np.bincount(unit, weights=count * (count - 1.0))
+        expected = np.bincount(unit, weights=count * shares[of_label])
+        pairs.append(sizes * (sizes - 1.0))
+        products.append(agreeing - 2.0 * (sizes - 1.0) * expected + by_chance * pairs[-1])
+    n_pairs = sum(float(each.sum()) for each in pairs)
+    if not n_pairs:
+        return 0.0
     if by_chance >= 1.0:
         return 1.0
-    products = (agreeing - 2.0 * (sizes - 1.0) * expected + by_chance * pairs)[sizes > 1]
-    pairs = pairs[sizes > 1]
     # Exact sums, so that the order of the texts does not change the last digit.
-    mean = math.fsum(products.tolist()) / pairs.sum()
-    error = math.sqrt(math.fsum(((products - mean * pairs) ** 2).tolist())) / pairs.sum()
+    mean = exact_sum(products) / n_pairs
+    squares = ((of - mean * many) ** 2 for of, many in zip(products, pairs, strict=True))
+    error = math.sqrt(exact_sum(squares)) / n_pairs
     bound = (mean + CAREFUL * error) / (1.0 - by_chance)
     return float(np.clip(bound, 0.0, 1.0))
+
+
+def label_cells(codes: Ints, labels: npt.ArrayLike, n_labels: int) -> tuple[Ints, Ints, Ints]:
+    """Return the numbers of units and labels that occur together, by rising unit and label, and how often.
+
+    >>> [each.tolist() for each in label_cells(np.array([5, 5, 7, 5]), [1, 0, 1, 1], 2)]
+    [[0, 0, 1], [0, 1, 1], [1, 2, 1]]
+    """
+    keys = dense_codes(codes) * n_labels + np.asarray(labels)
+    if int(keys.max(initial=-1)) < 8 * len(keys):
+        counts = np.bincount(keys)
+        cells = np.flatnonzero(counts)
+        return cells // n_labels, cells % n_labels, counts[cells]
+    cells, counts = np.unique(keys, return_counts=True)
+    return cells // n_labels, cells % n_labels, counts
 
 
 def correlated_pairs(
