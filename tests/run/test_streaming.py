@@ -95,6 +95,31 @@ def test_any_number_of_parts_gives_the_card_of_the_dataset_in_memory(make, rows,
         same_cards(card, expected)
 
 
+@pytest.mark.parametrize("make", [pairs, choices])
+def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
+    """Every bound is so small that there are several buckets, parts of sums and parts of comparisons."""
+    for bound, size in (
+        ("data.units.buckets.RECORDS", 40),
+        ("data.units.on_disk.DIVIDED", 30),
+        ("data.survey.COMPARED", 100),
+        ("data.splits.overlap.AT_A_TIME", 50),
+        ("audits.repeated_inputs.AT_A_TIME", 90),
+        ("audits.overview.AT_A_TIME", 90),
+        ("audits.cues.sums.AT_A_TIME", 500),
+        ("stats.units.codes.AT_A_TIME", 60),
+        ("engines.stream.CHUNK", 100),
+        ("run.streaming.MOST_ROWS", 80),
+    ):
+        monkeypatch.setattr(f"cuecard.{bound}", size)
+    monkeypatch.setattr(streaming, "SAMPLED", 10_000)
+    frame = make().sample(fraction=1, shuffle=True, seed=3)  # copies are in different parts
+    folder = as_files(frame[:-60], tmp_path / "files", files=2, groups=3)
+    frame[-60:].write_parquet(tmp_path / "test.parquet")
+    card = cc.audit(folder, test=tmp_path / "test.parquet", only=STREAMED, memory="1KB")
+    monkeypatch.undo()
+    same_cards(card, cc.audit(load(folder, test=tmp_path / "test.parquet"), only=STREAMED))
+
+
 def test_many_labels_are_counted_sparsely_with_the_same_result(tmp_path, monkeypatch):
     monkeypatch.setattr("cuecard.run.streaming.MOST_ROWS", 300)
     monkeypatch.setattr("cuecard.features.frequent.MOST_CELLS", 4_000)  # rare bigrams are left out

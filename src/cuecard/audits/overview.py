@@ -148,13 +148,17 @@ def _counted(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return how many rows, or which weight, each combination of keys has; names of labels and splits as text."""
     weighted = WEIGHT in table.columns
     count = weight_total(WEIGHT, table.schema[WEIGHT]) if weighted else pl.len().cast(pl.Int64)
-    size = max(table.height, 1) if weighted else AT_A_TIME  # sums of parts are exact where they are whole numbers
+    size = (
+        max(table.height, 1) if weighted else AT_A_TIME
+    )  # sums of parts are exact where they are whole numbers
     parts = [
         table[start : start + size].group_by(keys).agg(count=count)
         for start in range(0, max(table.height, 1), size)
     ]
     names = [key for key in keys if isinstance(parts[0].schema[key], pl.Enum)]
-    return pl.concat(parts).group_by(keys).agg(pl.col("count").sum()).with_columns(pl.col(names).cast(pl.String))
+    return (
+        pl.concat(parts).group_by(keys).agg(pl.col("count").sum()).with_columns(pl.col(names).cast(pl.String))
+    )
 
 
 def _length_summary(lengths: pl.Series, weights: pl.Series | None) -> dict[str, float]:

@@ -77,9 +77,7 @@ def _by_input(examples: pl.DataFrame) -> Iterator[pl.DataFrame]:
         return
     part = np.empty(examples.height, dtype=np.uint16)
     for start in range(0, examples.height, AT_A_TIME):
-        premise, hypothesis = (
-            examples[name].slice(start, AT_A_TIME).to_numpy() for name in _KEYS
-        )
+        premise, hypothesis = (examples[name].slice(start, AT_A_TIME).to_numpy() for name in _KEYS)
         part[start : start + AT_A_TIME] = mixed(premise * np.uint64(31) + hypothesis) % np.uint64(n_parts)
     for number in range(n_parts):
         yield examples[np.flatnonzero(part == number)]
@@ -178,5 +176,3 @@ def _answered(examples: pl.DataFrame) -> int:
     filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
     test = examples.filter((pl.col("split") == "test") & filled)
     return test.join(remembered, on=_KEYS).filter(pl.col("answer") == pl.col("remembered")).height
-
-

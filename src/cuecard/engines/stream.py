@@ -140,7 +140,10 @@ class Stream:
             whole = new_array(folder, name, np.uint64, n)
             for start, table in self._survey_parts("words", [f"{side}_whole"]):
                 whole[start : start + len(table)] = table[f"{side}_whole"].to_numpy()
-        example, counting = new_array(folder, "example", np.int64, n), new_array(folder, "counting", np.int64, n + 1)
+        example, counting = (
+            new_array(folder, "example", np.int64, n),
+            new_array(folder, "counting", np.int64, n + 1),
+        )
         before = 0
         for start, table in self._survey_parts("rows", [*arrays, "begins"]):
             end = start + len(table)

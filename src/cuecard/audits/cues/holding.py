@@ -13,6 +13,7 @@ from cuecard.data import Instances
 from cuecard.stats._arrays import divided
 from cuecard.stats.arrays import Bools, Floats
 from cuecard.stats.cues.replication import OUTCOMES, replication
+from cuecard.stats.units.codes import first_of_code
 
 HOLDS, VANISHES, REVERSES, OPEN = OUTCOMES
 #: Columns of `held_shares`.
@@ -46,7 +47,7 @@ def held_shares(
     `coverage` is the share of examples the cue concerns: of train, or of test where it is smaller. `units` are those of
     the texts, or for grouped tasks of the questions.
     """
-    in_train = (sample.table["split"].cast(pl.String) == "train").to_numpy()
+    in_train = (sample.table["split"] == "train").to_numpy()
     first = _first_copies(units, in_train)
     if sample.grouped:  # a question counts with all its choices, or not at all
         starts = sample.first_rows
@@ -136,10 +137,9 @@ def concerned(matrix: sparse.csc_matrix, sample: Instances, rows: Bools) -> spar
 
 def _first_copies(units: npt.NDArray[np.int64], in_train: Bools) -> Bools:
     """Return which rows are the first of their unit in their split."""
-    key = units * 2 + in_train
-    _, where = np.unique(key, return_index=True)
     first = np.zeros(len(units), dtype=np.bool_)
-    first[where] = True
+    for rows in (in_train, ~in_train):
+        first[rows] = first_of_code(units[rows])
     return first
 
 
@@ -158,9 +158,9 @@ def _between_halves(
 ) -> npt.NDArray[np.int8]:
     """Return the worse of what each half of train says about the other half's share; units are never divided."""
     rng = np.random.default_rng(0)
-    example = sample.example_codes
-    unit_of_example = units[np.searchsorted(example, np.arange(int(example.max(initial=-1)) + 1))]
-    in_first = (rng.random(int(unit_of_example.max(initial=-1)) + 1) < 0.5)[unit_of_example][example]
+    of_examples = units[sample.first_rows[:-1]] if sample.grouped else units
+    in_first = rng.random(int(of_examples.max(initial=-1)) + 1) < 0.5
+    in_first = in_first[of_examples][sample.example_codes] if sample.grouped else in_first[units]
     one, two = (sample_shares(matrix, sample, label, first & part) for part in (in_first, ~in_first))
     prior = np.bincount(sample.label_codes, minlength=len(sample.labels)) / max(len(sample.label_codes), 1)
     outcomes = []

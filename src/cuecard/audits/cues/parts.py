@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
 from cuecard.audits.cues.redundancy import cue_matrix
 from cuecard.audits.cues.sparse_counts import class_counts, split_counts, wide
+from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, buckets, over_units
 from cuecard.cache import content_key
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
-from cuecard.engines import Stream, Summary
+from cuecard.engines import Stream, Summary, new_array
 from cuecard.features import CueCounts, Family, LearningFamily, count_cues
 from cuecard.features.counts import COUNTED_SPLITS, NOTHING_WITHIN
 from cuecard.features.frequent import MOST_CLASSES, raised_minimum
@@ -36,12 +37,8 @@ from cuecard.stats.arrays import Ints
 from cuecard.stats.units import UnitCounts, has_repeats
 from cuecard.text import Encoded, Scope
 
-KEYS = ["family", "feature"]
 #: What the name of a level ends with where units are those of all texts that a question offers.
 OFFERED = " offered"
-#: Rows of tables that are added up at a time.
-AT_A_TIME = 20_000_000
-
 
 _REASONS = {"family": pl.String, "reason": pl.String}
 
@@ -106,7 +103,7 @@ class CueStream:
         self.families, self._sizes, self._frequent  # noqa: B018  known before any piece is counted
         self.stream.each(self.stage, self._count, title="Counts of features")
         instances, store = self.stream.data.train_and_test, self.stream.store
-        in_test = (instances.table["split"].cast(pl.String) != COUNTED_SPLITS[0]).to_numpy()
+        in_test = (instances.table["split"] != COUNTED_SPLITS[0]).to_numpy()
         totals = np.stack(
             [
                 np.bincount(instances.label_codes[rows], minlength=len(instances.labels))
@@ -170,11 +167,19 @@ class CueStream:
     @cached_property
     def _sizes(self) -> dict[tuple[UnitScope, int], Ints]:
         """The number of rows of every unit, by kind of text and level."""
-        return {
-            (scope, i): np.bincount(level.codes)
+        every = {
+            (scope, i): level.codes
             for scope, levels in self._levels.items()
             for i, level in enumerate(levels)
         }
+
+        def write(folder: Path) -> None:
+            for (scope, i), codes in every.items():
+                sizes = np.bincount(codes)
+                new_array(folder, f"{scope} {i}", np.int64, len(sizes))[:] = sizes
+
+        sizes = self.stream.store.arrays(f"sizes {content_key({'of': [*map(str, every)]})}", write)
+        return {(scope, i): sizes[f"{scope} {i}"] for scope, i in every}
 
     def _scopes(self, family: Family) -> list[UnitScope]:
         """Return the kinds of texts whose copies are one observation of a family's features."""
@@ -207,7 +212,7 @@ class CueStream:
     def _copies(self, encoded: Encoded, families: Sequence[Family], start: int) -> Summary:
         """Return how many rows (and cells of examples) with each feature belong to every text with copies."""
         part = encoded.instances
-        rows_of, cells_of = [], []
+        tables: dict[str, list[pl.DataFrame]] = {}
         for family in families:
             scopes = self._scopes(family)
             if not scopes:
@@ -218,21 +223,22 @@ class CueStream:
                 for i, level in enumerate(self._levels[scope]):
                     # Train rows stand first, in memory as on disk.
                     units, sizes = level.codes[start : start + len(part)], self._sizes[scope, i]
+                    copies = PartCopies(units, sizes, family.name, presence.names)
                     copied = sizes[units[row]] > 1
-                    features, theirs = presence.indices[copied], units[row[copied]]
-                    named = family.name, f"{scope} {i}", presence.names
-                    rows_of.append(_of_units(*named, features, theirs, sizes))
+                    counted = copies.counted(presence.indices[copied], units[row[copied]], f"{scope} {i}")
+                    for kind, table in counted.items():
+                        tables.setdefault(f"copies{kind}", []).append(table)
                     if part.grouped:
                         cells = cell_units(presence, part.example_codes, units, sizes)
                         mixed = cells.filter(pl.col("m") < pl.col("k"))
-                        for kind, suffix in (("unit", ""), ("offered", OFFERED)):
-                            theirs = mixed[kind].to_numpy()
+                        for name, suffix in (("unit", ""), ("offered", OFFERED)):
+                            theirs = mixed[name].to_numpy()
                             copied = sizes[theirs] > 1
-                            features, theirs = mixed["feature"].to_numpy()[copied], theirs[copied]
-                            named = family.name, f"{scope} {i}{suffix}", presence.names
-                            cells_of.append(_of_units(*named, features, theirs, sizes))
-        tables = {"copies": rows_of, "cells": cells_of}
-        return {name: pl.concat(parts) for name, parts in tables.items() if parts}
+                            features = mixed["feature"].to_numpy()[copied]
+                            counted = copies.counted(features, theirs[copied], f"{scope} {i}{suffix}")
+                            for kind, table in counted.items():
+                                tables.setdefault(f"cells{kind}", []).append(table)
+        return {name: pl.concat(parts) for name, parts in tables.items()}
 
     # Sums.
 
@@ -310,36 +316,21 @@ class CueStream:
 
     def _in_units(self, name: str) -> pl.DataFrame:
         """Return for every feature and level its units with copies, their rows, these squared, and times all rows."""
-        if not self.stream.store.files(self.stage, name):
-            return _NO_UNITS
         by = [*KEYS, "level"]
-        return pl.concat(
-            table.group_by(by).agg(
-                units=pl.len().cast(pl.Int64),
-                n=pl.col("n").sum(),
-                squares=(pl.col("n") ** 2).sum(),
-                crossed=pl.col("crossed").sum(),
-            )
-            for table in self._buckets(name, [*by, "unit"], by=KEYS)
-        )
+        sums = [NO_UNITS]
+        if self.stream.store.files(self.stage, name):
+            sums += [over_units(table) for table in self._buckets(name, [*by, "unit"], by=KEYS)]
+        if self.stream.store.files(self.stage, name + COMPLETE):
+            sums += self._buckets(name + COMPLETE, by, by=KEYS)
+        return pl.concat(sums).group_by(by).agg(pl.all().sum())
 
     def _summed(self, name: str, keys: list[str]) -> pl.DataFrame:
         return pl.concat(list(self._buckets(name, keys)))
 
     def _buckets(
         self, name: str, keys: list[str], by: list[str] | None = None, *, stage: str | None = None
-    ) -> list[pl.DataFrame]:
-        """Return the sums of a table over all pieces by its keys, in parts of bounded size: no key is in two parts."""
-        files = self.stream.store.files(stage or self.stage, name)
-        whole = pl.scan_parquet(files)
-        n = max(1, -(-int(whole.select(pl.len()).collect().item()) // AT_A_TIME))
-        bucket = pl.struct(by or keys[:2]).hash() % n
-        return [
-            whole.filter(bucket == i).group_by(keys).agg(pl.all().sum()).collect()
-            if n > 1
-            else whole.group_by(keys).agg(pl.all().sum()).collect()
-            for i in range(n)
-        ]
+    ) -> Iterator[pl.DataFrame]:
+        return buckets(self.stream.store, stage or self.stage, name, keys, by or keys[:2])
 
     # Rows of single cues.
 
@@ -376,31 +367,6 @@ class CueStream:
         stage = f"{self.stage} lengths"
         self.stream.each(stage, count, title="Lengths")
         return pl.concat(self.stream.store.tables(stage, "lengths"))["tokens"].to_numpy()
-
-
-_NO_UNITS = pl.DataFrame(
-    schema={"family": pl.String, "feature": pl.String, "level": pl.String}
-    | dict.fromkeys(("units", "n", "squares", "crossed"), pl.Int64)
-)
-
-
-def _of_units(
-    family: str, level: str, names: pl.Series, features: npt.NDArray[Any], units: Ints, sizes: Ints
-) -> pl.DataFrame:
-    """Return how often each feature occurs in each unit, and that times the rows of the unit."""
-    counted = (
-        pl.DataFrame({"column": features, "unit": units})
-        .group_by("column", "unit")
-        .agg(n=pl.len().cast(pl.Int64))
-    )
-    return counted.select(
-        family=pl.lit(family),
-        feature=names.gather(counted["column"]),
-        level=pl.lit(level),
-        unit=pl.col("unit").cast(pl.Int64),
-        n="n",
-        crossed=pl.col("n") * pl.Series(sizes[counted["unit"].to_numpy()]),
-    )
 
 
 def _unit_counts(features: pl.DataFrame, totals: Ints, in_units: pl.DataFrame, level: str) -> UnitCounts:

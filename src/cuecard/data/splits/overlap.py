@@ -104,9 +104,7 @@ def train_overlap(data: Instances) -> TrainOverlap:
     )
 
 
-def _occurring(
-    wanted: list[npt.NDArray[np.uint64]], parts: Iterator[npt.NDArray[np.uint64]]
-) -> list[Bools]:
+def _occurring(wanted: list[npt.NDArray[np.uint64]], parts: Iterator[npt.NDArray[np.uint64]]) -> list[Bools]:
     """Return which of the wanted keys, in several arrays, occur in any of the parts."""
     keys = np.unique(np.concatenate(wanted))
     hit = np.zeros(len(keys), dtype=np.bool_)

@@ -30,7 +30,7 @@ def closest_copies(texts: pl.Series, units: Ints) -> Ints:
     are still closer to each other than to the rest: each text of a unit is joined with the one that shares most of its
     words. Copies with the same words stay together, and units of at most `SMALL` rows are not divided.
     """
-    rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
+    rows = np.flatnonzero((np.bincount(units, minlength=1) > SMALL)[units])
     if not len(rows):
         return units
     folded = FoldedTexts()
@@ -47,7 +47,9 @@ def divided_templates(near: Ints, closest: Ints) -> tuple[Ints, Ints | None]:
     the rows of each template and another one for all other rows; None without templates.
     """
     # Only units of at least as many rows can have as many groups; most texts have few copies.
-    rows = np.flatnonzero(np.bincount(near, minlength=1)[near] >= TEMPLATE_GROUPS)
+    rows = np.flatnonzero((np.bincount(near, minlength=1) >= TEMPLATE_GROUPS)[near])
+    if not len(rows):
+        return near, None
     base = int(closest.max(initial=0)) + 1
     pairs = np.unique(near[rows] * base + closest[rows]) // base
     templated = np.bincount(pairs, minlength=int(near.max(initial=0)) + 1)[near] >= TEMPLATE_GROUPS
@@ -59,7 +61,7 @@ def divided_templates(near: Ints, closest: Ints) -> tuple[Ints, Ints | None]:
 def closest_folded(folded: FoldedTexts, units: Ints) -> Ints:
     """Return such numbers for texts that are given as hashes of their words."""
     whole, words, starts = folded.arrays()
-    rows = np.flatnonzero(np.bincount(units, minlength=1)[units] > SMALL)
+    rows = np.flatnonzero((np.bincount(units, minlength=1) > SMALL)[units])
     first, code = distinct(whole[rows])
     joined = nearest_texts(words, starts, rows[first], units[rows[first]])
     codes = units.copy()

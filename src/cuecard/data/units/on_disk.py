@@ -138,7 +138,9 @@ def _candidates(parts: Parts, expected: int, folder: Path, alike: float) -> tupl
             order = band.order(records["key"])
             key, whole = records["key"][order], records["whole"][order]
             _order_by_text(key, whole, order)
-            key, whole, bits, size = (np.ascontiguousarray(records[name][order]) for name in _TEXT.names or ())
+            key, whole, bits, size = (
+                np.ascontiguousarray(records[name][order]) for name in _TEXT.names or ()
+            )
             found.append(_alike(key, whole, bits, size, alike))
     folder.rmdir()
     nothing = np.empty(0, dtype=np.uint64)
