@@ -144,15 +144,18 @@ def _of_split(table: pl.DataFrame, name: str) -> pl.DataFrame:
     return table.slice(first, n) if rows.slice(first, n).all() else table.filter(rows)
 
 
-def _counted(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return how many rows, or which weight, each combination of keys has; names of labels and splits as text."""
+def _counted(table: pl.DataFrame, keys: list[str], **made: pl.Expr) -> pl.DataFrame:
+    """Return how many rows, or which weight, each combination of keys has; names of labels and splits as text.
+
+    `made` are keys that are made of other columns.
+    """
     weighted = WEIGHT in table.columns
     count = weight_total(WEIGHT, table.schema[WEIGHT]) if weighted else pl.len().cast(pl.Int64)
     size = (
         max(table.height, 1) if weighted else AT_A_TIME
     )  # sums of parts are exact where they are whole numbers
     parts = [
-        table[start : start + size].group_by(keys).agg(count=count)
+        table[start : start + size].with_columns(**made).group_by(keys).agg(count=count)
         for start in range(0, max(table.height, 1), size)
     ]
     names = [key for key in keys if isinstance(parts[0].schema[key], pl.Enum)]
@@ -197,15 +200,9 @@ def _coarse(tokens: pl.Expr) -> pl.Expr:
 
 def _length_histogram(table: pl.DataFrame) -> pl.DataFrame:
     fields = [
-        _counted(
-            table.select(
-                "split",
-                "label",
-                *([WEIGHT] if WEIGHT in table.columns else []),
-                tokens=_coarse(pl.col(f"{field}_tokens")),
-            ),
-            ["split", "label", "tokens"],
-        ).select("split", "label", "tokens", "count", field=pl.lit(field))
+        _counted(table, ["split", "label", "tokens"], tokens=_coarse(pl.col(f"{field}_tokens"))).select(
+            "split", "label", "tokens", "count", field=pl.lit(field)
+        )
         for field in ("premise", "hypothesis")
     ]
     return (

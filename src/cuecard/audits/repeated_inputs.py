@@ -14,7 +14,7 @@ from cuecard.data.splits.overlap import whole_keys
 from cuecard.data.survey import series_of
 
 #: Examples that are compared at a time.
-AT_A_TIME = 1 << 22
+AT_A_TIME = 1 << 21
 _KEYS = ["premise_key", "hypothesis_key"]
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
 from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, series_of, survey
 from cuecard.data.units import FoldedTexts, UnitScope
-from cuecard.data.units.buckets import number_in_order
+from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
 from cuecard.engines.store import Store, Summary, new_array
@@ -264,8 +265,7 @@ class Stream:
 
     def _repeats_ids(self, split: str) -> bool:
         about = self._about(split)
-        ids = pl.concat(self._of_split("ids", split))["id"]
-        if ("numbered", "") not in about and ids.n_unique() == len(ids):
+        if ("numbered", "") not in about and not self._has_equal_ids(split):
             return False
         if "id" in self.scan.schemes[split].columns.explicit or ("dropped", "duplicate id") in about:
             raise InputError(
@@ -273,6 +273,13 @@ class Stream:
                 "column with --columns id=OTHER, or number the rows with --columns id=none."
             )
         return True
+
+    def _has_equal_ids(self, split: str) -> bool:
+        with TemporaryDirectory(dir=self.store.folder) as place:
+            ids = Buckets(Path(place) / "ids", np.uint64, int(self.first_rows[-1]))
+            for table in self._of_split("ids", split):
+                ids.add(table["id"].to_numpy(), table["id"].to_numpy())
+            return any(len(np.unique(some)) < len(some) for some in ids)
 
     def _check_skipped(self) -> None:
         for split in self.scan.paths:

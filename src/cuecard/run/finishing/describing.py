@@ -34,10 +34,11 @@ def _unseen_labels(data: Instances) -> list[str]:
     """Return a sentence for every label that only examples outside of the training set have."""
     if data.grouped:
         return []
-    seen = set(data.train.table["label"].cast(pl.String).drop_nulls().unique())
+    seen = set(data.train.table["label"].unique().cast(pl.String).drop_nulls())
     sentences = []
     for split in (name for name in data.splits if name != "train"):
-        counts = data.split(split).table["label"].cast(pl.String).drop_nulls().value_counts(sort=True)
+        counts = data.split(split).table["label"].drop_nulls().value_counts(sort=True)
+        counts = counts.cast({"label": pl.String})
         sentences += [
             f"{n:,} {split} examples have the label {label!r}, which no training example has: there are no cues for "
             "it, and no model can predict it."
@@ -58,7 +59,7 @@ def describe(data: Instances, notes: Sequence[str] = ()) -> DatasetInfo:
     splits = {}
     for name in data.splits:
         part = data.split(name)
-        counts = dict(part.table["label"].cast(pl.String).value_counts().iter_rows())
+        counts = dict(part.table["label"].value_counts().cast({"label": pl.String}).iter_rows())
         splits[name] = SplitInfo(
             examples=part.n_examples,
             instances=len(part),
