@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cuecard.analysis import Finding, Severity
+from cuecard.analysis import Finding, Severity, Unit
 from cuecard.probes.judge.biases import FEWEST
 from cuecard.stats import state_probability
 from cuecard.wording import percent, plural
@@ -72,20 +72,9 @@ def _length(model: str, part: Mapping[str, Any]) -> Finding:
             f"{percent(people['balanced']['value'])} (as it stands {percent(people['accuracy']['value'])})."
         )
     careful = min(abs(row["low"]), abs(row["high"])) / 4  # change of a probability near one half
-    return Finding(
-        "judge",
-        _severity(careful),
-        f"{model} prefers {more} responses",
-        text,
-        row["coefficient"],
-        row["low"],
-        row["high"],
-        0.0,
-        style["n"],
-        key=f"{model}/length",
-        unit="score",
-        role="flaw",
-    )
+    measured = {"value": row["coefficient"], "low": row["low"], "high": row["high"], "n": style["n"]}
+    title = f"{model} prefers {more} responses"
+    return _flaw(f"{model}/length", _severity(careful), title, text, measured, unit="score")
 
 
 def _self(model: str, part: Mapping[str, Any]) -> Finding:
@@ -98,20 +87,8 @@ def _self(model: str, part: Mapping[str, Any]) -> Finding:
         f"{own['value'] * 100:+.1f} points, 95 % CI {own['low'] * 100:+.1f} to {own['high'] * 100:+.1f})."
     )
     title = f"{model} {'prefers' if own['value'] > 0 else 'disfavours'} responses of its own family"
-    return Finding(
-        "judge",
-        _severity(min(abs(own["low"]), abs(own["high"]))),
-        title,
-        text,
-        own["value"],
-        own["low"],
-        own["high"],
-        0.0,
-        own["n"],
-        key=f"{model}/self",
-        unit="points",
-        role="flaw",
-    )
+    severity = _severity(min(abs(own["low"]), abs(own["high"])))
+    return _flaw(f"{model}/self", severity, title, text, own, unit="points")
 
 
 def _chance(model: str, part: Mapping[str, Any]) -> Finding:
@@ -123,20 +100,16 @@ def _chance(model: str, part: Mapping[str, Any]) -> Finding:
         f"κ = {kappa['value']:.2f} (95 % CI {kappa['low']:.2f} to {kappa['high']:.2f}) "
         + ("is below chance: check the sign of scores." if below else "does not differ from chance.")
     )
-    return Finding(
-        "judge",
-        "high",
-        f"{model} agrees with people {'less' if below else 'no more'} than by chance",
-        text,
-        kappa["value"],
-        kappa["low"],
-        kappa["high"],
-        0.0,
-        people["n"],
-        key=f"{model}/chance",
-        unit="score",
-        role="flaw",
-    )
+    title = f"{model} agrees with people {'less' if below else 'no more'} than by chance"
+    return _flaw(f"{model}/chance", "high", title, text, {**kappa, "n": people["n"]}, unit="score")
+
+
+def _flaw(
+    key: str, severity: Severity, title: str, text: str, measured: Mapping[str, Any], *, unit: Unit
+) -> Finding:
+    """Return the finding about a number that is 0 for a judge without this bias."""
+    value, low, high, n = (measured[name] for name in ("value", "low", "high", "n"))
+    return Finding("judge", severity, title, text, value, low, high, 0.0, n, key=key, unit=unit, role="flaw")
 
 
 _FINDINGS = {"position": _position, "length": _length, "self": _self, "chance": _chance}
