@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
-from cuecard.engines.memory import PER_BYTE, PER_ROW, memory_needed
+from cuecard.engines.memory import PER_BYTE, PER_ROW, bytes_of, free_memory, memory_needed
+from cuecard.errors import UsageError
 
 
 def test_short_rows_need_memory_for_each_row_whatever_the_format(tmp_path: Path) -> None:
@@ -23,3 +25,24 @@ def test_long_rows_need_memory_for_their_bytes(tmp_path: Path) -> None:
         tmp_path / "rows.jsonl"
     )
     assert 100 * 10_000 * PER_BYTE < memory_needed([tmp_path / "rows.jsonl"]) < 110 * 10_000 * PER_BYTE
+
+
+@pytest.mark.parametrize(
+    "size", ["0GB", "9" * 400 + "GB", "1" + "0" * 30, "1e3", "-1GB", "nan", "inf", "", "4 G B", "GB"]
+)
+def test_what_is_no_size_is_refused(size: str) -> None:
+    with pytest.raises(UsageError, match="--memory takes a size such as 4GB") as refused:
+        bytes_of(size)
+    assert len(str(refused.value)) < 120
+
+
+def test_files_that_were_read_do_not_count_as_used_memory_of_a_container(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("950000\n")
+    assert free_memory(tmp_path) == 50_000
+    (tmp_path / "memory.stat").write_text("anon 50000\ninactive_file 600000\nactive_file 300000\n")
+    assert free_memory(tmp_path) == 650_000
+    (tmp_path / "memory.stat").write_text("inactive_file many\n")
+    assert free_memory(tmp_path) == 50_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_memory(tmp_path) > 1_000_000

@@ -9,10 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from cuecard.data.files.paths import files_below
-from cuecard.errors import UsageError
+from cuecard.errors import UsageError, printable
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+#: The largest number before a unit: beyond any machine, and far from the largest number there is.
+_MOST = 1e24
 #: Bytes of memory that an audit of everything takes for a byte of a file: texts, tokens, counts and what is made of
 #: them; measured on 550,000 pairs, rounded up.
 PER_BYTE = 25
@@ -33,14 +35,14 @@ def bytes_of(size: str | int | float) -> int:
     (4000000000, 1536, 10)
     """
     match = _SIZE.fullmatch(str(size))
-    if match is None or float(match[1]) <= 0:
-        raise UsageError(f"--memory takes a size such as 4GB or 512MB, not {str(size)!r}.")
+    if match is None or not 0 < float(match[1]) <= _MOST:
+        raise UsageError(f"--memory takes a size such as 4GB or 512MB, not {printable(str(size), 40)!r}.")
     number, unit, binary = float(match[1]), match[2].lower(), match[3]
     factor = 1024 ** "kmgt".index(unit) * 1024 if binary and unit else _UNITS[unit]
     return int(number * factor)
 
 
-def free_memory() -> int:
+def free_memory(container: Path = Path("/sys/fs/cgroup")) -> int:
     """Return the bytes of memory that are free, within the limits of the container."""
     free = (
         os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4_000_000_000
@@ -50,9 +52,19 @@ def free_memory() -> int:
             if line.startswith("MemAvailable:"):
                 free = int(line.split()[1]) * 1024
     with suppress(OSError, ValueError):  # "max" where there is no limit
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        free = min(free, max(limit - int(Path("/sys/fs/cgroup/memory.current").read_text()), 0))
+        limit = int((container / "memory.max").read_text())
+        # Files that were read count as used, but give way to whoever needs memory.
+        used = int((container / "memory.current").read_text()) - _of_files(container)
+        free = min(free, max(limit - used, 0))
     return free
+
+
+def _of_files(container: Path) -> int:
+    """Return the bytes that keep files which were read and may be forgotten."""
+    with suppress(OSError, ValueError):
+        lines = (container / "memory.stat").read_text().splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    return 0
 
 
 def text_bytes(paths: Iterable[Path]) -> int:

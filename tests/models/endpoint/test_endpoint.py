@@ -189,6 +189,10 @@ def test_a_key_is_masked_even_where_the_servers_words_are_cut(script, monkeypatc
         "host/v1?key=sk-secret",
         "http://host:sk-secret/v1",
         "http://[sk-secret",
+        "http://ho st/sk-secret",
+        "http://\u202e127.0.0.1/sk-secret",
+        "http://xn--\udcff/sk-secret",
+        "http://ho\nst/sk-secret",
     ],
 )
 def test_an_address_that_is_none_is_refused_without_repeating_it(address):
@@ -211,4 +215,24 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(address):
 def test_an_address_that_may_hold_a_secret_is_refused_so_that_no_card_can_hold_it(address):
     with pytest.raises(UsageError, match="--key-variable") as refused:
         Endpoint(address, "tiny")
+    assert "sk-secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "socks5h://me:sk-secret@127.0.0.1:1"),
+        ("HTTP_PROXY", "gopher://me:sk-secret@127.0.0.1:1"),
+        ("NO_PROXY", "[::1"),
+        ("SSL_CERT_FILE", "/sk-secret/none.pem"),
+        ("SSL_CERT_FILE", "/dev/null"),
+    ],
+)
+def test_a_proxy_or_certificates_that_cannot_be_used_are_named_by_their_variable(name, value, monkeypatch):
+    for other in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(other, raising=False)
+        monkeypatch.delenv(other.lower(), raising=False)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(EndpointError, match=f"correct or unset the environment variable {name}") as refused:
+        Endpoint("https://127.0.0.1:9/v1", "tiny", attempts=1).ask(questions(1))
     assert "sk-secret" not in str(refused.value)

@@ -286,7 +286,8 @@ def check_endpoint(url: str) -> None:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, or a port that is no number
+        usable = usable and url.isprintable() and " " not in url and bool(str(parts.hostname).encode("idna"))
+    except ValueError:  # brackets that do not close, a port that is no number, or a name that none can have
         usable = False
     if not usable:
         raise UsageError("--endpoint is not a valid address: expected one such as http://127.0.0.1:8080/v1.")

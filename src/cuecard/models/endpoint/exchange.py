@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from cuecard.errors import CueCardError, MissingExtraError
 
 #: Bytes of the largest response, after decompression: a thousand times what an answer needs.
 LARGEST_BODY = 8 * 2**20
+
+#: Environment variables that say through what, and by which certificates, connections are made.
+_OF_CONNECTIONS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class EndpointError(CueCardError):
@@ -41,11 +45,16 @@ class Lane:
 
     def __init__(self, headers: dict[str, str], timeout: float) -> None:
         self.timeout = timeout
-        self.runner = asyncio.Runner()
         # Compressed responses are read as they arrive and decompressed here, within the limit.
-        self.client = httpx_package().AsyncClient(
-            timeout=timeout, headers=headers | {"Accept-Encoding": "gzip"}
-        )
+        headers = headers | {"Accept-Encoding": "gzip"}
+        httpx = httpx_package()
+        try:
+            self.client = httpx.AsyncClient(timeout=timeout, headers=headers)
+        except (
+            Exception
+        ) as error:  # of proxies and certificates that the environment names, each with its own
+            raise EndpointError(_unprepared(error)) from None
+        self.runner = asyncio.Runner()
 
     def post(self, address: str, content: str) -> Response:
         """Return the response to a request, or raise `Unanswered`."""
@@ -54,6 +63,8 @@ class Lane:
             return self.runner.run(asyncio.wait_for(self._post(address, content), self.timeout))
         except (TimeoutError, httpx.TimeoutException):
             raise Unanswered(f"no complete answer within {self.timeout:g} s") from None
+        except httpx.InvalidURL:
+            raise EndpointError("--endpoint is not a valid address.") from None
         except httpx.HTTPError as error:
             raise Unanswered(f"the connection failed ({type(error).__name__})") from None
 
@@ -70,6 +81,16 @@ class Lane:
             self.runner.run(self.client.aclose())
         finally:
             self.runner.close()
+
+
+def _unprepared(error: Exception) -> str:
+    """Return why no connection can be prepared; what the variables hold stays unsaid, for it may be a password."""
+    named = [name for name in _OF_CONNECTIONS if os.environ.get(name) or os.environ.get(name.lower())]
+    socks = " (a SOCKS proxy needs: pip install 'httpx[socks]')" if isinstance(error, ImportError) else ""
+    return (
+        f"No connection can be prepared ({type(error).__name__}): correct or unset the environment "
+        f"{'variables' if len(named) > 1 else 'variable'} {' and '.join(named) or ' or '.join(_OF_CONNECTIONS)}{socks}."
+    )
 
 
 class _Body:
