@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ from cuecard.card.card import DatasetInfo, Section
 from cuecard.errors import InputError
 from cuecard.report import render_html
 from cuecard.run import audit
+from pace import PATIENCE
 from small_sets import pair_instances
 
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
@@ -219,3 +221,48 @@ def test_a_table_is_never_read_from_outside_the_folder(small_card, tmp_path, nam
     with pytest.raises(InputError, match="table is missing") as refused:
         load_card(file)
     assert str(refused.value).isprintable()
+
+
+def ended(call):
+    """Return how a call ends that would wait for ever at a pipe: its error, or None."""
+    errors = []
+
+    def run():
+        try:
+            call()
+            errors.append(None)
+        except InputError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE / 10)
+    assert errors, "it waits"
+    return errors[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", ["card.json", "report.html", "tables/examples.parquet"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(small_card, tmp_path, name):
+    save_card(small_card, tmp_path)
+    save_report(tmp_path, "<html></html>")
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    refused = ended(lambda: load_card(tmp_path))
+    assert (refused is None) == (name == "report.html")
+    assert refused is None or str(tmp_path / name) in str(refused)
+    assert ended(lambda: stale_report(tmp_path, small_card)) is None
+    assert ended(lambda: save_card(small_card, tmp_path)) is None
+    assert load_card(tmp_path).sections.keys() == small_card.sections.keys()
+
+
+def test_a_folder_in_the_place_of_a_card_and_too_deep_a_card_are_said_and_replaced(small_card, tmp_path):
+    (tmp_path / "card.json").mkdir()
+    with pytest.raises(InputError, match=r"the card cannot be read \(Is a directory\)"):
+        load_card(tmp_path)
+    (tmp_path / "card.json").rmdir()
+    (tmp_path / "card.json").write_text('{"sections": ' + "[" * 100_000)
+    with pytest.raises(InputError, match="not a card"):
+        load_card(tmp_path)
+    save_card(small_card, tmp_path)
+    assert load_card(tmp_path).sections.keys() == small_card.sections.keys()

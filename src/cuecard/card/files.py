@@ -124,10 +124,12 @@ def _hash(file: Path) -> str:
 
 def _of_earlier_card(folder: Path) -> list[str]:
     """Return the files that an earlier card names, and its report; none if there is no card that can be read."""
+    if not (folder / CARD_FILE).is_file():  # to open a pipe is to wait for who writes to it
+        return []
     try:
         sections = json.loads((folder / CARD_FILE).read_bytes())["sections"]
         names = {str(name) for section in sections.values() for name in section["tables"]} | {"examples"}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []
     # A name with a path in it would reach outside the folder.
     tables = [_table_file(name) for name in sorted(names) if Path(name).name == name]
@@ -136,6 +138,8 @@ def _of_earlier_card(folder: Path) -> list[str]:
 
 def _is_report(file: Path) -> bool:
     """Return whether a file is a report, and not a page of the user's with the same name."""
+    if not file.is_file():
+        return False
     try:
         with file.open("rb") as opened:
             return _GENERATOR in opened.read(4096)
@@ -204,7 +208,9 @@ def _read(file: Path, path: Path) -> bytes:
             f"{file}: there is no card; write one with `cuecard audit DATA --out {path}`."
         ) from None
     except OSError as error:
-        raise InputError(f"{file}: this is not a card ({error}).") from None
+        raise InputError(
+            f"{file}: the card cannot be read ({error.strerror}); check the path and its permissions."
+        ) from None
 
 
 def card_without_tables(raw: bytes, file: Path, *, current: bool = False) -> Card:
@@ -227,7 +233,7 @@ def _with_tables(card: Card, file: Path) -> Card:
     tables = {}
     for name in _table_names(card):
         path = file.parent / _table_file(name)
-        if Path(name).name != name or "\0" in name or not path.exists():
+        if Path(name).name != name or "\0" in name or not path.is_file():
             raise InputError(f"{path}: the card's table is missing; audit the data again.")
         written = card.provenance.files.get(_table_file(name))
         if written is not None and _hash(path) != written:

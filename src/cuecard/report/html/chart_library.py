@@ -17,7 +17,7 @@ from cuecard.report.html.inlined import script_hash
 SHIPPED = Path(__file__).parent / "templates" / "vega.js"
 WITHOUT = (
     "This report has no charts, because its chart library could not be bundled here: write it again with `cuecard "
-    "report` where the JavaScript engine can start (it needs 4 GB of address space)."
+    "report` where the JavaScript engine can start (it reserves more than 40 GB of address space)."
 )
 
 

@@ -46,6 +46,6 @@ def _run(script: str, text: bytes = b"") -> bytes:
 
 def _unavailable(reason: str) -> InputError:
     return InputError(
-        f"The JavaScript engine that draws charts cannot run ({reason[:200]}): allow 4 GB of address space "
-        "(ulimit -v), or write an .html chart on another machine."
+        f"The JavaScript engine that draws charts cannot run ({reason[:200]}): lift the limit on address "
+        "space (ulimit -v unlimited; the engine reserves more than 40 GB), or write an .html chart on another machine."
     )
