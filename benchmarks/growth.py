@@ -26,7 +26,9 @@ SECTIONS = ("overview", "cues", "partial_input", "slices", "pair_graph")
 MEMORY = "4GiB"
 #: Too little memory for any set, and enough for sets that are read at once for comparison.
 SMALL, WHOLE = "1KB", "1TB"
-LARGE = 1_000_000
+#: Sets of more pairs are read in parts with half of `MEMORY`, and of more than that with all of it.
+MIDDLE, LARGE = 100_000, 1_000_000
+HALF = "2GB"
 
 _RUN = """
 import json, resource, sys
@@ -111,7 +113,8 @@ def main(argv: list[str]) -> None:
             runs = []
             for n, folder in folders.items():
                 # Small sets are read in parts as well, so that the exponent is that of one way.
-                runs.append(measured(folder, n, sections, SMALL if n < LARGE else MEMORY))
+                memory = MEMORY if n >= LARGE else HALF if n >= MIDDLE else SMALL
+                runs.append(measured(folder, n, sections, memory))
                 _print(sections, runs[-1])
                 if n < LARGE:
                     _print(sections, measured(folder, n, sections, WHOLE))

@@ -136,6 +136,17 @@ def test_what_needs_texts_in_memory_stays_on_the_sample_and_says_so(tmp_path, mo
     assert not PartialInput(learner=("linear",)).in_parts
 
 
+def test_a_section_that_keeps_more_of_every_row_than_memory_allows_takes_the_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
+    folder = as_files(pairs(300), tmp_path / "files", files=1, groups=2)
+    needed = pairs(300).height * PairGraphAudit.row_bytes
+    for least, sampled in ((needed, {}), (needed - 1, {"train": SAMPLED})):
+        monkeypatch.setattr("cuecard.run.streaming.LEAST_MEMORY", least)
+        card = cc.audit(folder, only=("overview", "pair_graph"), memory="1KB")
+        assert card.sections["pair_graph"].sampled == sampled
+        assert card.sections["overview"].sampled == {}
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_column_with_few_values_is_a_slice_wherever_the_whole_one_is(seed):
     """Extra columns of every kind, cut anywhere between examples, are chosen as if they were in one piece."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.partial_input import PartialInput
+from cuecard.audits.partial_input.audit import ROW_BYTES
 from cuecard.audits.partial_input.baselines.battery import Battery, blind_battery
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
@@ -50,6 +51,7 @@ class Slices:
     tasks: ClassVar[frozenset[Task]] = frozenset(TASKS)
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     caveat: ClassVar[str] = CAVEAT
+    row_bytes: ClassVar[int] = ROW_BYTES
     measured = staticmethod(slice_measures)
 
     learned: bool = True

@@ -37,17 +37,20 @@ def curve(
         for size in sizes(min(len(learn), LARGEST))
         for repeat in range(REPEATS if size < min(ONE_IS_ENOUGH, len(learn)) else 1)
     ]
+
+    def scored(learn: Ints) -> tuple[float, float, float]:
+        guesses = fit.guess(matrix, learn, guess).weighted(fit.examples.weight(guess))
+        return guesses.mean(guesses.score), *interval(guesses.score, guesses.weight)
+
     promised = [
-        fit.later(matrix, np.sort(generator.permutation(learn)[: point.size]), guess) for point in points
+        fit.pool.submit(scored, np.sort(generator.permutation(learn)[: point.size])) for point in points
     ]
 
     def collect() -> pl.DataFrame:
-        rows = []
-        for point, promise in zip(points, promised, strict=True):
-            guesses = promise.result().weighted(fit.examples.weight(guess))
-            low, high = interval(guesses.score, guesses.weight)
-            accuracy = guesses.mean(guesses.score)
-            rows.append((point.size, point.repeat, accuracy, low, high, chance, len(guesses)))
+        rows = [
+            (point.size, point.repeat, *promise.result(), chance, len(guess))
+            for point, promise in zip(points, promised, strict=True)
+        ]
         return pl.DataFrame(
             rows, schema=["train_examples", "draw", "accuracy", "low", "high", "chance", "n"], orient="row"
         )
