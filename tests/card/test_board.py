@@ -101,6 +101,21 @@ def test_cards_about_the_same_data_share_a_row():
     assert row.cells["cues"].value == pytest.approx(50.0)
 
 
+def test_a_row_states_the_shortcut_and_its_cells_from_the_same_card():
+    again = card_of(
+        "sure",
+        share("partial_input.hypothesis_only.accuracy", 0.9, 0.88),
+        points("partial_input.hypothesis_only.excess", 0.4, 0.38),
+    )
+    [row] = board([SURE, again]).rows
+    assert row.cells["partial_input"].value == 0.2
+    assert row.given_away == pytest.approx((0.69 - 0.5) / 0.5)
+    stopped = {"partial_input": Section(title="Partial input", status="failed")}
+    [row] = board([SURE.model_copy(update={"sections": stopped}), again]).rows
+    assert row.cells["partial_input"].value == 0.4
+    assert row.given_away == pytest.approx((0.88 - 0.5) / 0.5)
+
+
 def test_an_auc_counts_where_no_accuracy_beats_chance():
     auc = Measure(
         "partial_input.hypothesis_only.auc", 0.63, 0.6, 0.66, 0.5, unit="score", worse="higher", label="AUC"

@@ -171,13 +171,9 @@ def board(cards: Sequence[Card], *, sort: str = RANK) -> Board:
 
 
 def _row(cards: Sequence[Card], name: str) -> BoardRow:
-    """Return the row of a dataset from its cards; what is on several of them is taken from the first."""
-    card = cards[0]
-    owner = {section: one for one in reversed(cards) for section in one.sections}
-    findings = [f for one in cards for f in one.findings if owner.get(f.section, one) is one]
-    measures = list({m.name: m for one in reversed(cards) for m in one.all_measures()}.values())
-    largest = [shortcut for one in cards if (shortcut := largest_shortcut(one)) is not None]
-    best = max(largest, key=_given_away, default=None)
+    """Return the row of a dataset from its cards."""
+    card = _joined(cards)
+    best, measures = largest_shortcut(card), list(card.all_measures())
     return BoardRow(
         name=name,
         task=card.dataset.task,
@@ -187,11 +183,25 @@ def _row(cards: Sequence[Card], name: str) -> BoardRow:
         if best is None
         else Cell(best.name, best.label or best.name, best.unit, best.value, best.low, best.high),
         chance=None if best is None else best.chance,
-        severities={s: sum(f.severity == s for f in findings) for s in SEVERITIES},
+        severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
         cells={column.name: column.cell(measures) for column in COLUMNS},
-        tested=tuple(name for name, one in owner.items() if one.sections[name].status == "done"),
+        tested=tuple(name for name, section in card.sections.items() if section.status == "done"),
         card=card._read_from,
     )
+
+
+def _joined(cards: Sequence[Card]) -> Card:
+    """Return one card with the sections of several about the same data; of those on several, the first that is done."""
+    owner: dict[str, Card] = {}
+    for one in reversed(cards):
+        owner |= {
+            name: one
+            for name, section in one.sections.items()
+            if section.status == "done" or name not in owner or owner[name].sections[name].status != "done"
+        }
+    findings = [f for one in cards for f in one.findings if owner.get(f.section, one) is one]
+    sections = {name: one.sections[name] for name, one in owner.items()}
+    return cards[0].model_copy(update={"sections": sections, "findings": findings})
 
 
 def _order(row: BoardRow, sort: str) -> tuple[bool, float, str]:
