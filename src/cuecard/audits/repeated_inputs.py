@@ -168,11 +168,14 @@ def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
 
 def _answered(examples: pl.DataFrame) -> int:
     """Return how many test examples occur in train with the same answer, which is the most frequent one there."""
+    filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
+    test = examples.filter((pl.col("split") == "test") & filled)
+    if test.is_empty():
+        return 0
     remembered = (
         examples.filter(pl.col("split") == "train")
+        .join(test, on=_KEYS, how="semi", maintain_order="left")
         .group_by(_KEYS, maintain_order=True)
         .agg(pl.col("answer").mode().first().alias("remembered"))
     )
-    filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
-    test = examples.filter((pl.col("split") == "test") & filled)
     return test.join(remembered, on=_KEYS).filter(pl.col("answer") == pl.col("remembered")).height

@@ -79,6 +79,14 @@ class Store:
         return self.folder / stage / f"{piece:06d}"
 
 
+def compact(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table that holds its own texts alone: some rows of a table keep the texts of all others in memory."""
+    texts = [column for column in table.get_columns() if column.dtype == pl.String]
+    return table.with_columns(
+        pl.Series(c.name, c.to_arrow(compat_level=pl.CompatLevel.oldest()), pl.String) for c in texts
+    )
+
+
 def new_array(folder: Path, name: str, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
     """Return an array of zeros on disk, to be written, that `Store.arrays` calls by its name."""
     array = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", dtype=np.dtype(dtype), shape=(length,))

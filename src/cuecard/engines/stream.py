@@ -27,7 +27,7 @@ from cuecard.data.units import FoldedTexts, UnitScope
 from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
-from cuecard.engines.store import Store, Summary, new_array
+from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
@@ -343,7 +343,7 @@ class Stream:
         parts, places = [], []
         for number in np.unique(piece):
             here = np.flatnonzero(piece == number)
-            parts.append(self._piece_table(int(number))[rows[here] - self.first_rows[number]])
+            parts.append(compact(self._piece_table(int(number))[rows[here] - self.first_rows[number]]))
             places.append(here)
         order = np.argsort(np.concatenate(places), kind="stable")
         return stack_tables(parts)[order]

@@ -18,7 +18,7 @@ from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, bucke
 from cuecard.cache import content_key
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
-from cuecard.engines import Stream, Summary, new_array
+from cuecard.engines import Stream, Summary, compact, new_array
 from cuecard.features import CueCounts, Family, LearningFamily, count_cues
 from cuecard.features.counts import COUNTED_SPLITS, NOTHING_WITHIN
 from cuecard.features.frequent import MOST_CLASSES, raised_minimum
@@ -259,7 +259,9 @@ class CueStream:
 
         stage = f"{self.stage} frequencies"
         self.stream.each(stage, count, title="Frequencies of features")
-        often = [t.filter(pl.col("n") >= self.minimum) for t in self._buckets("counts", KEYS, stage=stage)]
+        often = [
+            compact(t.filter(pl.col("n") >= self.minimum)) for t in self._buckets("counts", KEYS, stage=stage)
+        ]
         counts = pl.concat(often)
         skipped: dict[str, str] = {}
         for table in self.stream.store.tables(stage, "skipped"):
@@ -280,7 +282,7 @@ class CueStream:
         if self._frequent.features is not None:
             return wide(self._summed("features", [*KEYS, "class"]), labels)
         in_train = pl.sum_horizontal(f"train_{label}" for label in labels)
-        parts = [table.filter(in_train >= self.minimum) for table in self._buckets("features", KEYS)]
+        parts = [compact(table.filter(in_train >= self.minimum)) for table in self._buckets("features", KEYS)]
         return pl.concat(parts).filter(~pl.col("family").is_in(list(skipped)))
 
     def _with_copies(self, features: pl.DataFrame, within: pl.DataFrame | None) -> pl.DataFrame:
