@@ -2,6 +2,7 @@
 
 python -m benchmarks.growth 55000 550000 5500000
 python -m benchmarks.growth --only=slices,pair_graph 55000 550000
+python -m benchmarks.growth --only=overview+cues --folder=pairs 5500000 55000000    # both in one process
 python -m benchmarks.growth --whole 1000000    # every section, as `cuecard audit FOLDER` runs them
 """
 
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -31,16 +33,24 @@ MIDDLE, LARGE = 100_000, 1_000_000
 HALF = "2GB"
 
 _RUN = """
-import json, resource, sys
+import json, resource, sys, threading
 import time
 import cuecard as cc
+own = [0]
+def watch():
+    while True:
+        lines = open("/proc/self/status").read().splitlines()
+        own[0] = max(own[0], *(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")))
+        time.sleep(0.05)
+if sys.platform == "linux":
+    threading.Thread(target=watch, daemon=True).start()
 start = time.perf_counter()
 only = sys.argv[2].split(",") if sys.argv[2] else None
 card = cc.audit(sys.argv[1], only=only, memory=sys.argv[3] or None, cache=False, engine=sys.argv[4])
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "cpu": used.ru_utime + used.ru_stime, "clock": time.perf_counter() - start, "rss": used.ru_maxrss * 1024,
-    "engine": card.provenance.engine, "sections": card.provenance.seconds,
+    "own": own[0], "engine": card.provenance.engine, "sections": card.provenance.seconds,
     "status": {name: section.status for name, section in card.sections.items()},
 }))
 """
@@ -48,12 +58,17 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds and peak memory in GB of one audit, and seconds and status by section."""
+    """Seconds and peak memory in GB of one audit, and seconds and status by section.
+
+    `own` is the memory without pages of files, which the system takes back where another program needs it; 0 where the
+    system does not tell them apart.
+    """
 
     pairs: int
     cpu: float
     clock: float
     memory: float
+    own: float
     engine: str
     sections: dict[str, float]
     status: dict[str, str]
@@ -62,15 +77,15 @@ class Run:
 def measured(folder: Path, pairs: int, sections: str, memory: str, engine: str = "local") -> Run:
     """Return what an audit takes, in a process of its own."""
     ran = subprocess.run(
-        [sys.executable, "-c", _RUN, str(folder), sections, memory, engine],
+        [sys.executable, "-c", _RUN, str(folder), sections.replace("+", ","), memory, engine],
         check=True,
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     said = json.loads(ran.stdout.splitlines()[-1])
-    memory_used = said.pop("rss") / 1e9
-    return Run(pairs, memory=memory_used, **said)
+    peaks = {name: said.pop(key) / 1e9 for name, key in (("memory", "rss"), ("own", "own"))}
+    return Run(pairs, **peaks, **said)
 
 
 def with_slices(folder: Path) -> Path:
@@ -91,7 +106,8 @@ def _print_whole(run: Run) -> None:
 
 def _print(sections: str, run: Run) -> None:
     where = run.engine or "in memory"
-    print(f"{sections:13} {run.pairs:>11,} pairs {run.cpu:8.1f} s {run.memory:6.2f} GB  {where}", flush=True)
+    memory = f"{run.memory:6.2f} GB, {run.own:.2f} of them no pages of files"
+    print(f"{sections:13} {run.pairs:>11,} pairs {run.cpu:8.1f} s {memory}  {where}", flush=True)
 
 
 def main(argv: list[str]) -> None:
@@ -99,12 +115,17 @@ def main(argv: list[str]) -> None:
 
     Args:
         argv: numbers of pairs, those of `SIZES` by default; with `--whole`, of whole audits, and with `--only=NAMES`,
-            of these sections alone.
+            of these sections alone ("a,b" one after another, "a+b" in one process); `--folder=PLACE` keeps the pairs
+            there for the next time.
     """
     sizes = [int(text) for text in argv if not text.startswith("--")] or list(SIZES)
     only = [text.removeprefix("--only=").split(",") for text in argv if text.startswith("--only=")]
-    with tempfile.TemporaryDirectory() as place:
-        folders = {n: with_slices(corpus(Path(place), n)) for n in sizes}
+    kept = [text.removeprefix("--folder=") for text in argv if text.startswith("--folder=")]
+    with nullcontext(kept[0]) if kept else tempfile.TemporaryDirectory() as place:
+        folders = {
+            n: made if (made := Path(place) / str(n)).is_dir() else with_slices(corpus(Path(place), n))
+            for n in sizes
+        }
         if "--whole" in argv:
             for n, folder in folders.items():
                 _print_whole(measured(folder, n, "", ""))
