@@ -259,7 +259,7 @@ class Clusters:
                 else (distinct // 2, f"{distinct // 2}, half the number of distinct texts")
             )
         if self.k > distinct:
-            raise Skip(f"needs at least {self.k} distinct texts for {self.k} clusters (k), found {distinct}")
+            raise Skip(f"needs at least {self.k} distinct texts for k = {self.k}, found {distinct}")
         return self.k, f"{self.k}, as set by k"
 
     def _summary(
