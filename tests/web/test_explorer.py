@@ -16,6 +16,7 @@ from cuecard.web.explore.filters import Remembered
 from cuecard.web.explore.places import PAGE, prepared_folder
 from cuecard.web.explore.stored import write_table
 from cuecard.web.explore.tables import Query, table_page
+from cuecard.web.explore.texts import MOST_EXAMPLES, TEXTS, texts_of, write_texts
 from cuecard.web.service import Service
 from web.conftest import HOSTILE, Client
 
@@ -155,6 +156,37 @@ def test_neighbours_of_an_example_share_a_text(client: Client) -> None:
     page = client.get(f"/cards/{card}/examples?same=3")
     assert [row["row"] for row in page["rows"]] == [3, 403]  # the same row in train and in test
     assert client.http.get(f"/api/cards/{card}/examples?same=100000").status_code == 422
+
+
+def test_a_text_that_most_examples_share_is_counted_and_listed_in_part(tmp_path: Path) -> None:
+    n = 3 * MOST_EXAMPLES
+    premises = ["one premise"] * n + [f"premise {i}" for i in range(10)]
+    texts = [[f"text {i}"] for i in range(n + 10)]
+    texts[n + 3] = ["text 7"]  # shares its text, not its premise
+    ids = [str(i) for i in range(n + 10)]
+    frame = pl.DataFrame(
+        {"example_id": ids, "split": "train", "label": "yes", "premise": premises, "texts": texts}
+    )
+    write_texts(frame, tmp_path)
+    rows, total = texts_of(tmp_path / TEXTS).sharing(7)
+    assert total == n + 1
+    assert len(rows) == len(set(rows)) == MOST_EXAMPLES
+    assert rows == sorted(rows)
+    assert 7 in rows
+    assert max(rows) > 2 * MOST_EXAMPLES  # spread over the dataset, not its beginning
+    assert texts_of(tmp_path / TEXTS).sharing(n + 3) == ([7, n + 3], 2)
+
+
+def test_a_large_table_is_not_read_whole_while_pages_are_not_prepared(
+    client: Client, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = client.get("/cards")["cards"][0]["id"]
+    assert client.get(f"/cards/{card}/tables/cues?limit=5")["rows"]  # a small one is
+    monkeypatch.setattr("cuecard.web.explore.explorer.LARGE", 10)
+    refused = client.http.get(f"/api/cards/{card}/tables/cues")
+    assert (refused.status_code, "being prepared" in refused.json()["problem"]) == (422, True)
+    assert client.prepared() == card  # asking began it
+    assert client.get(f"/cards/{card}/tables/cues?limit=5")["rows"]
 
 
 def test_a_card_whose_files_changed_says_so_and_shows_no_texts(client: Client, root: Path) -> None:

@@ -40,6 +40,16 @@ def entry_of(card: str, service: Services) -> Entry:
 Entries = Annotated[Entry, Depends(entry_of)]
 
 
+def opened_entry(entry: Entries, service: Services) -> Entry:
+    """Return the card that a path names; where its pages are not prepared, that begins."""
+    if service.explorer.prepared(entry) is None:
+        service.prepare(entry)
+    return entry
+
+
+OpenedEntries = Annotated[Entry, Depends(opened_entry)]
+
+
 def table_query(
     search: Annotated[str, Query(max_length=500)] = "",
     sort: Annotated[str, Query(max_length=200)] = "",
@@ -134,13 +144,13 @@ def table_names(entry: Entries, service: Services) -> dict[str, Any]:
 
 
 @router.get("/cards/{card}/tables/{table}")
-def table_rows(entry: Entries, table: str, service: Services, query: Queries) -> dict[str, Any]:
+def table_rows(entry: OpenedEntries, table: str, service: Services, query: Queries) -> dict[str, Any]:
     """Return a page of a table."""
     return service.explorer.table(entry, table, query).json()
 
 
 @router.get("/cards/{card}/cues/{family}/{feature:path}")
-def cue(entry: Entries, family: str, feature: str, service: Services) -> dict[str, Any]:
+def cue(entry: OpenedEntries, family: str, feature: str, service: Services) -> dict[str, Any]:
     """Return everything about one cue."""
     try:
         return service.explorer.cue(entry, family, feature)
@@ -150,7 +160,7 @@ def cue(entry: Entries, family: str, feature: str, service: Services) -> dict[st
 
 @router.get("/cards/{card}/examples")
 def examples(
-    entry: Entries,
+    entry: OpenedEntries,
     service: Services,
     query: Queries,
     family: str = "",

@@ -17,11 +17,12 @@ from cuecard.registry import unknown_name
 from cuecard.report.texts import highlight
 from cuecard.web.explore.models import PREDICTION, RIGHT, answered, of_cue
 from cuecard.web.explore.places import CHARTS, CUE_ROWS, EXAMPLES, PAGE, prepared_folder, table_folder
-from cuecard.web.explore.stored import stored_table
+from cuecard.web.explore.stored import LARGE, rows_of, stored_table
 from cuecard.web.explore.tables import Page, Query, Source, table_page
 from cuecard.web.explore.texts import TEXTS, texts_of
 from cuecard.web.library import Entry, Library
 
+NOT_PREPARED = "The pages of this card are being prepared."
 #: Families whose features are words of the text, which examples mark.
 WORDY = frozenset({"word", "bigram", "trigram", "4-gram"})
 
@@ -58,9 +59,7 @@ class Explorer:
         """Return a page of one of the card's tables."""
         if name not in self.tables(entry):
             raise unknown_name("table", name, self.tables(entry))
-        folder = self.prepared(entry)
-        file = entry.folder / TABLES_FOLDER / f"{name}.parquet"
-        return table_page(file, query, table_folder(folder, name) if folder else None)
+        return _page_of(self._source(entry, name), query)
 
     def cue(self, entry: Entry, family: str, feature: str) -> dict[str, Any]:
         """Return everything the card says about one cue."""
@@ -117,8 +116,9 @@ class Explorer:
         has_texts = (folder / TEXTS).is_file()
         if same is not None and has_texts:
             texts = texts_of(folder / TEXTS)
-            query = replace(query, numbers=tuple(texts.sharing(same)))
-            extra = {"shared": texts.at(same)["example_id"]}
+            numbers, total = texts.sharing(same)
+            query = replace(query, numbers=tuple(numbers))
+            extra = {"shared": texts.at(same)["example_id"], "sharing": total, "listed": len(numbers)}
         query, models = self._by_models(entry, query)
         file, prepared = self._examples(entry)
         page = table_page(file, query, prepared)
@@ -157,9 +157,17 @@ class Explorer:
 
     def _examples(self, entry: Entry) -> Source:
         """Return where the examples of a card are."""
+        return self._source(entry, EXAMPLES)
+
+    def _source(self, entry: Entry, name: str) -> Source:
+        """Return where a table of a card is; a large one that is not prepared would be read whole for every page."""
         folder = self.prepared(entry)
-        file = entry.folder / TABLES_FOLDER / f"{EXAMPLES}.parquet"
-        return file, table_folder(folder, EXAMPLES) if folder else None
+        file = entry.folder / TABLES_FOLDER / f"{name}.parquet"
+        if folder is not None:
+            return file, table_folder(folder, name)
+        if rows_of(file) > LARGE:
+            raise InputError(f"{NOT_PREPARED} The table {name} is large: ask again when they are.")
+        return file, None
 
     def _cue_rows(self, folder: Path, family: str, feature: str) -> tuple[list[int], int]:
         file = folder / CUE_ROWS
@@ -179,8 +187,13 @@ class Explorer:
     def _folder(self, entry: Entry) -> Path:
         folder = self.prepared(entry)
         if folder is None:
-            raise InputError("The pages of this card are being prepared.")
+            raise InputError(NOT_PREPARED)
         return folder
+
+
+def _page_of(source: Source, query: Query) -> Page:
+    file, prepared = source
+    return table_page(file, query, prepared)
 
 
 @lru_cache(maxsize=16)

@@ -17,11 +17,10 @@ from cuecard.errors import CueCardError
 from cuecard.web.commands import Reading, inside, reading_of_card
 from cuecard.web.explore.places import CUE_ROWS, EXAMPLES, table_folder
 from cuecard.web.explore.stored import write_table
-from cuecard.web.explore.texts import write_texts
+from cuecard.web.explore.texts import spread, write_texts
 
-#: Cues whose examples are indexed, the strongest first, and how many examples of each.
+#: Cues whose examples are indexed, the strongest first.
 MOST_CUES = 3_000
-MOST_EXAMPLES = 5_000
 
 
 class TextIndexError(Exception):
@@ -134,7 +133,7 @@ def cue_rows(card: Card, data: Instances) -> pl.DataFrame | None:
         by_feature = part.matrix().tocsc()
         for i, name in enumerate(part.names.to_list()):
             where = np.unique(example[by_feature.indices[by_feature.indptr[i] : by_feature.indptr[i + 1]]])
-            rows.append((family.name, name, len(where), _spread(where).tolist()))
+            rows.append((family.name, name, len(where), spread(where).tolist()))
     schema = {"family": pl.String, "feature": pl.String, "total": pl.Int64, "rows": pl.List(pl.UInt32)}
     return pl.DataFrame(rows, schema=schema, orient="row")  # type: ignore[arg-type]
 
@@ -142,13 +141,6 @@ def cue_rows(card: Card, data: Instances) -> pl.DataFrame | None:
 def write_cue_rows(cues: pl.DataFrame, folder: Path) -> None:
     """Write which examples have each cue, sorted, so that a reader skips the parts without the one it needs."""
     cues.sort("family", "feature").write_parquet(folder / CUE_ROWS, row_group_size=64, statistics=True)
-
-
-def _spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return at most `MOST_EXAMPLES` of the rows, evenly over the dataset."""
-    if len(rows) <= MOST_EXAMPLES:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, MOST_EXAMPLES).astype(np.int64)]
 
 
 def _example_numbers(data: Instances) -> npt.NDArray[np.int64]:

@@ -232,6 +232,14 @@ def stored_table(file: Path, prepared: Path | None = None) -> Table:
     return _read(file, file.stat().st_mtime_ns)
 
 
+def rows_of(file: Path) -> int:
+    """Return how many rows a parquet file has, from its footer; 0 where it cannot be read."""
+    try:
+        return int(pq.read_metadata(file).num_rows)
+    except (OSError, pa.ArrowException):
+        return 0
+
+
 def is_prepared(folder: Path | None) -> bool:
     """Return whether a folder holds a table as pages read it; small tables are not written so."""
     return folder is not None and (folder / META_FILE).is_file()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.errors import UsageError
@@ -15,6 +17,15 @@ from cuecard.web.explore.stored import BATCH, Parts, write_arrow
 TEXTS = "texts.arrow"
 _SENTENCES, _STARTS, _EXAMPLES = "sentences.npy", "starts.npy", "examples.npy"
 _TOTAL = "examples.txt"
+#: Examples with a cue or a text that pages list, filter and sort; a text can be in millions.
+MOST_EXAMPLES = 5_000
+
+
+def spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return at most `MOST_EXAMPLES` of the rows, evenly over the dataset."""
+    if len(rows) <= MOST_EXAMPLES:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, MOST_EXAMPLES).astype(np.int64)]
 
 
 def write_texts(texts: pl.DataFrame, folder: Path) -> None:
@@ -45,14 +56,23 @@ class Texts:
         )
         self.total = int((file.parent / _TOTAL).read_text())
 
-    def sharing(self, number: int) -> list[int]:
-        """Return the examples that hold one of the sentences of an example: its neighbours in the pair graph."""
+    def sharing(self, number: int) -> tuple[list[int], int]:
+        """Return examples that hold one of the sentences of an example, and how many do: a text can be in millions.
+
+        These are its neighbours in the pair graph, itself among them, and so many of them that a page can filter.
+        """
         self.at(number)
-        first, last = np.searchsorted(self._sentences[:, 0], [number, number + 1])
-        rows = {number}
+        owners = self._sentences[:, 0]  # bisecting reads a few of them, searchsorted would copy the column
+        first, last = bisect_left(owners, number), bisect_left(owners, number + 1)
+        holds = np.zeros(self.total, dtype=np.bool_)
         for sentence in self._sentences[first:last, 1].tolist():
-            rows |= set(self._examples[self._starts[sentence] : self._starts[sentence + 1]].tolist())
-        return sorted(rows)
+            holds[self._examples[self._starts[sentence] : self._starts[sentence + 1]]] = True
+        holds[number] = True
+        rows = np.flatnonzero(holds)
+        listed = spread(rows)
+        if listed.size < rows.size:
+            listed = np.union1d(listed[listed != number][: len(listed) - 1], [number])
+        return listed.tolist(), int(rows.size)
 
     def at(self, number: int) -> dict[str, Any]:
         """Return one example: id, split, label, premise, texts."""

@@ -477,7 +477,7 @@
     let page;
     try { page = await api(`/cards/${card}/examples?${ask}`); } catch (error) { place.replaceChildren(); $("[data-pager]").replaceChildren(); note.textContent = error.message; return; }
     if (mine !== browse.number) return;
-    note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : page.shared !== undefined ? `Examples that share the premise or the text of example ${page.shared}: its neighbours in the pair graph.` : "";
+    note.textContent = page.with_cue !== undefined ? `${whole(page.with_cue)} examples have it${page.listed < page.with_cue ? `; ${whole(page.listed)} of them are listed` : ""}.` : page.shared !== undefined ? `Examples that share the premise or the text of example ${page.shared}: its neighbours in the pair graph.${page.listed < page.sharing ? ` There are ${whole(page.sharing)}; ${whole(page.listed)} of them are listed.` : ""}` : "";
     place.replaceChildren(...page.rows.map((row) => {
       const texts = row.texts ?? [], gold = Number(row.label ?? row.answer);
       const body = texts.length > 1 ? el("ol", {}, ...texts.map((text, i) => el("li", { class: i + 1 === gold ? "gold" : "" }, pieces(text)))) : texts.length ? el("p", { class: "hypothesis", dir: "auto" }, pieces(texts[0])) : null;
