@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from cuecard.analysis import Measure
 from cuecard.web import AppSettings
 from cuecard.web.service import Service
 from web.conftest import Client
@@ -91,3 +93,13 @@ def test_a_card_in_the_root_itself_is_not_deleted(root: Path, started: Callable[
     client = started(root / "cards" / "houses")
     assert client.send("DELETE", f"/cards/{client.card}").status_code == 422
     assert (root / "cards" / "houses" / "card.json").exists()
+
+
+def test_the_largest_leak_is_written_in_its_unit(root: Path) -> None:
+    settings = AppSettings(root=root)
+    [entry] = Service(settings).library.entries()
+    auc = Measure(
+        "partial_input.premise_only.auc", 0.64, 0.625, 0.655, 0.5, 4927, "score", "higher", "premise-only AUC"
+    )
+    main = replace(entry, main=auc).json()["main"]
+    assert (main["label"], main["shown"], main["chance_shown"]) == ("premise-only AUC", "0.64", "0.5")

@@ -24,6 +24,7 @@ from cuecard.data.files.sources import (
     read_as_is,
     read_source,
     split_in_name,
+    which_files,
     without_preset,
 )
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
@@ -220,12 +221,13 @@ def _instances(
     for split, raw in raws.items():
         check_skipped(shaped[split].dropped, raw.n_read, max_skipped, raw.where)
     shaped = _with_rows(shaped, raws, named)
+    files = {split: raw.files for split, raw in raws.items()}
     return Instances(
         stack_tables([part.table for part in shaped.values()]),
         roles["train"].task,
         schemes["train"].labels.names,
         name,
-        load_report(raws.values(), roles["train"], shaped.values()),
+        load_report(raws.values(), roles["train"], shaped.values(), which_files(files, named)),
     )
 
 
@@ -308,10 +310,12 @@ def stack_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(whole, how="diagonal_relaxed")
 
 
-def load_report(raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Shaped]) -> LoadReport:
-    """Return what reading decided and left out, over all splits."""
+def load_report(
+    raws: Iterable[RawTable], columns: Columns, shaped: Iterable[Shaped], said: Sequence[str] = ()
+) -> LoadReport:
+    """Return what reading decided and left out, over all splits; `said` are notes about the files."""
     dropped: dict[str, int] = {}
-    notes: dict[str, None] = {}
+    notes: dict[str, None] = dict.fromkeys(said)
     recognised = columns.described()
     for part in shaped:
         notes.update(dict.fromkeys(part.notes))

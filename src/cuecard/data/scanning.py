@@ -13,7 +13,7 @@ import polars as pl
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import RawTable
 from cuecard.data.files.reading import OnError
-from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, without_preset
+from cuecard.data.files.sources import SPLITS, STDIN, Source, paths_by_split, which_files, without_preset
 from cuecard.data.instances import COLUMNS, Instances, LoadReport, Task
 from cuecard.data.layout.columns import Columns, ColumnsArgument
 from cuecard.data.layout.labels import label_texts
@@ -186,11 +186,13 @@ def scan(
     schemes = learn(heads, roles, wishes, values)
     report = load_report([], roles["train"], [])
     files = tuple(str(path) for listed in paths.values() for path in listed)
+    named = {split for split, other in (("dev", dev), ("test", test)) if other is not None}
+    said = which_files({split: [str(p) for p in listed] for split, listed in paths.items()}, named)
     return Scan(
         roles["train"].task,
         schemes["train"].labels.names,
         name or dataset_name(train, preset),
-        LoadReport(files, report.recognised, notes=schemes["train"].labels.notes),
+        LoadReport(files, report.recognised, notes=(*said, *schemes["train"].labels.notes)),
         rows,
         paths,
         schemes,

@@ -18,6 +18,7 @@ import pyarrow as pa
 from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import named_files
+from cuecard.data.files.sources import which_files
 from cuecard.data.fingerprint import Hashes, mixed, text_hashes
 from cuecard.data.instances import first_rows
 from cuecard.data.layout.shaping import empty_note, group_note
@@ -215,7 +216,8 @@ class Stream:
     def report(self) -> LoadReport:
         """What reading decided and left out, over all pieces."""
         dropped: Counter[str] = Counter()
-        notes: dict[str, None] = {}
+        files = {split: [str(path) for path in paths] for split, paths in self.scan.paths.items()}
+        notes = dict.fromkeys(which_files(files, self.scan.named - {"train"}))
         for split in self.scan.paths:
             about = self._about(split)
             lost = {text: n for (kind, text), n in about.items() if kind == "dropped"}

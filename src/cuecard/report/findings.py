@@ -73,6 +73,10 @@ def meter(finding: FindingModel) -> Meter | None:
     """Return where to draw a finding's rate, or None where its number is none."""
     if not is_rate(finding) or finding.value is None or finding.chance is None:
         return None
+    if (
+        finding.role == "flaw" and finding.chance == 0.0
+    ):  # the share of examples that it concerns has no chance level
+        return None
     spoken = numbers.percent(finding.value)
     low = width = None
     if finding.low is not None and finding.high is not None:

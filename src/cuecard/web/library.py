@@ -14,8 +14,9 @@ from typing import Any
 from cuecard.analysis import SEVERITIES, Measure
 from cuecard.card.card import Card
 from cuecard.card.files import CARD_FILE, card_files, card_without_tables
-from cuecard.card.measures import shortcuts
+from cuecard.card.measures import largest_shortcut
 from cuecard.errors import InputError, UsageError
+from cuecard.report import numbers
 from cuecard.report.headline.verdict import verdict
 from cuecard.web.settings import AppSettings
 from cuecard.web.state import State
@@ -57,7 +58,13 @@ class Entry:
             "severities": self.severities,
             "main": None
             if main is None
-            else {"label": main.label or main.name, "value": main.value, "chance": main.chance},
+            else {
+                "label": main.label or main.name,
+                "value": main.value,
+                "chance": main.chance,
+                "shown": numbers.in_unit(main.value, main.unit),
+                "chance_shown": numbers.in_unit(main.chance, main.unit),
+            },
             "fingerprint": self.fingerprint,
         }
 
@@ -174,7 +181,7 @@ class Library:
             created=card.provenance.created,
             headline=verdict(card).headline,
             severities={s: sum(f.severity == s for f in card.findings) for s in SEVERITIES},
-            main=next(iter(shortcuts(card)), None),
+            main=largest_shortcut(card),
             measures={m.name: m for m in card.all_measures() if m.value is not None},
             first_tables=frozenset(name for one in card.sections.values() for name in one.tables[:1]),
             fingerprint=card.dataset.fingerprint,

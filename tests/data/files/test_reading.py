@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cuecard.data import load
 from cuecard.data.files.nesting import json_marks
 from cuecard.data.files.reading import class_names, read_file
+from cuecard.data.scanning import scan
 
 #: Any text but NUL, which is refused, and lone surrogates, which no file format can hold.
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=12)
@@ -186,3 +187,22 @@ def test_keys_and_types_may_change_after_any_number_of_json_lines(tmp_path, late
 )
 def test_keys_and_brackets_of_json_are_counted_without_parsing(data, marks):
     assert tuple(json_marks(data)) == marks
+
+
+def test_a_folder_says_which_files_it_read_as_which_split(tmp_path):
+    frame = pl.DataFrame({"text": ["a b", "c d", "e f", "g h"], "label": ["x", "y", "x", "y"]})
+    pooled, split = tmp_path / "pooled", tmp_path / "split"
+    for folder, names in ((pooled, ("dev", "test")), (split, ("train", "test"))):
+        folder.mkdir()
+        for i, name in enumerate(names):
+            frame.with_columns(pl.col("text") + f" {i}").write_csv(folder / f"{name}.csv")
+    [note] = load(pooled).report.notes
+    assert note.startswith(
+        "The training set is read from 2 files: dev.csv and test.csv. If they are different splits"
+    )
+    assert scan(pooled).report.notes == (note,)
+    assert load(split).report.notes == (
+        "The training set is read from train.csv.",
+        "The test set is read from test.csv.",
+    )
+    assert load(split / "train.csv", test=split / "test.csv").report.notes == ()

@@ -134,3 +134,12 @@ def test_an_answer_about_some_examples_says_chance_and_how_many(make_card: Calla
         "\N{NO-BREAK SPACE}", " "
     )
     assert by_what == "Cue for neutral: “nobody” (chance 33.0 %; 10.0 % of the data)."
+
+
+def test_what_names_no_cue_is_not_answered_with_balancing_it(make_card: Callable[..., Card]) -> None:
+    many = FindingModel(
+        section="cues", severity="low", title="Surface features predict the label", text="", value=0.1
+    )
+    rows = {row.question: row for row in answers(_card(make_card, [], [many]))}
+    assert rows["What helps?"].text == "No single cue is strong enough to balance."
+    assert rows["What helps?"].command == ""

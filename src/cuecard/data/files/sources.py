@@ -6,7 +6,7 @@ import glob
 import io
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -40,11 +40,15 @@ from cuecard.data.files.row_groups import DAMAGED_FILE
 from cuecard.data.object_storage import local_path
 from cuecard.data.presets import Preset, split_preset
 from cuecard.errors import InputError, UsageError
+from cuecard.wording import listed
 
 #: A path, folder, glob, `hf:` or `preset:` name, or a polars, pandas or pyarrow table or list of dicts.
 Source: TypeAlias = Any
 
 SPLITS = ("train", "dev", "test")
+#: What a split is called in a sentence, and how many of its files are named.
+_SETS = {"train": "training set", "dev": "validation split", "test": "test set"}
+_FILES_NAMED = 4
 #: The path that means what is piped in.
 STDIN = "-"
 #: JSON documents that describe a dataset and hold none of its rows.
@@ -197,6 +201,28 @@ def _by_split(paths: Sequence[Path], splits: Sequence[str | None]) -> dict[str, 
     if "test" not in by_split and "dev" in by_split:
         by_split["test"] = by_split.pop("dev")
     return by_split
+
+
+def which_files(files: Mapping[str, Sequence[str]], named: Collection[str] = ()) -> tuple[str, ...]:
+    """Return which files were read as which split, where a folder or glob chose them; `named` are the user's choice.
+
+    >>> which_files({"train": ["x/a.csv", "x/b.csv"]})
+    ('The training set is read from 2 files: a.csv and b.csv.',)
+    """
+    chosen = {split: list(dict.fromkeys(paths)) for split, paths in files.items() if split not in named}
+    if len({path for paths in chosen.values() for path in paths}) < 2:
+        return ()
+    notes = []
+    for split, paths in chosen.items():
+        names = [Path(path).name for path in paths]
+        more = len(names) - _FILES_NAMED
+        some = [*names[:_FILES_NAMED], *([f"{more:,} more"] if more > 0 else [])]
+        count = f"{len(names):,} files: " if len(names) > 1 else ""
+        note = f"The {_SETS[split]} is read from {count}{listed(some)}."
+        if len({split_in_name(name) for name in names} - {None}) > 1:
+            note += " If they are different splits, give one of them as TRAIN and another with --test."
+        notes += [note] if names else []
+    return tuple(notes)
 
 
 def split_in_name(name: str) -> str | None:

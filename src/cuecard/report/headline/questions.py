@@ -50,7 +50,7 @@ def answers(card: Card) -> list[Answer]:
         _by_what(card, of_data),
         *_where(of_data),
         _by_models(card, [f for f in findings if f.section in about_models]),
-        _what_helps(card, bool(of_data)),
+        _what_helps(card, of_data),
     ]
 
 
@@ -149,7 +149,7 @@ def _by_models(card: Card, findings: list[FindingModel]) -> Answer:
     return Answer(question, "No model was probed.", command=command)
 
 
-def _what_helps(card: Card, something: bool) -> Answer:
+def _what_helps(card: Card, findings: list[FindingModel]) -> Answer:
     question = "What helps?"
     size = next(
         (m for m in measures_about(card, ["weights"]) if m.name.endswith(".effective_sample_size")), None
@@ -161,8 +161,10 @@ def _what_helps(card: Card, something: bool) -> Answer:
             section=size.section,
             value=numbers.in_unit(size.value, size.unit),
         )
-    if not something:
+    if not findings:
         return Answer(question, "There is nothing to balance.")
+    if not any(f.cue or f.chance is not None for f in findings):
+        return Answer(question, "No single cue is strong enough to balance.")
     words = shlex.split(card.provenance.command)
     rows = [w for w in words[2:3] if not w.startswith("-")]
     command = shlex.join(["cuecard", "debias", *rows, "--out", "weighted.parquet"]) if rows else ""

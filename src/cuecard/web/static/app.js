@@ -50,7 +50,7 @@
     if (/^gap|difference|change|delta/.test(name) && Math.abs(value) <= 1) return `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
     if (Number.isInteger(value)) return whole(value);
     if (SHARES.test(name) && value >= 0 && value <= 1) return percent(value);
-    if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1);
+    if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1).replace(/e(.*)$/, (_, power) => `×10${[...String(Number(power))].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`);
     return String(Number(value.toPrecision(4)));
   }
 
@@ -133,8 +133,8 @@
         const pick = el("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, onchange: (event) => { event.target.checked ? chosen.add(one.id) : chosen.delete(one.id); button.disabled = chosen.size < 2; } });
         pick.checked = chosen.has(one.id);
         const tally = el("td", { class: "tally" }, ...["high", "medium", "low"].filter((s) => one.severities[s]).map((s) => el("span", { class: s }, `${one.severities[s]} ${s}`)));
-        const value = by_measure ? one.measure_shown : one.main ? `${percent(one.main.value)}` : "–";
-        const said = by_measure ? one.measure_chance : one.main ? `${one.main.label}, chance ${percent(one.main.chance)}` : "";
+        const value = by_measure ? one.measure_shown : one.main ? one.main.shown : "–";
+        const said = by_measure ? one.measure_chance : one.main ? `${one.main.label}, chance\u00a0${one.main.chance_shown.replace(" ", "\u00a0")}` : "";
         const detail = said ? el("small", { class: "headline" }, said) : null;
         return el("tr", {}, el("td", {}, pick),
           el("th", { scope: "row" }, el("a", { href: `/cards/${one.id}` }, bdi(one.name)), el("span", { class: "headline", dir: "auto" }, one.headline), el("span", { class: "headline" }, one.place === "." ? "" : one.place)),
@@ -457,7 +457,7 @@
   async function biased() {
     const { models, rows } = await api(`/cards/${card}/models`);
     $("[data-biased]").hidden = !models.length;
-    const said = (one) => { const relies = one.verdicts.relies ?? 0, signs = one.verdicts.signs ?? 0; return relies ? `relies on ${relies} of ${one.cues} cues` : signs ? `shows signs of ${signs} of ${one.cues} cues` : `no sign of ${one.cues} cues`; };
+    const said = (one) => { const relies = one.verdicts.relies ?? 0, signs = one.verdicts.signs ?? 0; const few = one.verdicts.unknown ?? 0, rest = few ? `; too few examples for ${few}` : ""; return relies ? `relies on ${relies} of ${one.cues} cues${rest}` : signs ? `shows signs of using ${signs} of ${one.cues} cues${rest}` : few === one.cues ? `too few examples for all ${few} cues` : `no sign of using ${one.cues - few} of ${one.cues} cues${rest}`; };
     $("[data-model-list]").replaceChildren(...models.map((one) => el("a", { class: `model ${one.verdicts.relies ? "high" : one.verdicts.signs ? "medium" : ""}`, href: `/cards/${one.card}` }, el("b", {}, bdi(one.model)), el("span", {}, said(one)))));
     const heads = [["Model"], ["Cue"], ["Points to"], ["Verdict"], ["Gap", "number"], ["95 % CI"], ["Test examples", "number"]];
     $("[data-biased-rows]").replaceChildren(el("thead", {}, el("tr", {}, ...heads.map(([title, kind]) => el("th", { scope: "col", class: kind }, title)))),
@@ -467,6 +467,10 @@
   async function run(form, path, data) {
     try { location.href = `/jobs/${(await api(path, { method: "POST", data })).id}`; } catch (error) { problem($("[data-problem]", form), error); }
   }
+
+  // Whether a shortcut solves an example is said in words; what else analyses know is in the table of examples.
+  const GRAPH = { s1_freq: "frequency of the first sentence:", s2_freq: "frequency of the second sentence:", s1s2_inter: "shared neighbours:" };
+  const fact = (name, value) => name.startsWith("solved_") ? `${name.slice(7).replaceAll("_", " ")}: ${value === 1 ? "right" : value === 0 ? "wrong" : `right in ${percent(value)}`}` : `${GRAPH[name] ?? name.replaceAll("_", " ")} ${cell(name, value)}`;
 
   async function browse({ family = "", feature = "", where = [], sort = "", same = "" }, offset = 0) {
     const limit = 25, place = $("[data-examples]"), note = $("[data-note]");
@@ -485,9 +489,9 @@
         const model = name.slice(11), right = row[`right ${model}`] ?? String(row[name]) === String(row.label);
         return el("span", { class: `model-answer ${right ? "right" : "wrong"}` }, bdi(model), ": ", bdi(row[name]), right ? " (right)" : " (wrong)");
       });
-      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && !/^(prediction|right|probability) /.test(name) && value !== null).slice(0, 6);
+      const facts = Object.entries(row).filter(([name, value]) => !["row", "texts", "premise", "label", "split", "example_id", "answer", "content"].includes(name) && !/^(prediction|right|probability) |^(confidence|leak|pvi)(_(?!score)|$)/.test(name) && value !== null).slice(0, 6);
       return el("article", { class: "example" }, row.premise?.length ? el("p", { class: "premise", dir: "auto" }, pieces(row.premise)) : null, body,
-        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...answers, ...facts.map(([name, value]) => el("span", {}, `${name.replaceAll("_", " ")} ${cell(name, value)}`))));
+        el("p", { class: "source" }, texts.length > 1 ? null : chip(row.label), row.texts ? el("a", { href: `/cards/${card}/examples?same=${row.row}` }, "same sentences") : null, el("span", {}, `${row.split} · `, bdi(row.example_id)), ...answers, ...facts.map(([name, value]) => el("span", {}, fact(name, value)))));
     }));
     pager($("[data-pager]"), { offset, limit, total: page.total }, (next) => browse({ family, feature, where, sort, same }, next));
   }
