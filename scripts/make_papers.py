@@ -56,10 +56,12 @@ def coverage(papers: list[Reproduction]) -> str:
     n = counts.total()
     judged = sum(counts[outcome] for outcome in ("reproduced", "within CI", "different"))
     settled = n - counts["not run"]
+    strict = judged + counts["not possible"]
     return (
-        f"In full, on the paper's data: {judged} of {n} items. In full but for the data, of which only a part is here: "
-        f"{counts['partial']}. Not possible, with the reason: {counts['not possible']}. Together {settled} of {n} "
-        f"({settled / n:.0%}); {counts['not run']} were not run."
+        f"In full, on the paper's data: {judged} of {n} items. Not possible, with the reason: "
+        f"{counts['not possible']}. Together {strict} ({100 * strict / n:.0f} %). With the {counts['partial']} items "
+        f"whose commands run and lack only a part of the paper's data: {settled} ({100 * settled / n:.0f} %). "
+        f"Not run: {counts['not run']}."
     )
 
 
