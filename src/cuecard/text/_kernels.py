@@ -25,6 +25,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _UP = np.uint64(8)
 _DOWN = np.uint64(56)
 _HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
 @njit(cache=True, nogil=True)
@@ -35,19 +37,18 @@ def _slot(key: np.uint64, mask: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _rehashed(slots: Array, keys: Array, n_slots: int) -> tuple[Array, Array]:
-    """Return larger tables of slots and keys with every known type in them."""
+def _rehashed(table: Array, n_slots: int) -> Array:
+    """Return a larger table of keys and types with every known type in it."""
     mask = n_slots - 1
-    new_slots = np.zeros(n_slots, dtype=np.int32)
-    new_keys = np.empty(n_slots, dtype=np.uint64)
-    for old in range(len(slots)):
-        if slots[old] > 0:
-            at = _slot(keys[old], mask)
-            while new_slots[at] != 0:
-                at = (at + 1) & mask
-            new_slots[at] = slots[old]
-            new_keys[at] = keys[old]
-    return new_slots, new_keys
+    larger = np.zeros(2 * n_slots, dtype=np.uint64)
+    for old in range(0, len(table), 2):
+        if table[old + 1] > 0:
+            at = 2 * _slot(table[old], mask)
+            while larger[at + 1] != 0:
+                at = (at + 2) & (2 * n_slots - 1)
+            larger[at] = table[old]
+            larger[at + 1] = table[old + 1]
+    return larger
 
 
 @njit(cache=True, nogil=True)
@@ -88,8 +89,8 @@ def encode_rows(
     counts = np.empty(last - first, dtype=np.int64)
     # Tokens are written straight behind the known types; one that turns out to be known is overwritten.
     arena = np.empty(1 << 16, dtype=np.uint8)
-    slots = np.zeros(1 << 14, dtype=np.int32)
-    keys = np.empty(1 << 14, dtype=np.uint64)
+    # A slot is a key, and beside it in the same line of the processor's cache the type's size and number, from 1 on.
+    table = np.zeros(1 << 15, dtype=np.uint64)
     starts = np.zeros((1 << 13) + 1, dtype=np.int64)
     n_types = 0
     n_ids = 0
@@ -118,11 +119,11 @@ def encode_rows(
         if starts[n_types] + length > len(arena):
             arena = _grown(arena, starts[n_types] + length)
         if n_types + length >= len(starts):
-            n_slots = 2 * len(slots)
+            n_slots = len(table)
             while n_slots < 2 * (n_types + length):
                 n_slots *= 2
             starts = _grown(starts, n_slots // 2 + 1)
-            slots, keys = _rehashed(slots, keys, n_slots)
+            table = _rehashed(table, n_slots)
 
         start = starts[n_types]
         write = start
@@ -189,20 +190,22 @@ def encode_rows(
             if write == start:
                 continue
             size = write - start
-            mask = len(slots) - 1
-            at = _slot(key, mask)
+            sized = np.uint64(size) << _HALF
+            mask = np.uint64(len(table) - 1)
+            place = np.uint64(2 * _slot(key, len(table) // 2 - 1))
             while True:
-                token = slots[at] - 1
-                if token < 0:
+                entry = table[place + _ONE]
+                if entry == 0:
                     token = n_types
-                    slots[at] = n_types + 1
-                    keys[at] = key
                     n_types += 1
+                    table[place] = key
+                    table[place + _ONE] = sized | np.uint64(n_types)
                     starts[n_types] = write
                     start = write
                     break
-                if keys[at] == key and starts[token + 1] - starts[token] == size:
+                if table[place] == key and (entry ^ sized) >> _HALF == 0:
                     # Up to eight bytes the key is the token itself.
+                    token = int(entry & _LOW) - 1
                     same = 0
                     if size > 8:
                         other = starts[token]
@@ -210,7 +213,7 @@ def encode_rows(
                             same += 1
                     if size <= 8 or same == size:
                         break
-                at = (at + 1) & mask
+                place = (place + _TWO) & mask
             ids[n_ids] = token
             n_ids += 1
             write = start
@@ -377,3 +380,25 @@ def gathered(values: Array, offsets: Array, rows: Array, new_offsets: Array) -> 
         for j in range(new_offsets[i + 1] - to):
             copied[to + j] = values[first + j]
     return copied
+
+
+@njit(cache=True, nogil=True)
+def interleaved(
+    first: Array, first_offsets: Array, second: Array, second_offsets: Array
+) -> tuple[Array, Array]:
+    """Return each row of the first array followed by its row of the second, and where the joined rows begin."""
+    n_rows = len(first_offsets) - 1
+    n_values = first_offsets[n_rows] - first_offsets[0] + second_offsets[n_rows] - second_offsets[0]
+    values = np.empty(n_values, dtype=first.dtype)
+    offsets = np.empty(n_rows + 1, dtype=np.int64)
+    write = 0
+    for row in range(n_rows):
+        offsets[row] = write
+        for i in range(first_offsets[row], first_offsets[row + 1]):
+            values[write] = first[i]
+            write += 1
+        for i in range(second_offsets[row], second_offsets[row + 1]):
+            values[write] = second[i]
+            write += 1
+    offsets[n_rows] = write
+    return values, offsets

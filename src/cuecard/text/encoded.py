@@ -12,11 +12,12 @@ import polars as pl
 
 from cuecard.data import Instances
 from cuecard.data.memo import Memo
+from cuecard.text import _kernels
 from cuecard.text.annotate import Annotations, Backend, get_annotator
 from cuecard.text.languages.language import guess_language, suggested_tokeniser
 from cuecard.text.ngrams import NGrams, ngrams
 from cuecard.text.tokenisers.tokenise import tokenise
-from cuecard.text.tokens import Tokens, gather_rows
+from cuecard.text.tokens import Tokens
 
 Scope = Literal["hypothesis", "premise", "both"]
 Side = Literal["premise", "hypothesis"]
@@ -52,8 +53,8 @@ class Encoded:
         """The tokens a feature looks at: hypothesis, premise, or premise followed by hypothesis."""
         if self.scope != "both":
             return self.hypothesis if self.scope == "hypothesis" else self.premise
-        stacked = _stacked(self.premise, self.hypothesis)
-        return Tokens(*_paired(stacked.ids, stacked.offsets), self.vocabulary)
+        first, second = self.premise, self.hypothesis
+        return Tokens(*_paired(first.ids, first.offsets, second.ids, second.offsets), self.vocabulary)
 
     @cached_property
     def annotations(self) -> tuple[Annotations, ...]:
@@ -74,11 +75,13 @@ class Encoded:
         """Return the runs of n tokens a feature looks at, numbered once; none crosses from premise to hypothesis."""
         return self.kept.get((self.scope, n), lambda: self._ngrams(n))
 
-    def _ngrams(self, n: int) -> NGrams:
+    def _ngrams(self, length: int) -> NGrams:
         if self.scope != "both":
-            return ngrams(self.scoped, n)
-        stacked = ngrams(_stacked(self.premise, self.hypothesis), n)
-        return NGrams(*_paired(stacked.ids, stacked.offsets), stacked.members, stacked.words)
+            return ngrams(self.scoped, length)
+        stacked = ngrams(_stacked(self.premise, self.hypothesis), length)
+        ids, n = stacked.ids, len(self.premise)
+        paired = _paired(ids, stacked.offsets[: n + 1], ids, stacked.offsets[n:])
+        return NGrams(*paired, stacked.members, stacked.words)
 
 
 def encode(
@@ -166,9 +169,11 @@ def _stacked(premise: Tokens, hypothesis: Tokens) -> Tokens:
 
 
 def _paired(
-    ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int32],
+    first_offsets: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int32],
+    second_offsets: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return each row of the first half followed by its row of the second half."""
-    halves = np.arange(len(offsets) - 1).reshape(2, -1)
-    ids, offsets = gather_rows(ids, offsets, halves.T.ravel())
-    return ids, np.ascontiguousarray(offsets[::2])
+    """Return each row of the first followed by its row of the second, and where the joined rows begin."""
+    ids, offsets = _kernels.interleaved(first, first_offsets, second, second_offsets)
+    return ids, offsets

@@ -43,7 +43,11 @@ def tokenise(texts: pl.Series, tokens: str = "default", *, threads: int | None =
     `tokens` names one of `TOKENISERS`; `threads` limits the cores used and never changes the result. Accents
     are joined to their letters first, so a word is one token however it was typed.
     """
-    return TOKENISERS.get(tokens).run(_joined(composed(texts.cast(pl.String))), threads=threads)
+    plain = texts.cast(pl.String)
+    joined = composed(plain)
+    if joined is not plain:  # something is beyond ASCII, as joiners are
+        joined = _joined(joined)
+    return TOKENISERS.get(tokens).run(joined, threads=threads)
 
 
 def _joined(texts: pl.Series) -> pl.Series:
