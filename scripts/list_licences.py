@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
 #: Licences under which a package may be used by one under Apache-2.0 that does not copy its code.
 COMPATIBLE = re.compile(
-    r"^(?:MIT|MIT License|MIT-0|0BSD|BSD.*|Apache.*|ISC.*|PSF.*|Python Software Foundation.*|MPL.*|"
+    r"^(?:MIT|MIT License|MIT-0|0BSD|BSD.*|3-Clause BSD.*|Apache.*|ISC.*|PSF.*|Python Software Foundation.*|MPL.*|"
     r"Mozilla Public.*|Zlib|CC0-1\.0|"
     r"BSL-1\.0|CNRI-Python|HPND|Unlicense|The Unlicense.*|Public Domain)$"
 )
@@ -27,8 +27,8 @@ READ = {"axe-playwright-python": "MIT", "mlcroissant": "Apache-2.0", "sarif-pyda
 HEAD = """# Licences of dependencies
 
 CueCard is under Apache-2.0. Every package that it installs, with its extras `english`, `nltk`, `zh`, `llm`, `models`,
-`minilm` and `serve`, and every package that its tests need has a licence that permits this use; none is under the GPL.
-The table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
+`minilm`, `serve` and `ray`, and every package that its tests need has a licence that permits this use; none is under
+the GPL. The table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
 
 | package | licence |
 |---|---|
@@ -39,7 +39,7 @@ def roots() -> list[Requirement]:
     """Return what `make test` installs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
-    used = ("english", "nltk", "zh", "llm", "models", "minilm", "serve")
+    used = ("english", "nltk", "zh", "llm", "models", "minilm", "serve", "ray")
     listed = [*project["project"]["dependencies"], *(r for extra in used for r in extras[extra])]
     groups = project["dependency-groups"]
     return [Requirement(text) for text in [*listed, *groups["dev"], *groups["docs"]]]
