@@ -111,7 +111,7 @@ def test_what_is_bounded_in_memory_changes_nothing(make, tmp_path, monkeypatch):
         ("data.splits.overlap.AT_A_TIME", 50),
         ("audits.repeated_inputs.AT_A_TIME", 90),
         ("audits.overview.AT_A_TIME", 90),
-        ("audits.cues.sums.AT_A_TIME", 500),
+        ("engines.sums.AT_A_TIME", 500),
         ("stats.units.codes.AT_A_TIME", 60),
         ("engines.stream.CHUNK", 100),
         ("run.streaming.MOST_ROWS", 80),

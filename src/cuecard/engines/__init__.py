@@ -2,5 +2,18 @@
 
 from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.engines.stream import Map, Stream, Summarise, locally
+from cuecard.engines.sums import Sum, Sums, sums_in
 
-__all__ = ["Map", "Store", "Stream", "Summarise", "Summary", "compact", "locally", "new_array"]
+__all__ = [
+    "Map",
+    "Store",
+    "Stream",
+    "Sum",
+    "Summarise",
+    "Summary",
+    "Sums",
+    "compact",
+    "locally",
+    "new_array",
+    "sums_in",
+]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from cuecard.data import Instances
+from cuecard.engines.store import Summary
 from cuecard.engines.stream import Stream, Summarise
+from cuecard.engines.sums import Sums, added, parted, reduced, sums_of
 from cuecard.errors import CueCardError, MissingExtraError
 
-#: Times that a piece is done again where the machine that does it is lost.
+#: Times that a task is done again where the machine that does it, or that has what it returned, is lost.
 RETRIES = 5
-#: Pieces at a time for every processor of the cluster: what they return waits in memory until it is written.
+#: Pieces at a time for every processor of the cluster: what they return waits in memory until it is taken.
 AHEAD = 2
+#: Results that one task merges: the tree has this many branches at every node.
+BRANCHES = 8
+#: Parts by key that counts are merged in, at most.
+MOST_PARTS = 256
 
 
 def connect(address: str | None) -> Any:
@@ -32,19 +40,67 @@ class OnRay:
 
     def __call__(self, stream: Stream, stage: str, summarise: Summarise, pieces: list[int]) -> None:
         """Do the pieces; what they say is kept as soon as it is there."""
-        ray = self.ray
-        work = ray.remote(max_retries=RETRIES, num_cpus=1)(_summary)
-        shared = ray.put((stream, summarise))
-        ahead = max(1, int(ray.cluster_resources().get("CPU", 1))) * AHEAD
+        work = self._remote(_summary)
+        shared = self.ray.put((stream.to_read(), summarise))
+        for piece, [reference] in self._done(lambda i: [work.remote(shared, i)], pieces):
+            stream.store.put(stage, piece, self._result(reference))
+
+    def add(self, stream: Stream, stage: str, summarise: Summarise, sums: Sums) -> None:
+        """Do all pieces and add up their tables where they are, in parts by key: only what is left comes here."""
+        n = min(self._processors, MOST_PARTS)
+        work = self._remote(_parted_summary, num_returns=1 + n)
+        shared = self.ray.put((stream.to_read(), summarise, sums, n))
+        how = self.ray.put(sums)
+        merge, finish = self._remote(_added), self._remote(_added)
+        kept: dict[int, Summary] = {}
+        trees = [Tree(lambda nodes: merge.remote(how, False, *nodes)) for _ in range(n)]
+        pieces = list(range(len(stream.scan.pieces)))
+        for piece, [own, *parts] in self._done(lambda i: work.remote(shared, i), pieces):
+            kept[piece] = self._result(own)
+            for tree, part in zip(trees, parts, strict=True):
+                tree.add(part)
+        ends = [finish.remote(how, True, *tree.nodes()) for tree in trees]
+        # The sums are there before any piece counts as done.
+        stream.store.put(sums_of(stage), 0, _joined(list(map(self._result, ends))))
+        for piece, summary in kept.items():
+            if not stream.store.has(stage, piece):
+                stream.store.put(stage, piece, summary)
+
+    def observed(
+        self, stream: Stream, observe: Callable[[Instances], Any], merge: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Return what is observed of all pieces, merged as a tree on the cluster."""
+        work, join = self._remote(_observation), self._remote(_merged)
+        shared = self.ray.put((stream.to_read(), observe, merge))
+        tree = Tree(lambda nodes: join.remote(shared, *nodes))
+        pieces = list(range(len(stream.scan.pieces)))
+        for _, [reference] in self._done(lambda i: [work.remote(shared, i)], pieces):
+            self._result(reference)
+            tree.add(reference)
+        return self._result(join.remote(shared, *tree.nodes()))
+
+    @property
+    def _processors(self) -> int:
+        return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+    def _remote(self, function: Callable[..., Any], **options: Any) -> Any:
+        return self.ray.remote(max_retries=RETRIES, num_cpus=1, **options)(function)
+
+    def _done(
+        self, begin: Callable[[int], Sequence[Any]], pieces: list[int]
+    ) -> Iterator[tuple[int, Sequence[Any]]]:
+        """Begin pieces, a few more than can be worked on, and yield each when it is done."""
+        ahead = self._processors * AHEAD
         waiting = list(pieces[::-1])
-        running: dict[Any, int] = {}
+        running: dict[Any, tuple[int, Sequence[Any]]] = {}
         while waiting or running:
             while waiting and len(running) < ahead:
                 piece = waiting.pop()
-                running[work.remote(shared, piece)] = piece
-            done, _ = ray.wait(list(running))
+                returned = begin(piece)
+                running[returned[0]] = piece, returned
+            done, _ = self.ray.wait(list(running))
             for reference in done:
-                stream.store.put(stage, running.pop(reference), self._result(reference))
+                yield running.pop(reference)
 
     def _result(self, reference: Any) -> Any:
         try:
@@ -55,6 +111,54 @@ class OnRay:
             raise
 
 
-def _summary(shared: tuple[Stream, Summarise], piece: int) -> Any:
+class Tree:
+    """Results that are merged `BRANCHES` at a time as they come: at most so many of each height are left."""
+
+    def __init__(self, merge: Callable[[list[Any]], Any]) -> None:
+        self._merge = merge
+        self._levels: list[list[Any]] = []
+
+    def add(self, node: Any, height: int = 0) -> None:
+        """Take a result, and merge it with others of its height where there are enough."""
+        if height == len(self._levels):
+            self._levels.append([])
+        level = self._levels[height]
+        level.append(node)
+        if len(level) == BRANCHES:
+            self._levels[height] = []
+            self.add(self._merge(level), height + 1)
+
+    def nodes(self) -> list[Any]:
+        """Return the results that are left to merge."""
+        return [node for level in self._levels for node in level]
+
+
+def _joined(parts: Sequence[Summary]) -> Summary:
+    import polars as pl
+
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: pl.concat(part[name] for part in parts if name in part) for name in names}
+
+
+def _summary(shared: tuple[Stream, Summarise], piece: int) -> Summary:
     stream, summarise = shared
     return stream.summary(piece, summarise)
+
+
+def _parted_summary(shared: tuple[Stream, Summarise, Sums, int], piece: int) -> list[Summary]:
+    stream, summarise, sums, n = shared
+    kept, parts = parted(stream.summary(piece, summarise), sums, n)
+    return [kept, *parts]
+
+
+def _added(sums: Sums, last: bool, *parts: Summary) -> Summary:
+    return added(parts, sums, last=last)
+
+
+def _observation(shared: tuple[Stream, Callable[..., Any], Callable[..., Any]], piece: int) -> Any:
+    stream, observe, merge = shared
+    return stream.observation(piece, observe, merge)
+
+
+def _merged(shared: tuple[Stream, Callable[..., Any], Callable[..., Any]], *observations: Any) -> Any:
+    return reduced(observations, shared[2])

@@ -6,10 +6,11 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
 from cuecard.engines.store import Store, Summary, compact, new_array
+from cuecard.engines.sums import Sums, reduced, sums_of
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
@@ -75,8 +77,18 @@ class Stream:
         left_out = ("progress", "mapping", "_read", "_in_memory", "sample")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
-    def each(self, stage: str, summarise: Summarise, *, title: str) -> None:
-        """Have every piece summarised that is not done yet; `store` then has their tables."""
+    def to_read(self) -> Stream:
+        """Return what is needed to read pieces, without what was learned from them."""
+        bare = replace(self, progress=None)
+        if "first_rows" in self.__dict__:
+            bare.__dict__["first_rows"] = self.first_rows
+        return bare
+
+    def each(self, stage: str, summarise: Summarise, *, title: str, sums: Sums | None = None) -> None:
+        """Have every piece summarised that is not done yet; `store` then has their tables.
+
+        `sums_in` then has those that are to be added up: a cluster adds them up itself.
+        """
         numbers = range(len(self.scan.pieces))
         left = [i for i in numbers if not self.store.has(stage, i)]
         if len(left) < len(numbers) and left:
@@ -84,7 +96,23 @@ class Stream:
         with self._shown(title):
             if summarise != surveyed:
                 self.first_rows  # noqa: B018  read here, where the store is
-            self.mapping(self, stage, summarise, left)
+            add = getattr(self.mapping, "add", None)
+            if left and sums and add and not self.store.has(sums_of(stage), 0):
+                add(self, stage, summarise, sums)
+            else:
+                self.mapping(self, stage, summarise, left)
+
+    def observed(self, observe: Callable[[Instances], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Return what is observed of all parts, merged; None where `observe` returns None for every part."""
+        if across := getattr(self.mapping, "observed", None):
+            return across(self, observe, merge)
+        return reduced((self.observation(i, observe, merge) for i in range(len(self.scan.pieces))), merge)
+
+    def observation(
+        self, piece: int, observe: Callable[[Instances], Any], merge: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Return what is observed of the parts of one piece, merged."""
+        return reduced(map(observe, self.scan.read(self.scan.pieces[piece])), merge)
 
     def summary(self, piece: int, summarise: Summarise) -> dict[str, pl.DataFrame]:
         """Return the summary of one piece: tables of its parts one after another."""

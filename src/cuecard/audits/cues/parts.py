@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from scipy import sparse
 
 from cuecard.audits.cues.redundancy import cue_matrix
 from cuecard.audits.cues.sparse_counts import class_counts, split_counts, wide
-from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, buckets, over_units
+from cuecard.audits.cues.sums import COMPLETE, KEYS, NO_UNITS, PartCopies, over_units
 from cuecard.cache import content_key
 from cuecard.data import Instances
 from cuecard.data.units import UnitScope
-from cuecard.engines import Stream, Summary, compact, new_array
+from cuecard.engines import Stream, Sum, Summary, Sums, compact, new_array, sums_in
 from cuecard.features import CueCounts, Family, LearningFamily, count_cues
 from cuecard.features.counts import COUNTED_SPLITS, NOTHING_WITHIN
 from cuecard.features.frequent import MOST_CLASSES, raised_minimum
@@ -72,6 +72,11 @@ class CueStream:
     minimum: int
     stage: str = "cues"
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what other machines need to look at a piece: nothing of the rows of others but their units."""
+        needed = ("encode", "minimum", "families", "_frequent", "_scopes", "_levels", "_sizes")
+        return {name: value for name, value in self.__dict__.items() if name in needed}
+
     @property
     def instances(self) -> Instances:
         """The instances of the splits that are counted, without their texts."""
@@ -86,22 +91,28 @@ class CueStream:
 
     def _fitted(self, families: Sequence[LearningFamily]) -> list[Family]:
         """Return families that have seen all instances, in one pass."""
-        observed: list[Any] = []
-        for piece in self.stream.scan.pieces if families else ():
-            for part in self.stream.scan.read(piece):
-                if piece.split not in COUNTED_SPLITS or not len(part):
-                    continue
-                encoded = self.encode(part)
-                seen = [family.observe(encoded) for family in families]
-                observed = [a.merge(b) for a, b in zip(observed, seen, strict=True)] if observed else seen
+        if not families:
+            return []
+        encode = self.encode
+
+        def observe(part: Instances) -> list[Any] | None:
+            if not len(part) or part.splits[0] not in COUNTED_SPLITS:
+                return None
+            encoded = encode(part)
+            return [family.observe(encoded) for family in families]
+
+        def merge(one: list[Any], other: list[Any]) -> list[Any]:
+            return [a.merge(b) for a, b in zip(one, other, strict=True)]
+
+        observed = self.stream.observed(observe, merge)
         return [family.fitted(each) for family, each in zip(families, observed, strict=True)]
 
     # Counts.
 
     def counts(self) -> CueCounts:
         """Return the counts of all features with `minimum` training instances, as if the dataset were in memory."""
-        self.families, self._sizes, self._frequent  # noqa: B018  known before any piece is counted
-        self.stream.each(self.stage, self._count, title="Counts of features")
+        self.families, self._sizes, self._scopes, self._frequent  # noqa: B018  known before any piece is counted
+        self.stream.each(self.stage, self._count, title="Counts of features", sums=self._sums)
         instances, store = self.stream.data.train_and_test, self.stream.store
         in_test = (instances.table["split"] != COUNTED_SPLITS[0]).to_numpy()
         totals = np.stack(
@@ -116,11 +127,7 @@ class CueStream:
         features = self._features(skipped)
         within = None
         if instances.grouped:
-            within = (
-                self._summed("within", [*KEYS, "k", "m"])
-                if store.files(self.stage, "within")
-                else NOTHING_WITHIN
-            )
+            within = pl.concat([NOTHING_WITHIN, *self._summed("within")])
             within = within.join(features.select(KEYS), on=KEYS).sort(*KEYS, "k", "m")
         features = self._with_copies(features, within)
         priors, correlation = None, 1.0
@@ -181,11 +188,14 @@ class CueStream:
         sizes = self.stream.store.arrays(f"sizes {content_key({'of': [*map(str, every)]})}", write)
         return {(scope, i): sizes[f"{scope} {i}"] for scope, i in every}
 
-    def _scopes(self, family: Family) -> list[UnitScope]:
-        """Return the kinds of texts whose copies are one observation of a family's features."""
-        instances = self.instances
-        scopes = [scope for scope in unit_scopes(family, instances, self.scope) if scope in self.repeated]
-        return scopes[:1] if instances.grouped else scopes
+    @cached_property
+    def _scopes(self) -> dict[str, list[UnitScope]]:
+        """The kinds of texts whose copies are one observation of a family's features, by family."""
+        instances, most = self.instances, 1 if self.instances.grouped else None
+        return {
+            family.name: [s for s in unit_scopes(family, instances, self.scope) if s in self.repeated][:most]
+            for family in self.unlearned
+        }
 
     def _count(self, part: Instances, start: int) -> Summary:
         """Return the counts of a part, and where its texts have copies, those of every text."""
@@ -214,7 +224,7 @@ class CueStream:
         part = encoded.instances
         tables: dict[str, list[pl.DataFrame]] = {}
         for family in families:
-            scopes = self._scopes(family)
+            scopes = self._scopes[family.name]
             if not scopes:
                 continue
             presence = family.presence(encoded)
@@ -258,11 +268,9 @@ class CueStream:
             return {"counts": counts, "skipped": reasons}
 
         stage = f"{self.stage} frequencies"
-        self.stream.each(stage, count, title="Frequencies of features")
-        often = [
-            compact(t.filter(pl.col("n") >= self.minimum)) for t in self._buckets("counts", KEYS, stage=stage)
-        ]
-        counts = pl.concat(often)
+        sums = Sum((*KEYS,), "feature", partial(_at_least, self.minimum, ["n"]))
+        self.stream.each(stage, count, title="Frequencies of features", sums={"counts": sums})
+        counts = pl.concat(sums_in(self.stream.store, stage, "counts", sums))
         skipped: dict[str, str] = {}
         for table in self.stream.store.tables(stage, "skipped"):
             skipped |= {name: reason for name, reason in table.iter_rows() if name not in skipped}
@@ -278,12 +286,10 @@ class CueStream:
 
     def _features(self, skipped: Mapping[str, str]) -> pl.DataFrame:
         """Return the counts of frequent features over all pieces."""
-        labels = self.instances.labels
+        features = pl.concat(self._summed("features"))
         if self._frequent.features is not None:
-            return wide(self._summed("features", [*KEYS, "class"]), labels)
-        in_train = pl.sum_horizontal(f"train_{label}" for label in labels)
-        parts = [compact(table.filter(in_train >= self.minimum)) for table in self._buckets("features", KEYS)]
-        return pl.concat(parts).filter(~pl.col("family").is_in(list(skipped)))
+            return wide(features, self.instances.labels)
+        return features.filter(~pl.col("family").is_in(list(skipped)))
 
     def _with_copies(self, features: pl.DataFrame, within: pl.DataFrame | None) -> pl.DataFrame:
         """Return the features with their number of texts, and the squares by which their instances count."""
@@ -293,9 +299,9 @@ class CueStream:
         for family in self.families:
             own = features.filter(pl.col("family") == family.name)
             totals = own.select(in_train.cast(pl.Int64)).to_series().to_numpy()
-            kinds = [self._levels[scope] for scope in self._scopes(family)]
+            kinds = [self._levels[scope] for scope in self._scopes[family.name]]
             named = [
-                f"{scope} {i}" for scope in self._scopes(family) for i in range(len(self._levels[scope]))
+                f"{scope} {i}" for scope in self._scopes[family.name] for i in range(len(self._levels[scope]))
             ]
             each = [_unit_counts(own, totals, of_rows, level) for level in named]
             if within is None:
@@ -318,21 +324,25 @@ class CueStream:
 
     def _in_units(self, name: str) -> pl.DataFrame:
         """Return for every feature and level its units with copies, their rows, these squared, and times all rows."""
-        by = [*KEYS, "level"]
-        sums = [NO_UNITS]
-        if self.stream.store.files(self.stage, name):
-            sums += [over_units(table) for table in self._buckets(name, [*by, "unit"], by=KEYS)]
-        if self.stream.store.files(self.stage, name + COMPLETE):
-            sums += self._buckets(name + COMPLETE, by, by=KEYS)
-        return pl.concat(sums).group_by(by).agg(pl.all().sum())
+        sums = pl.concat([NO_UNITS, *self._summed(name), *self._summed(name + COMPLETE)])
+        return sums.group_by(*KEYS, "level").agg(pl.all().sum())
 
-    def _summed(self, name: str, keys: list[str]) -> pl.DataFrame:
-        return pl.concat(list(self._buckets(name, keys)))
+    def _summed(self, name: str) -> Iterator[pl.DataFrame]:
+        return sums_in(self.stream.store, self.stage, name, self._sums[name])
 
-    def _buckets(
-        self, name: str, keys: list[str], by: list[str] | None = None, *, stage: str | None = None
-    ) -> Iterator[pl.DataFrame]:
-        return buckets(self.stream.store, stage or self.stage, name, keys, by or keys[:2])
+    @cached_property
+    def _sums(self) -> Sums:
+        """How the counts of pieces are added up."""
+        if self._frequent.features is None:
+            in_train = [f"train_{label}" for label in self.instances.labels]
+            features = Sum((*KEYS,), "feature", partial(_at_least, self.minimum, in_train))
+        else:
+            features = Sum((*KEYS, "class"), "feature")
+        sums = {"features": features, "within": Sum((*KEYS, "k", "m"), "feature")}
+        for name in ("copies", "cells"):
+            sums[name] = Sum((*KEYS, "level", "unit"), "feature", over_units)
+            sums[name + COMPLETE] = Sum((*KEYS, "level"), "feature")
+        return sums
 
     # Rows of single cues.
 
@@ -369,6 +379,11 @@ class CueStream:
         stage = f"{self.stage} lengths"
         self.stream.each(stage, count, title="Lengths")
         return pl.concat(self.stream.store.tables(stage, "lengths"))["tokens"].to_numpy()
+
+
+def _at_least(minimum: int, columns: list[str], table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose numbers add up to a minimum."""
+    return compact(table.filter(pl.sum_horizontal(columns) >= minimum))
 
 
 def _unit_counts(features: pl.DataFrame, totals: Ints, in_units: pl.DataFrame, level: str) -> UnitCounts:
