@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
+import sys
 from collections import Counter
 from types import SimpleNamespace
 
@@ -14,9 +15,8 @@ from cuecard.data.demo import demo_nli
 from cuecard.data.loading import Unread
 from cuecard.engines import Store, on_ray
 
-# What Ray does by itself on Windows and macOS: its servers listen on the loopback address alone.
-os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 ray = pytest.importorskip("ray", reason="needs the extra ray")
+from ray._private import ray_constants  # noqa: E402
 from ray.cluster_utils import Cluster  # noqa: E402
 
 PARTS = 8
@@ -36,12 +36,20 @@ def shards(tmp_path_factory):
 @pytest.fixture(scope="module")
 def cluster():
     local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_store_memory": 80_000_000}
-    nodes = Cluster(initialize_head=True, head_node_args={**local, "include_dashboard": False})
-    nodes.add_node(**local)
-    ray.init(address=nodes.address, log_to_driver=False)
-    yield SimpleNamespace(nodes=nodes, add=lambda: nodes.add_node(**local))
-    ray.shutdown()
-    nodes.shutdown()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.MonkeyPatch.context() as patch:
+        # As on Windows and macOS: servers listen on the loopback address alone.
+        patch.setattr(ray_constants, "ENABLE_RAY_CLUSTER", False)
+        patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        patch.setattr(sys, "excepthook", sys.excepthook)
+        nodes = Cluster(initialize_head=True, head_node_args={**local, "include_dashboard": False})
+        nodes.add_node(**local)
+        ray.init(address=nodes.address, log_to_driver=False)
+        yield SimpleNamespace(nodes=nodes, add=lambda: nodes.add_node(**local))
+        ray.shutdown()
+        nodes.shutdown()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def content(card):
