@@ -1,7 +1,7 @@
 """Counts of words by label: ours against the same counts by DuckDB's SQL and Daft's expressions.
 
 Rivals that are not installed are left out (`pip install duckdb daft`). They only count; our audits also test, compare
-copies and find redundancy. Ray Data is none of them: it has no expression for the words of a text.
+copies and find redundancy. Ray Data is none of them: it has no expression that makes rows of the words of a text.
 """
 
 from __future__ import annotations
