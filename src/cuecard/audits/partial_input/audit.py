@@ -13,7 +13,7 @@ from cuecard.analysis import MeasureKind, Result, Skip
 from cuecard.audits.cues import Cues
 from cuecard.audits.partial_input.baselines.battery import Battery, battery_lines, blind_rules
 from cuecard.audits.partial_input.baselines.conditions import InputFeatures, conditions, rows_of
-from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
+from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS, Baseline, chance_of, judged
 from cuecard.audits.partial_input.findings import partial_findings
@@ -271,9 +271,7 @@ class PartialInput:
         learn, guess = (train, test) if len(test) else (train[folds.fold != 0], train[folds.fold == 0])
         grouped = fit.examples.instances.grouped
         blank = (
-            pick_by_length(fit.examples, guess, longest=True)
-            if grouped
-            else majority(fit.examples, learn, guess)
+            length_rules(fit.examples, guess)["longest"] if grouped else majority(fit.examples, learn, guess)
         )
         return curve(fit, matrix, learn, guess, chance_of(blank, fit.examples.gold[guess], grouped=grouped))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cuecard.analysis import MeasureKind, Result, Skip
@@ -18,11 +20,13 @@ from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.measures import CAVEAT
 from cuecard.audits.partial_input.metadata import MOST_VALUES, slice_columns
 from cuecard.audits.partial_input.parts import figured
+from cuecard.audits.slices.counted import CountedGuesses, can_be_counted
 from cuecard.audits.slices.findings import slice_findings
-from cuecard.audits.slices.hits import excess_of, slice_test
+from cuecard.audits.slices.hits import SliceTest, excess_of, slice_test
 from cuecard.audits.slices.measures import KINDS, slice_measures
 from cuecard.audits.slices.rules import answer_rules
 from cuecard.data import TASKS, Instances, Task
+from cuecard.data.examples import Examples
 from cuecard.engines import Stream
 from cuecard.errors import UsageError
 from cuecard.stats import log10_p, log_q_values
@@ -74,7 +78,7 @@ class Slices:
 
     def _result(self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]) -> Result:
         """Return the result of some data; guesses are kept by `keeper`, or made by `learn`."""
-        if not any(self._names(data)):
+        if not slice_columns(Examples(data), (self.weights, data.cluster)):
             raise Skip(f"needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
         battery = self._battery(data, keeper, learn)
         table = self._table(battery)
@@ -94,11 +98,6 @@ class Slices:
         return Result(
             summary, {"slices": table}, findings, None, slice_measures(summary), smallest_q=smallest
         )
-
-    def _names(self, data: Instances) -> list[str]:
-        from cuecard.data.examples import Examples
-
-        return [column.name for column in slice_columns(Examples(data), (self.weights, data.cluster))]
 
     def _battery(
         self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]
@@ -121,36 +120,35 @@ class Slices:
 
     def _table(self, battery: Battery) -> pl.DataFrame:
         examples, scored = battery.examples, battery.scored
-        gold = examples.gold[scored]
+        gold, grouped = examples.gold[scored], examples.grouped
+        counted = {
+            rule: CountedGuesses(guesses)
+            for rule, guesses in battery.guesses.items()
+            if can_be_counted(guesses, grouped=grouped, inflation=battery.inflation.get(rule, 1.0))
+        }
         rows = []
         for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
             values = column.gather(scored)
             names = values.drop_nulls().unique().sort()
             # Small numbers are sorted in one pass over them.
             codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
-            order = np.argsort(codes, kind="stable")
-            bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
-            # In the order of their slices, those of a slice are a view and no copy.
-            ranked = {rule: guesses.take(order) for rule, guesses in battery.guesses.items()}
-            rests = {rule: _rest(guesses, gold[order], examples.grouped) for rule, guesses in ranked.items()}
-            for value, start, end in zip(names, bounds[:-1], bounds[1:], strict=True):
-                if self.fewest <= end - start < len(scored):
-                    rows += [
-                        {
-                            "rule": rule,
-                            "column": column.name,
-                            "value": str(value),
-                            "share": (end - start) / len(scored),
-                        }
-                        | _tested(
-                            guesses.take(slice(start, end)),
-                            gold[order[start:end]],
-                            rests[rule](start, end),
-                            grouped=examples.grouped,
-                            inflation=battery.inflation.get(rule, 1.0),
-                        )
-                        for rule, guesses in ranked.items()
-                    ]
+            sizes = np.bincount(codes.astype(np.int64) + 1, minlength=len(names) + 1)[1:]
+            tested: dict[str, Sequence[tuple[SliceTest | None, float]]] = {
+                rule: counted[rule].by_slice(codes.astype(np.int64), len(names))
+                if rule in counted
+                else _by_slice(
+                    guesses, gold, codes, sizes, self.fewest, grouped, battery.inflation.get(rule, 1.0)
+                )
+                for rule, guesses in battery.guesses.items()
+            }
+            for i, value in enumerate(names):
+                if self.fewest <= sizes[i] < len(scored):
+                    for rule, tests in tested.items():
+                        test, rest = tests[i]
+                        assert test is not None
+                        share = sizes[i] / len(scored)
+                        row = {"rule": rule, "column": column.name, "value": str(value), "share": share}
+                        rows.append(row | _tested(test, rest))
         if not rows:
             return pl.DataFrame(schema={"rule": pl.String})
         table = pl.DataFrame(rows)
@@ -158,6 +156,32 @@ class Slices:
         return table.with_columns(p_value=10.0 ** pl.col("log10_p"), q_value=pl.Series(np.exp(log_q))).sort(
             "q_value", "log10_p", maintain_order=True
         )
+
+
+def _by_slice(
+    guesses: Guesses,
+    gold: Ints,
+    codes: npt.NDArray[np.int16],
+    sizes: Ints,
+    fewest: int,
+    grouped: bool,
+    inflation: float,
+) -> list[tuple[SliceTest | None, float]]:
+    """Return the test of every slice with enough examples, and the rule's excess over luck on all other examples."""
+    order = np.argsort(codes, kind="stable")
+    bounds = np.append(0, np.cumsum(sizes)) + len(codes) - sizes.sum()  # those without a value come first
+    # In the order of their slices, those of a slice are a view and no copy.
+    ranked, right = guesses.take(order), gold[order]
+    rest = _rest(ranked, right, grouped)
+    tests: list[tuple[SliceTest | None, float]] = []
+    for start, end in pairwise(bounds.tolist()):
+        if not fewest <= end - start < len(codes):
+            tests.append((None, 0.0))
+            continue
+        here = slice(start, end)
+        test = slice_test(ranked.take(here), right[here], grouped=grouped, inflation=inflation)
+        tests.append((test, rest(start, end)))
+    return tests
 
 
 def _rest(guesses: Guesses, gold: Ints, grouped: bool) -> Callable[[int, int], float]:
@@ -181,9 +205,8 @@ def _rest(guesses: Guesses, gold: Ints, grouped: bool) -> Callable[[int, int], f
     return of_choices
 
 
-def _tested(guesses: Guesses, gold: Ints, rest: float, *, grouped: bool, inflation: float) -> dict[str, Any]:
+def _tested(test: SliceTest, rest: float) -> dict[str, Any]:
     """Return the columns of one rule on one slice; `rest` is the rule's excess on all other examples."""
-    test = slice_test(guesses, gold, grouped=grouped, inflation=inflation)
     return {
         "n": test.n,
         "texts": test.units,

@@ -14,12 +14,16 @@ from cuecard.data.units._folding import PRIME, START, begin_mixed, end_mixed, in
 Array = npt.NDArray[Any]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_S6 = np.uint64(6)
+_LAST_6 = np.uint64(63)
 _S54 = np.uint64(54)
 _S58 = np.uint64(58)
 
 #: Texts are in the order of their hashes, so each comes from another place in memory: it is fetched this many texts
 #: ahead, and where it begins twice as many.
 AHEAD = 8
+#: The processor makes this many hashes at a time.
+LANES = 8
 #: Up to this many words are sorted one by one; a sort that halves them costs more than it saves.
 SHORT = 64
 
@@ -33,15 +37,37 @@ def word_bits(words: Array, starts: Array, rows: Array) -> tuple[Array, Array]:
     bits = np.zeros(len(rows), dtype=np.uint64)
     counts = np.zeros(len(rows), dtype=np.int64)
     for i in range(len(rows)):
-        if i + 2 * AHEAD < len(rows):
-            prefetch(starts, rows[i + 2 * AHEAD])
-        if i + AHEAD < len(rows):
-            ahead = rows[i + AHEAD]
-            prefetch_range(words, starts[ahead], min(starts[ahead + 1], starts[ahead] + SHORT))
+        _prefetch_text(words, starts, rows, i)
         for j in range(starts[rows[i]], starts[rows[i] + 1]):
             bits[i] |= np.uint64(1) << (words[j] >> _S58)
         counts[i] = bits_differing(bits[i], np.uint64(0))
     return bits, counts
+
+
+@njit(cache=True, nogil=True)
+def wide_bits(words: Array, starts: Array, rows: Array, width: int) -> Array:
+    """Return such bits for every text of `rows`, 64 × `width` of them; `width` is a power of two."""
+    first_bits = 6
+    while 1 << first_bits < 64 * width:
+        first_bits += 1
+    shift = np.uint64(64 - first_bits)
+    bits = np.zeros((len(rows), width), dtype=np.uint64)
+    for i in range(len(rows)):
+        _prefetch_text(words, starts, rows, i)
+        for j in range(starts[rows[i]], starts[rows[i] + 1]):
+            place = words[j] >> shift
+            bits[i, place >> _S6] |= np.uint64(1) << (place & _LAST_6)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _prefetch_text(words: Array, starts: Array, rows: Array, i: int) -> None:
+    """Fetch a text that comes some places after `i`, and where one begins that comes twice as many after it."""
+    if i + 2 * AHEAD < len(rows):
+        prefetch(starts, rows[i + 2 * AHEAD])
+    if i + AHEAD < len(rows):
+        ahead = rows[i + AHEAD]
+        prefetch_range(words, starts[ahead], min(starts[ahead + 1], starts[ahead] + SHORT))
 
 
 @njit(cache=True, nogil=True)
@@ -84,13 +110,15 @@ def _insert(own: Array, kept: Array, used: int) -> int:
 
 @njit(cache=True, nogil=True)
 def repeated(keys: Array) -> Array:
-    """Return the places of all keys that occur more than once, in rising order, and of few others.
+    """Return the places of all keys that occur more than once, in rising order, and of very few others.
 
-    Keys are told apart by their last bits, which is much cheaper than to sort them.
+    Keys are told apart by their last bits, and those that these do not tell apart by their first: much cheaper than to
+    sort them.
     """
-    size = 1
+    size, first_bits = 1, 0
     while size < 8 * len(keys):
         size *= 2
+        first_bits += 1
     last_bits = np.uint64(size - 1)
     times = np.zeros(size, dtype=np.uint8)
     for key in keys:
@@ -102,7 +130,19 @@ def repeated(keys: Array) -> Array:
         if times[keys[i] & last_bits] == 2:
             places[used] = i
             used += 1
-    return places[:used]
+    while first_bits > 3 and 1 << (first_bits - 3) > used:
+        first_bits -= 1
+    shift = np.uint64(64 - first_bits)
+    times = np.zeros(1 << first_bits, dtype=np.uint8)
+    for place in places[:used]:
+        if times[keys[place] >> shift] < 2:
+            times[keys[place] >> shift] += 1
+    kept = 0
+    for place in places[:used]:
+        if times[keys[place] >> shift] == 2:
+            places[kept] = place
+            kept += 1
+    return places[:kept]
 
 
 @njit(cache=True, nogil=True)
@@ -114,7 +154,10 @@ def band_keys(words: Array, starts: Array, runs: Array, keys: Array, run_keys: A
     are made at once: the loop over them is one the processor does eight at a time.
     """
     bands = len(keys)
-    n, n_runs, hashes = len(starts) - 1, len(runs) - 1, bands * height
+    n, n_runs = len(starts) - 1, len(runs) - 1
+    hashes = (
+        -(-bands * height // LANES) * LANES
+    )  # a few more than needed, so that none is left to be made alone
     salts = np.arange(1, hashes + 1).astype(np.uint64) * _GOLDEN
     # The first step of `mixed` is the same for a word and a salt apart, and the last keeps the order: neither is done
     # for every word and salt.
@@ -186,6 +229,15 @@ def bits_differing(a: np.uint64, b: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
+def differ_by_more(bits: Array, a: int, b: int, most: float) -> bool:
+    """Return whether the bits of two texts differ in more than so many places."""
+    differing = 0
+    for part in range(bits.shape[1]):
+        differing += bits_differing(bits[a, part], bits[b, part])
+    return bool(differing > most)
+
+
+@njit(cache=True, nogil=True)
 def jaccard(sets: Array, bounds: Array, a: int, b: int) -> float:
     """Return the Jaccard index of two sets of sorted words."""
     i, end_a = bounds[a], bounds[a + 1]
@@ -234,6 +286,8 @@ def _join(
         mine, theirs = leader_of(leader, text), leader_of(leader, other)
         if mine == theirs:
             break
+        if bounds[text] == bounds[text + 1] or bounds[other] == bounds[other + 1]:
+            continue  # ruled out already
         words = bounds[text + 1] - bounds[text] + bounds[other + 1] - bounds[other]
         if bits_differing(bits[text], bits[other]) > most * words + 1e-9:
             continue
@@ -275,7 +329,8 @@ def join_alike(
 
     `order` holds the places of keys that may occur more than once, sorted by key, and `keys` their keys. A text is
     compared with the first and with the one before it of those with its key; their words are only looked at where
-    `bits` (of `word_bits`) do not already rule out that enough of them are shared.
+    `bits` (of `word_bits`) do not already rule out that enough of them are shared. A text without words in `sets` is
+    ruled out, too.
     """
     n = len(order)
     start = 0
@@ -298,7 +353,7 @@ def join_alike(
 def mark_alike(keys: Array, order: Array, sizes: Array, bits: Array, threshold: float, needed: Array) -> None:
     """Mark the texts whose words `join_alike` looks at: those that `bits` do not rule out; in place.
 
-    `sizes` are their numbers of words, repeated ones included.
+    `sizes` are their numbers of words, repeated ones included. Places of -1 are texts that are ruled out already.
     """
     most = (1 - threshold) / (1 + threshold)
     start = 0
@@ -308,7 +363,9 @@ def mark_alike(keys: Array, order: Array, sizes: Array, bits: Array, threshold: 
             continue
         text = order[place]
         for other in (order[start], order[place - 1]):
-            if bits_differing(bits[text], bits[other]) <= most * (sizes[text] + sizes[other]) + 1e-9:
+            if text < 0 or other < 0:
+                continue
+            if not differ_by_more(bits, text, other, most * (sizes[text] + sizes[other]) + 1e-9):
                 needed[text] = True
                 needed[other] = True
 

@@ -26,6 +26,8 @@ BANDS = 10
 HEIGHT = 3
 #: Fewer words are hashed on one thread: to start another takes longer.
 WORDS_PER_THREAD = 200_000
+#: Texts are read in parts of so many rows, so that the copy of their bytes lies in memory that is used again.
+ROWS_AT_ONCE = 20_000
 NO_RUNS: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
 #: Signs that belong to a word, beside letters and digits: they keep C apart from C++ and 5 from -5.
@@ -166,17 +168,28 @@ def _folded(
     texts: pl.Series,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return the hash of every text, the hashes of its words in compressed rows, and which texts may have signs."""
-    data, offsets = utf8(texts)
-    beyond_ascii = pl.Series([False])
-    if data.max(initial=0) > 127:
-        # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
-        beyond_ascii = (texts.str.len_bytes() != texts.str.len_chars()).fill_null(False)
-        texts = texts.clone().scatter(beyond_ascii.arg_true(), normalised(texts.filter(beyond_ascii)))
-        data, offsets = utf8(texts)
+    n = len(texts)
+    whole, starts, signs = np.empty(n, np.uint64), np.zeros(n + 1, np.int64), np.empty(n, np.bool_)
     # Arrays of numpy lie in large pages, which are much quicker to fill than those that compiled code asks for.
-    words = np.empty((len(data) + len(offsets)) // 2 + len(offsets), dtype=np.uint64)
-    whole, starts, signs = _folding.fold_rows(data, offsets, _ACTIONS, words)
-    return whole, words[: starts[-1]], starts, signs | beyond_ascii.to_numpy()
+    words = np.empty(int(texts.str.len_bytes().sum() or 0) // 2 + n + 1, dtype=np.uint64)
+    for first in range(0, n, ROWS_AT_ONCE):
+        part = texts.slice(first, ROWS_AT_ONCE)
+        data, offsets = utf8(part)
+        beyond_ascii = pl.Series([False])
+        if data.max(initial=0) > 127:
+            # Case, accents and quotation marks beyond ASCII are brought to one form before the loop over bytes.
+            beyond_ascii = (part.str.len_bytes() != part.str.len_chars()).fill_null(False)
+            part = part.clone().scatter(beyond_ascii.arg_true(), normalised(part.filter(beyond_ascii)))
+            data, offsets = utf8(part)
+        used = int(starts[first])
+        if used + (len(data) + len(offsets)) // 2 + len(offsets) > len(words):
+            # A text in one form may be longer than it was.
+            words = np.concatenate([words[:used], np.empty(len(words) + len(data), dtype=np.uint64)])
+        rows = slice(first, first + len(part))
+        whole[rows], own, signs[rows] = _folding.fold_rows(data, offsets, _ACTIONS, words[used:])
+        starts[first + 1 : first + len(part) + 1] = used + own[1:]
+        signs[rows] |= beyond_ascii.to_numpy()
+    return whole, words[: starts[-1]], starts, signs
 
 
 def long_texts(
@@ -227,37 +240,118 @@ def _near_copies(
     alike: float,
     loosely: float,
 ) -> npt.NDArray[np.int64]:
-    """Return the number that the copies and near copies of each text share; `keys` has a row per band."""
-    rows, code = distinct(whole)
-    leaders = np.arange(len(rows), dtype=np.int64)
+    """Return the number that the copies and near copies of each text share; `keys` has a row per band.
+
+    Most texts share no key with another one, and most of the others too few words: what is done for a text beyond
+    looking for its keys is done for few.
+    """
+    first = _first_copies(whole)
+    rows = np.flatnonzero(first == np.arange(len(first)))
+    of_bands = [_shared(of_band, rows) for of_band in keys]
+    sharing = np.zeros(len(whole), dtype=np.bool_)
+    for those, _ in of_bands:
+        sharing[those] = True
+    some = np.flatnonzero(sharing)
     # Texts are in the order of their hashes, so that units do not depend on the order of the rows.
-    shared = [_shared(of_band[rows]) for of_band in keys]
-    # Most texts share no key with another one, and most of the others too few words: a few are compared by their words.
-    some = np.unique(np.concatenate([places for places, _ in shared]))
-    long, bits = long_texts(words, starts, rows[some])
+    some = some[_kernels.rising_order(whole[some])]
+    long, bits = long_texts(words, starts, some)
+    some = some[long]
+    place_of = np.full(len(whole), -1, dtype=np.int64)
+    place_of[some] = np.arange(len(some))
+    shared = [_in_order_of_texts(place_of[those], of_those) for those, of_those in of_bands]
+    needed = _maybe_alike(words, starts, some, bits, shared, alike)
+    sets, bounds = _kernels.word_sets(words, starts, some, needed)
+    own = np.arange(len(some), dtype=np.int64)
+    for of_texts, of_places in shared:
+        _kernels.join_alike(of_places, of_texts, sets, bounds, bits, own, alike, loosely)
+    return _numbered(first, some, _kernels.leaders(own))
+
+
+def _maybe_alike(
+    words: npt.NDArray[np.uint64],
+    starts: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    bits: npt.NDArray[np.uint64],
+    shared: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]],
+    alike: float,
+) -> npt.NDArray[np.bool_]:
+    """Return which texts of `rows` their bits do not tell apart from all those with the same key.
+
+    64 bits tell short texts apart; where they do not, more bits are looked at.
+    """
+    sizes = starts[rows + 1] - starts[rows]
+    needed = np.zeros(len(rows), dtype=np.bool_)
+    for texts, keys in shared:
+        _kernels.mark_alike(keys, texts, sizes, bits[:, None], alike, needed)
+    some = np.flatnonzero(needed)
+    width = _width(sizes[some])
+    if width == 1:
+        return needed
+    more_bits = _kernels.wide_bits(words, starts, rows[some], width)
     place_of = np.full(len(rows), -1, dtype=np.int64)
-    place_of[some[long]] = np.arange(len(long))
-    sizes = np.diff(starts)[rows[some[long]]]
-    shared = [(place_of[places], of_places) for places, of_places in shared]
-    shared = [(places[places >= 0], of_places[places >= 0]) for places, of_places in shared]
-    needed = np.zeros(len(long), dtype=np.bool_)
-    for places, of_places in shared:
-        _kernels.mark_alike(of_places, places, sizes, bits, alike, needed)
-    sets, bounds = _kernels.word_sets(words, starts, rows[some[long]], needed)
-    own = np.arange(len(long), dtype=np.int64)
-    for places, of_places in shared:
-        _kernels.join_alike(of_places, places, sets, bounds, bits, own, alike, loosely)
-    leaders[some[long]] = some[long][_kernels.leaders(own)]
-    return in_order(leaders[code])
+    place_of[some] = np.arange(len(some))
+    still = np.zeros(len(some), dtype=np.bool_)
+    for texts, keys in shared:
+        _kernels.mark_alike(keys, place_of[texts], sizes[some], more_bits, alike, still)
+    needed[some] = still
+    return needed
 
 
-def _shared(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """Return the places of keys that occur more than once, by rising key, and these keys."""
-    places = _kernels.repeated(keys)
+def _first_copies(whole: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Return the first text with the hash of each text."""
+    first = np.arange(len(whole), dtype=np.int64)
+    some = _kernels.repeated(whole)
+    begins, code = distinct(whole[some])
+    first[some] = some[begins[code]]
+    return first
+
+
+def _shared(
+    keys: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return those of the rows that have the key of another one, by rising key, and their keys."""
+    every = len(rows) == len(keys)
+    places = _kernels.repeated(keys if every else keys[rows])
+    places = places if every else rows[places]
     of_places = keys[places]
-    rising = _kernels.rising_order(of_places)
-    of_places = of_places[rising]
-    more = np.zeros(len(of_places), dtype=np.bool_)
-    more[1:] = of_places[1:] == of_places[:-1]
+    order = _kernels.rising_order(of_places)
+    rising = of_places[order]
+    more = np.zeros(len(rising), dtype=np.bool_)
+    more[1:] = rising[1:] == rising[:-1]
     more[:-1] |= more[1:]
-    return places[rising][more], of_places[more]
+    return places[order[more]], rising[more]
+
+
+def _width(sizes: npt.NDArray[np.int64]) -> int:
+    """Return how many times 64 bits tell texts of so many words apart: about four bits a word, at most 4,096."""
+    most = min(float(sizes.mean()) / 16, 64.0) if len(sizes) else 1.0
+    width = 1
+    while width < most:
+        width *= 2
+    return width
+
+
+def _in_order_of_texts(
+    texts: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return texts by rising key, those of one key in rising order, and the keys; texts of -1 are left out."""
+    there = texts >= 0
+    texts, keys = texts[there], keys[there]
+    order = np.lexsort((texts, keys))
+    return texts[order], keys[order]
+
+
+def _numbered(
+    first: npt.NDArray[np.int64], texts: npt.NDArray[np.int64], leader: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the number of every text's unit, by first occurrence.
+
+    `first` is the first copy of every text; `texts[leader[i]]` leads the unit of `texts[i]`.
+    """
+    joined = np.flatnonzero(leader != np.arange(len(leader)))
+    earliest = texts.copy()
+    np.minimum.at(earliest, leader[joined], texts[joined])
+    begins = np.arange(len(first), dtype=np.int64)
+    begins[texts] = earliest[leader]
+    begins = begins[first]
+    return np.asarray((np.cumsum(begins == np.arange(len(begins))) - 1)[begins], dtype=np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
+from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
 from cuecard.audits.partial_input.baselines.guessing import (
     Guesses,
     guess_labels,
@@ -33,11 +33,11 @@ def test_the_longest_choice_wins_by_characters_and_ties_share_the_hit():
         ]
     )
     examples = Examples(data)
-    longest = pick_by_length(examples, np.arange(4), longest=True)
+    longest = length_rules(examples, np.arange(4))["longest"]
     assert longest.score.tolist() == [1, 0.5, 0, 1 / 3]
     assert longest.named.tolist() == [1, 2, 2, 3]
     assert longest.answer.tolist() == [1, 0, 0, 0]
-    shortest = pick_by_length(examples, np.arange(4), longest=False)
+    shortest = length_rules(examples, np.arange(4))["shortest"]
     assert shortest.score.tolist() == [0, 0, 1, 1 / 3]
 
 
@@ -53,7 +53,7 @@ def test_examples_with_different_numbers_of_choices_keep_their_own_rows():
     assert examples.gold.tolist() == [0, 2, 1]
     assert examples.options.tolist() == [2, 4, 2]
     assert examples.rows(np.array([2, 0])).tolist() == [6, 7, 0, 1]
-    assert pick_by_length(examples, np.array([1, 0]), longest=True).score.tolist() == [1, 1]
+    assert length_rules(examples, np.array([1, 0]))["longest"].score.tolist() == [1, 1]
 
 
 def test_majority_is_learned_from_train_and_scored_on_test():

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.audits.partial_input.baselines.conditions import InputFeatures
-from cuecard.audits.partial_input.baselines.content_blind import majority, null_probability, pick_by_length
+from cuecard.audits.partial_input.baselines.content_blind import length_rules, majority, null_probability
 from cuecard.audits.partial_input.baselines.frequency_rules import choice_rules, label_rules
 from cuecard.audits.partial_input.baselines.guessing import Guesses
 from cuecard.audits.partial_input.baselines.judging import Baseline, Chain, interval, measured
@@ -55,10 +55,7 @@ def blind_rules(examples: Examples, train: Ints, test: Ints) -> dict[str, Guesse
         return label_rules(examples, train, test) if len(test) else {}
     scored = test if len(test) else train
     units = examples.units("choices", scored)
-    rules = {
-        name: pick_by_length(examples, scored, longest=name == "longest").in_units(units)
-        for name in ("longest", "shortest")
-    }
+    rules = {name: guesses.in_units(units) for name, guesses in length_rules(examples, scored).items()}
     return rules | choice_rules(examples, scored)
 
 

@@ -35,9 +35,11 @@ def null_probability(examples: Examples, learn: Ints, guess: Ints) -> Floats:
     return np.asarray((counts / counts.sum())[examples.gold[guess]])
 
 
-def pick_by_length(examples: Examples, guess: Ints, *, longest: bool) -> Guesses:
+def length_rules(examples: Examples, guess: Ints) -> dict[str, Guesses]:
     """Return the guesses that name the choice with most, or fewest, characters; ties share the hit."""
     characters = examples.instances.characters("hypothesis").astype(np.float64)
-    margins = characters[examples.rows(guess)]
-    guesses = guess_rows(margins if longest else -margins, examples.gold[guess], examples.options[guess])
-    return guesses.weighted(examples.weight(guess))
+    margins, gold, sizes = characters[examples.rows(guess)], examples.gold[guess], examples.options[guess]
+    return {
+        name: guess_rows(signed, gold, sizes).weighted(examples.weight(guess))
+        for name, signed in (("longest", margins), ("shortest", -margins))
+    }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cuecard._compiled import njit
 from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
@@ -88,20 +89,28 @@ def _repeats(codes: Ints) -> bool:
 
 def guess_rows(margins: Floats, gold: Ints, sizes: Ints, probability: Floats | None = None) -> Guesses:
     """Return the guesses that name the row of highest margin of each example; `sizes` are rows per example."""
-    starts = np.cumsum(sizes) - sizes
-    best = np.repeat(np.maximum.reduceat(margins, starts), sizes)
-    named_row = margins >= best - TIE
-    named = np.add.reduceat(named_row.astype(np.int64), starts)
-    right = starts + gold
-    first_named = np.minimum.reduceat(np.where(named_row, np.arange(len(margins)), len(margins)), starts)
-    return Guesses(
-        score=named_row[right] / named,
-        named=named,
-        options=sizes,
-        answer=(first_named - starts).astype(np.int64),
-        probability=None if probability is None else probability[right],
-        table=None if probability is None else _padded(probability, sizes),
-    )
+    score, named, answer = _highest(margins.astype(np.float64), gold, sizes)
+    right = None if probability is None else probability[np.cumsum(sizes) - sizes + gold]
+    table = None if probability is None else _padded(probability, sizes)
+    return Guesses(score, named, options=sizes, answer=answer, probability=right, table=table)
+
+
+@njit(cache=True, nogil=True)
+def _highest(margins: Floats, gold: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints]:
+    """Return what a hit counts, how many rows are named, and the place of the first of them, for every example."""
+    n = len(sizes)
+    score, named, answer = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    start = 0
+    for i in range(n):
+        best = margins[start : start + sizes[i]].max()
+        for place in range(sizes[i] - 1, -1, -1):
+            if margins[start + place] >= best - TIE:
+                named[i] += 1
+                answer[i] = place
+        if margins[start + gold[i]] >= best - TIE:
+            score[i] = 1 / named[i]
+        start += sizes[i]
+    return score, named, answer
 
 
 def _padded(values: Floats, sizes: Ints) -> Floats:

@@ -273,7 +273,11 @@ def interval(
     if weight is not None or unit is not None or inflation != 1.0:
         size = _effective(score, weight, unit) / inflation
         return share_interval(float(np.average(score, weights=weight)), size, level)
-    total, n = float(score.sum()), len(score)
+    return exact_interval(float(score.sum()), len(score), level)
+
+
+def exact_interval(total: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval of a share of n examples, of which `total` are hits, shared ones in part."""
     low, _ = clopper_pearson(math.floor(total + 1e-9), n, level)
     _, high = clopper_pearson(math.ceil(total - 1e-9), n, level)
     return float(low), float(high)
