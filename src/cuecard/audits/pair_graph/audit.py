@@ -64,7 +64,7 @@ class PairGraphAudit:
     measures: ClassVar[tuple[MeasureKind, ...]] = KINDS
     parallel: ClassVar[bool] = True
     #: Memory for the graph and forests of an example where texts stay on disk; measured on 550,000 pairs, rounded up.
-    row_bytes: ClassVar[int] = 600
+    row_bytes: ClassVar[int] = 1_000
     measured = staticmethod(pair_graph_measures)
 
     forest: ForestName = "fast"
