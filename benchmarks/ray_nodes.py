@@ -29,7 +29,7 @@ for _ in range(n - 1):
     nodes.add_node(**local)
 ray.init(address=nodes.address, log_to_driver=False)
 asked = dict(only="cues", features="word,bigram", engine="ray", cache=False)
-cc.audit(folder + "/0.parquet", **asked)  # starts and imports
+cc.audit(folder + "/0.parquet", **asked)  # starts one process; that of a second node starts within what is timed
 took, add = {}, OnRay.add
 def timed(*arguments):
     began = time.perf_counter()
