@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from process_state import differences, process_state
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 #: Cases are the same in every run: what fails here fails again, and what passes does not fail a release by chance.
@@ -34,6 +36,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv("CI", raising=False)
         patch.setenv("CUECARD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def same_process(own_cache: None) -> Iterator[None]:
+    """Fail a test that leaves something behind in the process, where a later one would meet it."""
+    before = process_state()
+    yield
+    assert differences(before, process_state()) == []
 
 
 @pytest.fixture(scope="session")

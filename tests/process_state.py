@@ -21,7 +21,10 @@ REGISTRIES = {
     "cuecard.text.tokenisers.tokenise": "TOKENISERS",
 }
 #: How the variables begin that libraries set for themselves when they are imported.
-_OF_LIBRARIES = ("TORCH", "PYTORCH", "KMP_", "PYTEST_")
+_OF_LIBRARIES = (
+    *("ACCELERATE_", "CUBLAS_", "CUDA_", "HF_", "KMP_", "PYTEST_", "PYTORCH", "RAY_", "TOKENIZERS_", "TORCH"),
+    "TRANSFORMERS_",
+)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGALRM)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from cuecard.audits.partial_input.baselines.judging import measured
 from cuecard.audits.partial_input.learned.cross_fit import trainer
 from cuecard.data import Examples, Instances, load
 from cuecard.data.demo import demo_battles
-from cuecard.data.weights import unequal_weights, weights_note
+from cuecard.data.weights import instance_weights, unequal_weights, weights_note
 from cuecard.features.pair_graph import LEAKAGE_FEATURES
 from small_sets import choice_instances, pair_instances
 
@@ -327,3 +328,12 @@ def test_clusters_of_random_labels_under_weights_are_seldom_significant():
         table = cluster_table(shuffled, clusters, [["w"]] * 5, alpha=0.05, weights=weights)
         rejected, tested = rejected + int((table["p_value"] <= 0.05).sum()), tested + 5
     assert rejected / tested <= 0.08
+
+
+@pytest.mark.parametrize("unit", [1e308, 1e-308, 5e-324, 1.0])
+def test_weights_of_any_size_are_scaled_to_a_mean_of_one(unit):
+    rows = [{"text": f"t{i}", "label": "ab"[i % 2], "w": unit if i % 4 else 0.0} for i in range(40)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights = instance_weights(load(rows), "w")
+    assert weights.tolist() == pytest.approx([4 / 3 if i % 4 else 0 for i in range(40)])

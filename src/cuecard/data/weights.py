@@ -42,6 +42,11 @@ def instance_weights(data: Instances, column: str) -> npt.NDArray[np.float64]:
     weighted = values.is_not_null().to_numpy()
     for name in data.splits:
         rows = (data.table["split"].cast(pl.String) == name).to_numpy() & weighted
+        largest = weights[rows].max(initial=0.0)
+        if (
+            not 1e-150 <= largest <= 1e150 and largest > 0
+        ):  # their sum would be too large or too small a number
+            weights[rows] /= largest
         total = weights[rows].sum()
         if rows.any() and not total > 0:
             raise InputError(

@@ -311,3 +311,20 @@ def test_a_name_that_repeats_in_a_parquet_file_is_named(tmp_path):
         path,
     )
     assert refused(path) == f"{path} has two columns with the name 'label': write it with distinct names."
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_metadata_of_a_column_that_is_no_text_is_named_without_a_panic(tmp_path, capfd, within):
+    path = tmp_path / "x.parquet"
+    odd = pa.field("note", pa.string(), metadata={b"\xff": b"\xfe"})
+    kind, values = (pa.struct([odd]), [{"note": "a"}, None]) if within else (pa.string(), ["a", "b"])
+    field = pa.field("note", kind) if within else odd
+    columns = [pa.array(["a", "b"]), pa.array(["c", "d"]), pa.array(values, kind)]
+    schema = pa.schema([("text", pa.string()), ("label", pa.string()), field])
+    pq.write_table(pa.table(columns, schema=schema), path)
+    assert refused(path).startswith(
+        f"Column 'note' of {path} has metadata that is not UTF-8: copy the file again"
+    )
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(scan(path))
+    assert capfd.readouterr().err == ""

@@ -53,12 +53,27 @@ def check_schema(schema: Any, where: str) -> None:
                 f"Column {printable(field.name, 60)!r} of {where} has values of the type {printable(kind, 60)}, which "
                 "cannot be read: write the file without the column, or with its values as text."
             )
+        if not _has_text_metadata(field):
+            raise InputError(
+                f"Column {printable(field.name, 60)!r} of {where} has metadata that is not UTF-8: copy the file again "
+                "if it is damaged, or write it without metadata."
+            )
 
 
 def _foreign_type(kind: Any) -> str:
     if str(kind).startswith(_FOREIGN_TYPES):
         return str(kind)
     return next(filter(None, (_foreign_type(kind.field(i).type) for i in range(kind.num_fields))), "")
+
+
+def _has_text_metadata(field: Any) -> bool:
+    """Return whether the metadata of a field and of those within it is text: polars panics over any other."""
+    try:
+        for part in [*(field.metadata or {}).keys(), *(field.metadata or {}).values()]:
+            part.decode()
+    except UnicodeDecodeError:
+        return False
+    return all(_has_text_metadata(field.type.field(i)) for i in range(field.type.num_fields))
 
 
 def reason(error: BaseException, limit: int = 200) -> str:
