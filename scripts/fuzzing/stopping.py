@@ -131,10 +131,12 @@ def stopped(
     def stopping() -> None:
         left = at + 1
 
-        def count(_: str) -> None:
+        def count(event: str) -> None:
             nonlocal left
             left -= 1
-            if left == 0:
+            # A further run makes other steps than the one that was counted: an interrupt waits for the next that fits.
+            if left <= 0 and (by == signal.SIGKILL or event not in REMOVING):
+                left = sys.maxsize
                 os.kill(os.getpid(), by)
 
         _on_step(folder, count)
