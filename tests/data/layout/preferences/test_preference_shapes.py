@@ -31,6 +31,21 @@ def example(data) -> tuple[str, list[str], list[str]]:
     return first["premise"][0], first["hypothesis"].to_list(), first["label"].cast(str).to_list()
 
 
+def ultrafeedback(model: str, response: str, rating: int) -> dict:
+    """Return a completion with all fields that UltraFeedback has."""
+    aspects = ("helpfulness", "honesty", "instruction_following", "truthfulness")
+    return {
+        "annotations": {aspect: {"Rating": str(rating), "Rationale": "…"} for aspect in aspects},
+        "critique": "…",
+        "custom_system_prompt": "Answer honestly.",
+        "fine-grained_score": float(rating),
+        "model": model,
+        "overall_score": 1.5 * rating,
+        "principle": "honesty",
+        "response": response,
+    }
+
+
 SHAPES = {
     "texts": ({"prompt": QUESTION, "chosen": RIGHT, "rejected": WRONG}, QUESTION),
     "message lists with the prompt": ({"chosen": [USER, GOOD], "rejected": [USER, BAD]}, PROMPT),
@@ -74,6 +89,74 @@ SHAPES = {
             ],
         },
         QUESTION,
+    ),
+    "answers with ranks": (
+        {
+            "prompt": QUESTION,
+            "answers": [
+                {"answer": WRONG, "model": "alpha", "rank": 2.0},
+                {"answer": RIGHT, "model": "beta", "rank": 1.0},
+            ],
+            "turns": 1,
+            "num_responses": 2,
+            "source": ["web"],
+        },
+        QUESTION,
+    ),
+    "UltraFeedback": (
+        {
+            "source": "web",
+            "instruction": QUESTION,
+            "models": ["alpha", "beta"],
+            "completions": [ultrafeedback("alpha", WRONG, 2), ultrafeedback("beta", RIGHT, 5)],
+            "correct_answers": ["None"],
+            "incorrect_answers": ["None"],
+        },
+        QUESTION,
+    ),
+    "UltraFeedback with mean ratings only": (
+        {
+            "instruction": QUESTION,
+            "completions": [
+                {"model": "alpha", "response": WRONG, "fine-grained_score": 2.25},
+                {"model": "beta", "response": RIGHT, "fine-grained_score": 4.75},
+            ],
+        },
+        QUESTION,
+    ),
+    "UltraFeedback in pairs": (
+        {
+            "prompt": QUESTION,
+            "prompt_id": "9.11",
+            "chosen": [USER, GOOD],
+            "rejected": [USER, BAD],
+            "messages": [USER, GOOD],
+            "score_chosen": 8.0,
+            "score_rejected": 3.0,
+        },
+        QUESTION,
+    ),
+    "HelpSteer2 preferences": (
+        {
+            "split": "train",
+            "prompt": QUESTION,
+            "response_1": WRONG,
+            "response_2": RIGHT,
+            "preference_strength": 2,
+            "preference_statement": "The second is right.",
+        },
+        QUESTION,
+    ),
+    "HelpSteer3": (
+        {
+            "domain": "general",
+            "language": "english",
+            "context": [USER],
+            "response1": WRONG,
+            "response2": RIGHT,
+            "overall_preference": 3,
+        },
+        PROMPT,
     ),
 }
 
@@ -127,6 +210,28 @@ def test_rows_with_one_rated_answer_each_are_joined_by_their_prompt(tmp_path):
     assert data.table["source"].to_list() == ["web", "web"]
     assert data.report.dropped == {"tie": 1, "only one response": 1}
     assert any("highest 'helpfulness'" in note for note in data.report.notes)
+
+
+def test_rows_of_helpsteer_are_joined_by_their_prompt_and_compared_by_helpfulness(tmp_path):
+    aspects = {"correctness": 3, "coherence": 4, "complexity": 1}
+    rows = [
+        {"prompt": QUESTION, "response": WRONG, "helpfulness": 1, **aspects, "verbosity": 2},
+        {"prompt": QUESTION, "response": RIGHT, "helpfulness": 4, **aspects, "verbosity": 0},
+        {"prompt": "Say hello.", "response": "Hello", "helpfulness": 3, **aspects, "verbosity": 0},
+        {"prompt": "Say hello.", "response": "No.", "helpfulness": 0, **aspects, "verbosity": 0},
+    ]
+    data = read(tmp_path, *rows)
+    assert example(data) == (QUESTION, [RIGHT, WRONG], ["chosen", "rejected"])
+    assert data.n_examples == 2
+    assert data.table["score"].to_list() == [4, 1, 3, 0]
+
+
+def test_the_lowest_rank_of_several_answers_is_chosen_and_shared_ranks_are_a_tie():
+    answers = [[("b", 2), ("a", 1), ("c", 3)], [("x", 1), ("y", 1), ("z", 2)]]
+    rows = [[{"answer": text, "rank": rank} for text, rank in row] for row in answers]
+    data = load(pl.DataFrame({"prompt": ["p", "q"], "answers": rows}))
+    assert data.table.select("hypothesis", "rank").rows() == [("a", 1), ("b", 2), ("c", 3)]
+    assert data.report.dropped == {"tie": 1}
 
 
 def test_a_shared_highest_score_is_a_tie_and_not_a_choice(tmp_path):

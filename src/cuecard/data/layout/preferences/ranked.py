@@ -18,12 +18,13 @@ TIE, SINGLE = "tie", "only one response"
 
 _LISTS = ("completions", "responses", "candidates", "outputs", "generations", "answers")
 _SCORE_LISTS = ("scores", "ratings", "rewards", "overall_scores", "score", "rating")
-_RANK_LISTS = ("ranks", "rankings", "rank")
+_RANKS = ("ranks", "rankings", "rank")
 _TEXT_FIELDS = ("response", "text", "content", "completion", "answer", "output", "message", "messages")
 _SCORES = (
     "overall_score",
     "overall_rating",
     "overall",
+    "fine_grained_score",
     "score",
     "rating",
     "reward",
@@ -103,14 +104,16 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
             fields = by_normal_name(f.name for f in dtype.inner.fields)
             kinds = {f.name: f.dtype for f in dtype.inner.fields}
             text = next((fields[t] for t in _TEXT_FIELDS if t in fields), None)
-            score = next((fields[s] for s in _SCORES if s in fields and kinds[fields[s]].is_numeric()), None)
-            if text is None or score is None:
+            numbers = (s for s in (*_SCORES, *_RANKS) if s in fields and kinds[fields[s]].is_numeric())
+            kind = next(numbers, None)
+            if text is None or kind is None:
                 continue
+            score = fields[kind]
             long = frame.select(pl.col(column)).with_row_index(_ROW).explode(column).drop_nulls(column)
             long = long.unnest(column).rename({text: _TEXT, score: _SCORE})
             plain = [c for c in long.columns if c in (_ROW, _TEXT, _SCORE) or not long.schema[c].is_nested()]
-            return _Long(long.select(plain), frozenset({column}), score)
-        for beside in (*_SCORE_LISTS, *_RANK_LISTS):
+            return _Long(long.select(plain), frozenset({column}), score, lowest=kind in _RANKS)
+        for beside in (*_SCORE_LISTS, *_RANKS):
             scores = names.get(beside)
             if scores is None or not _is_numbers(frame.schema[scores]):
                 continue
@@ -127,7 +130,7 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
             long = long.rename({column: _TEXT, scores: _SCORE})
             if models is not None:
                 long = long.rename({models: "model"})
-            return _Long(long, frozenset(together), scores, lowest=beside in _RANK_LISTS)
+            return _Long(long, frozenset(together), scores, lowest=beside in _RANKS)
     return None
 
 
