@@ -84,6 +84,7 @@ def test_common_answers_that_tie_everything_together_are_named_and_only_premises
     folds = make_folds(data, np.zeros(60, dtype=np.int64))
     assert folds.grouping == "premise"
     assert "100 %" in folds.note
+    assert folds.note.endswith("only examples with the same question stay in one fold.")
     assert all(folds.fold[i] == folds.fold[i + 1] for i in range(0, 60, 2))
 
 

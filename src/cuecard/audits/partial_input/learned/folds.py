@@ -97,15 +97,15 @@ def make_folds(
     largest = _largest_share(groups)
     note = ""
     if grouping == "sentence" and largest > LARGEST_GROUP:
+        what = "question" if data.grouped else "premise"
         note = (
             f"Shared sentences connect {100 * largest:.0f} % of the examples, too many for one fold. Therefore only "
-            "examples with the same premise stay in one fold."
+            f"examples with the same {what} stay in one fold."
         )
         grouping = "premise"
         groups = example_groups(data, grouping)
         largest = _largest_share(groups)
         if largest > LARGEST_GROUP:
-            what = "question" if data.grouped else "premise"
             note = (
                 f"{100 * largest:.0f} % of the examples have the same {what}, too many for one fold. Therefore the "
                 "folds are random, and a sentence can occur both in training and in scored examples."
