@@ -6,7 +6,9 @@ import json
 import signal
 import sys
 from collections import Counter
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,18 @@ from ray.cluster_utils import Cluster  # noqa: E402
 
 PARTS = 8
 STREAMED = ("overview", "cues")
+#: Times that a machine of the cluster is started: Ray gives each 30 seconds, which a busy machine may exceed.
+STARTS = 5
+
+
+def started(start: Callable[[], Any]) -> Any:
+    for _ in range(STARTS - 1):
+        try:
+            return start()
+        except Exception as error:  # Ray raises nothing narrower
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +56,11 @@ def cluster():
         patch.setattr(ray_constants, "ENABLE_RAY_CLUSTER", False)
         patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         patch.setattr(sys, "excepthook", sys.excepthook)
-        nodes = Cluster(initialize_head=True, head_node_args={**local, "include_dashboard": False})
-        nodes.add_node(**local)
+        head = {**local, "include_dashboard": False}
+        nodes = started(lambda: Cluster(initialize_head=True, head_node_args=head))
+        started(lambda: nodes.add_node(**local))
         ray.init(address=nodes.address, log_to_driver=False)
-        yield SimpleNamespace(nodes=nodes, add=lambda: nodes.add_node(**local))
+        yield SimpleNamespace(nodes=nodes, add=lambda: started(lambda: nodes.add_node(**local)))
         ray.shutdown()
         nodes.shutdown()
     for number, handler in handlers.items():
