@@ -174,6 +174,7 @@ def hook(event, arguments):
         if left == 0:
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with it ignored
 sys.addaudithook(hook)
 while True:
     at, interrupted = at + 1, False
