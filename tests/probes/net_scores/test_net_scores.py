@@ -9,6 +9,8 @@ from cuecard.data import Instances
 from cuecard.probes import NetScores, Predictions
 from cuecard.probes.examples import check_test
 from cuecard.probes.net_scores.leak import neutral_weights
+from cuecard.probes.net_scores.probe import _findings
+from cuecard.probes.net_scores.suspects import suspect_labels
 from cuecard.report.charts.drawing import specification
 from cuecard.report.headline.verdict import verdict
 from cuecard.report.sections import section_view
@@ -145,6 +147,20 @@ def test_wrong_keys_are_listed_as_suspect():
     view = section_view(card, "net_scores")
     assert specification(view.charts[0].draw)["layer"]
     assert [table.title for table in view.tables] == ["Models", "Suspect labels"]
+
+
+@pytest.mark.parametrize(("many", "listed"), [(5, range(1, 60)), (30, range(2))])
+def test_few_models_list_right_keys_and_say_so(many, listed):
+    _, _, _, answers, key = simulated(many, 250, 0, seed=3)
+    correct = (answers == key).T.astype(np.float64)
+    assert len(suspect_labels(answers.T, correct, key)[0]) in listed
+    summary = {"suspect": 7, "n": 250, "working": [], "counts": {}, "models": [{}] * many}
+    found = _findings(summary)[-1]
+    sure = many >= 30
+    assert (found.severity, found.title) == (
+        ("low", "7 labels may be wrong") if sure else ("info", "7 labels to check")
+    )
+    assert ("by chance" in found.text) is not sure
 
 
 def test_ranks_change_with_intervals():

@@ -34,6 +34,8 @@ FEWEST = 20
 NEUTRAL_WITHIN = 0.01
 #: Item response needs the answers of this many models.
 FEWEST_MODELS = 5
+#: With right keys everywhere, this many models list next to nothing; fewer also agree by chance.
+SURE_MODELS = 30
 _CHOICES = re.compile(r"[-_ ]choices([-_ ]only)?$")
 
 
@@ -200,16 +202,21 @@ def _findings(summary: Mapping[str, Any]) -> list[Finding]:
             )
         )
     if summary["suspect"]:
-        n = summary["suspect"]
+        n, models = summary["suspect"], len(summary["models"])
         text = (
             f"On {plural(n, 'example')} most strong models agree on another answer than the key, and it fits as a key "
             "better (item response model): look at them in tables/suspect_labels.parquet."
         )
+        if models < SURE_MODELS:
+            text += (
+                f" {models} models also agree on a wrong answer by chance, so right keys are among them; "
+                f"{SURE_MODELS} or more models list few of these."
+            )
         findings.append(
             Finding(
                 NAME,
-                "low",
-                f"{plural(n, 'label')} may be wrong",
+                "low" if models >= SURE_MODELS else "info",
+                f"{plural(n, 'label')} {'may be wrong' if models >= SURE_MODELS else 'to check'}",
                 text,
                 float(n),
                 n=summary["n"],
