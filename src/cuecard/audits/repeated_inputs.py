@@ -44,7 +44,7 @@ class RepeatedInputs:
 def repeated_inputs(
     table: pl.DataFrame, data: Instances, most_repeated: int, most_conflicts: int
 ) -> RepeatedInputs:
-    """Return the inputs that occur more than once, of a table of `row_table`; at most so many are listed."""
+    """Return the inputs that occur more than once, of a table of `row_table`; the list is limited."""
     examples = _examples(table, data)
     exact = normalised = examples.height
     answered = conflicting = 0

@@ -450,3 +450,17 @@ def test_a_share_of_both_splits_says_whose_chance_level_it_has() -> None:
     findings = Cues(features=("word",)).run(load(parts[0], test=parts[1])).findings
     [text] = [finding.text for finding in findings if "mark" in finding.cue]
     assert "training and test set together, at the chance level of the training set, " in text
+
+
+def test_where_only_shared_words_predict_the_label_no_cue_is_found_in_a_single_text():
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(400):
+        premise = rng.choice(5_000, 8, replace=False)
+        hypothesis = premise[:4] if i % 2 else rng.choice(5_000, 4, replace=False)
+        texts = (" ".join(f"w{word}" for word in words) for words in (premise, hypothesis))
+        rows.append((*texts, "yes" if i % 2 else "no"))
+    data = load(pl.DataFrame(rows, schema=["premise", "hypothesis", "label"], orient="row"))
+    titles = [finding.title for finding in Cues().run(data).findings]
+    assert "No cue found in a single text" in titles
+    assert "No cue found" not in titles

@@ -48,14 +48,14 @@ def all_features(
     significant = int(cues["significant"].sum())
     tested = plural(cues.height + by_length, "feature") + (" other than words" if besides_words else "")
     if not of_one_text["significant"].any():
+        title = "No cue found"
         if significant:
+            title = "No cue found in a single text"
             tested = plural(of_one_text.height, "feature") + " of a single text"
         text = (
             f"None of {tested} is associated with the label (q ≤ {alpha:g}).{_detectable(cues, total, alpha)}"
         )
-        return Finding(
-            "cues", "info", "No cue found", text, value=0.0, n=total, key=ALL_FEATURES, counted="instances"
-        )
+        return Finding("cues", "info", title, text, value=0.0, n=total, key=ALL_FEATURES, counted="instances")
     share = significant / (cues.height + by_length)
     are = "is" if significant == 1 else "are"
     text = f"{significant:,} of {tested} ({percent(share)}) {are} associated with a label (q ≤ {alpha:g})"

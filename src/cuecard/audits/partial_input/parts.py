@@ -227,8 +227,9 @@ def with_few_values(column: pl.Series, starts: Ints) -> pl.Series:
     """Return a column with a bounded number of values that is a slice, or none, wherever the column itself is.
 
     A slice has at most `MOST_VALUES` values in the first rows of examples, and does not differ within one; what is
-    known of answers has as few in all rows. Therefore so many values of the first rows are kept, two that differ within
-    an example if there are any, and so many of all rows. One of them stands for all others; what is missing stays so.
+    known of answers has as few in all rows. Therefore this many values of the first rows are kept, two that differ
+    within an example if there are any, and as many of all rows. One of them stands for all others; what is
+    missing stays so.
     """
     if column.n_unique() <= MOST_VALUES + 1:
         return column

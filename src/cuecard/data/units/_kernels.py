@@ -230,7 +230,7 @@ def bits_differing(a: np.uint64, b: np.uint64) -> int:
 
 @njit(cache=True, nogil=True)
 def differ_by_more(bits: Array, a: int, b: int, most: float) -> bool:
-    """Return whether the bits of two texts differ in more than so many places."""
+    """Return whether the bits of two texts differ in more places than are allowed."""
     differing = 0
     for part in range(bits.shape[1]):
         differing += bits_differing(bits[a, part], bits[b, part])

@@ -26,7 +26,7 @@ BANDS = 10
 HEIGHT = 3
 #: Fewer words are hashed on one thread: to start another takes longer.
 WORDS_PER_THREAD = 200_000
-#: Texts are read in parts of so many rows, so that the copy of their bytes lies in memory that is used again.
+#: Rows of a part in which texts are read, so that the copy of their bytes lies in memory that is used again.
 ROWS_AT_ONCE = 20_000
 NO_RUNS: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
@@ -323,7 +323,7 @@ def _shared(
 
 
 def _width(sizes: npt.NDArray[np.int64]) -> int:
-    """Return how many times 64 bits tell texts of so many words apart: about four bits a word, at most 4,096."""
+    """Return how many times 64 bits tell texts of a number of words apart: about four bits a word, at most 4,096."""
     most = min(float(sizes.mean()) / 16, 64.0) if len(sizes) else 1.0
     width = 1
     while width < most:
