@@ -32,11 +32,13 @@ def ask(
     prompts: Sequence[str] | None = None,
     stress: str | None = None,
     sample: int | None = None,
+    structured: bool = False,
     audit: Cues | None = None,
     keep_answers: str | Path | None = None,
     key_variable: str = "OPENAI_API_KEY",
     concurrency: int = 8,
     max_requests: int | None = None,
+    timeout: float = 60.0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
@@ -51,12 +53,14 @@ def ask(
         prompts: names of built-in prompts or template files; all four built-in ones by default.
         stress: ask about the test examples with this cue and equally many without it.
         sample: number of random test examples to ask about; with `stress`, half of them have the cue.
+        structured: ask the endpoint to allow no other answer than the possible ones, as JSON with a schema.
         audit: the cue audit whose tokens and scope say which examples have the cue.
         keep_answers: file in which raw answers are kept, so that nothing is asked twice; in the user's cache folder
             by default.
         key_variable: environment variable that holds the key.
         concurrency: requests under way at a time.
         max_requests: send at most this many requests; the next call resumes.
+        timeout: seconds within which a whole answer must have arrived.
         seed: of the sample, and for the model.
         progress: called with what is done; returns a context manager it is done in.
     """
@@ -70,11 +74,12 @@ def ask(
         key_variable=key_variable,
         concurrency=concurrency,
         max_requests=max_requests,
+        timeout=timeout,
         seed=seed,
     )
     with progress(f"Asking {model}") if progress else nullcontext():
         cache = AnswerCache(Path(keep_answers) if keep_answers else default_answers())
-        return prompted_answers(data, server, templates, cache=cache)
+        return prompted_answers(data, server, templates, structured=structured, cache=cache)
 
 
 def ask_file(data: Data, out: Path, endpoint: str, model: str, **options: Any) -> pl.DataFrame:

@@ -193,6 +193,16 @@ def test_bad_usage_is_one_sentence(cuecard, files, paper, more, said):
     assert not (files / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["icq", "stubborn"])
+def test_the_name_of_a_paper_and_a_folder_of_datasets_mean_its_tables(cuecard, tmp_path, name):
+    (tmp_path / "data").mkdir()
+    ran = cuecard("reproduce", name, "--data", tmp_path / "data", "--out", tmp_path / "cards", "--json")
+    assert ran.code == 0, ran.err
+    (paper,) = json.loads(ran.out)
+    assert paper["paper"] == name
+    assert {item["outcome"] for item in paper["results"]} <= {"not possible", "not run"}
+
+
 def test_another_set_with_other_labels_is_refused(cuecard, files):
     pairs(50, 3).with_columns(label=pl.col("label").replace({"no": "never"})).write_parquet(
         files / "odd.parquet"

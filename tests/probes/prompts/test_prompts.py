@@ -94,6 +94,31 @@ def test_an_answer_cut_off_before_it_was_marked_is_not_read(small):
     assert steps.unanswered == 40
 
 
+def test_structured_answers_are_asked_for_with_a_schema_and_read_from_their_field(small):
+    said = {
+        False: '{"answer": "neutral"}',
+        True: '{"reasoning": "Answer: entailment?", "answer": "contradiction"}',
+    }
+    with serving(Script(answer=lambda prompt: said["step by step" in prompt])) as script:
+        short, steps = ask(script, small, ["short", "short-steps"], structured=True)
+        bodies = list(script.bodies)
+    assert (short.answers == small.labels.index("neutral")).all()
+    assert (steps.answers == small.labels.index("contradiction")).all()
+    schemas = [body["response_format"]["json_schema"]["schema"] for body in bodies]
+    assert {tuple(schema["properties"]) for schema in schemas} == {("answer",), ("reasoning", "answer")}
+    assert all(schema["properties"]["answer"]["enum"] == list(small.labels) for schema in schemas)
+
+
+def test_a_letter_in_a_structured_answer_is_the_choice_and_another_value_is_none():
+    data = choice_instances([("test", f"Which {i}?", ["one", "two"], 0) for i in range(2)])
+    with serving(Script(answer=lambda prompt: '{"answer": "B"}')) as script:
+        (read,) = ask(script, data, ["short"], structured=True)
+        assert read.answers.tolist() == [1, 1]
+        script.answer = lambda prompt: '{"answer": 7, "why": "neither"}'
+        (read,) = ask(script, data, ["alternative"], structured=True)
+    assert read.unanswered == 2
+
+
 def test_choices_are_answered_by_letter(demo):
     data = sample_test(demo_choice(400, seed=1).instances, 20)
     with serving(Script(answer=lambda prompt: "B")) as script:

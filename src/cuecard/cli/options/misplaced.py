@@ -42,8 +42,9 @@ def value_of(option: str, typed: Sequence[str]) -> str | None:
 
     >>> value_of("--test", ["--test=b.csv"]), value_of("--test", ["--test", "b.csv"]), value_of("--test", ["a.csv"])
     ('b.csv', 'b.csv', None)
+    >>> value_of("--test", [])
     """
-    for word, following in zip(typed, [*typed[1:], ""], strict=True):
+    for word, following in zip(typed, [*typed, ""][1:], strict=True):
         name, equals, value = word.partition("=")
         if name == option:
             return value if equals else following

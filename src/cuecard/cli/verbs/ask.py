@@ -58,6 +58,13 @@ def ask(
         int | None,
         option("--sample", "N", "Ask about N random test examples; with --stress, half have the cue.", min=1),
     ] = None,
+    structured: Annotated[
+        bool,
+        option(
+            "--structured",
+            "Let the server allow only the possible answers, as JSON with a schema: small models then always give one.",
+        ),
+    ] = False,
     seed: SeedOption = 0,
     max_requests: Annotated[
         int | None,
@@ -68,6 +75,16 @@ def ask(
     concurrency: Annotated[
         int, option("--concurrency", "N", "Number of concurrent requests.", panel=REQUESTS, min=1)
     ] = 8,
+    timeout: Annotated[
+        float,
+        option(
+            "--timeout",
+            "SECONDS",
+            "Seconds within which a whole answer must have arrived.",
+            panel=REQUESTS,
+            min=1,
+        ),
+    ] = 60.0,
     keep_answers: Annotated[
         Path | None,
         option(
@@ -98,11 +115,13 @@ def ask(
         prompts=prompt,
         stress=stress,
         sample=sample,
+        structured=structured,
         audit=Cues(**texts.of_texts),
         keep_answers=keep_answers,
         key_variable=key_variable,
         concurrency=concurrency,
         max_requests=max_requests,
+        timeout=timeout,
         seed=seed,
         progress=output.progress,
     )

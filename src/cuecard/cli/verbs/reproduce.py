@@ -34,8 +34,22 @@ from cuecard.cli.options.shared import (
 if TYPE_CHECKING:
     from cuecard.data import Instances
 
+
+class Papers(Verbs):
+    """The papers' experiments; a paper's name with a folder of datasets means all of its tables and figures."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `icq --data DIR` as `paper icq --data DIR`."""
+        folder = any(word == "--data" or word.startswith("--data=") for word in args)
+        if args and args[0] != "paper" and (folder or args[0] not in self.commands):
+            from cuecard.reproduce.papers import PAPERS
+
+            args = ["paper", *args] if args[0] in PAPERS else args
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
-    cls=Verbs,
+    cls=Papers,
     help="Repeat a paper's experiment on your own data.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -51,7 +65,7 @@ Examples:
 PAPER_EXAMPLES = """
 Examples:
 
-`cuecard reproduce paper icq --data data --out out/papers`
+`cuecard reproduce icq --data data --out out/papers`
 
 `cuecard reproduce paper all --data data --slow --out out/papers --page papers.html`
 """

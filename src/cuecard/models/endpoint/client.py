@@ -10,7 +10,7 @@ import math
 import os
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,11 +28,12 @@ LONGEST_WAIT = 60.0
 
 @dataclass(frozen=True)
 class Question:
-    """One chat request: a prompt and how much may be answered."""
+    """One chat request: a prompt, how much may be answered, and the schema of the answer if it must have one."""
 
     prompt: str
     max_tokens: int = 16
     logprobs: bool = False
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,9 @@ class Endpoint:
         }
         if question.logprobs:
             body |= {"logprobs": True, "top_logprobs": 20}
+        if question.schema is not None:
+            described = {"name": "answer", "schema": question.schema}
+            body |= {"response_format": {"type": "json_schema", "json_schema": described}}
         return body
 
 

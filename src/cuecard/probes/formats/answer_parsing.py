@@ -12,6 +12,7 @@ An answer that was cut off for its length is read by the first rule only.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,6 +92,16 @@ def parsed_answer(
         answer = names[listed[-1].group(1).lower()]
         return None if _several(lines[-1][listed[-1].end() :], answer, names) else answer
     return _only_named(text, names, denials)
+
+
+def structured_answer(text: str, answers: Sequence[str]) -> str | None:
+    """Return the possible answer in the field "answer" of a JSON object, or None if the text is not such an object."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    answer = said.get("answer") if isinstance(said, dict) else None
+    return answer if isinstance(answer, str) and answer in answers else None
 
 
 def likeliest_answer(first_tokens: Sequence[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:

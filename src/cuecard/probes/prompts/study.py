@@ -20,7 +20,7 @@ from cuecard.models.endpoint.answer_cache import AnswerCache
 from cuecard.models.endpoint.client import Endpoint, Question, Reply
 from cuecard.probes.cues.cue_set import CueSet
 from cuecard.probes.examples import check_test
-from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer
+from cuecard.probes.formats.answer_parsing import likeliest_answer, parsed_answer, structured_answer
 from cuecard.probes.formats.table import READ_FROM
 from cuecard.probes.predictions import Predictions, read_predictions
 from cuecard.probes.tests.accuracy import accuracy_table
@@ -54,6 +54,8 @@ def prompt_measures(summary: Mapping[str, Any]) -> list[Measure]:
 
 
 SHORT_ANSWER, LONG_ANSWER = 16, 512
+#: Characters of reasoning in a structured answer, so that a model that repeats itself still comes to its answer.
+MOST_REASONING = 1000
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def prompted_answers(
     endpoint: Endpoint,
     prompts: Sequence[Prompt],
     *,
+    structured: bool = False,
     cache: AnswerCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
@@ -122,6 +125,7 @@ def prompted_answers(
 
     The log-probabilities of the first token decide where the endpoint gives them, no steps were asked for and
     the answers hold at least half of the probability; otherwise the text is read (column `read_from`).
+    With `structured`, the endpoint lets the model write nothing but JSON with one of the possible answers.
     Answers that cannot be read are null, never guessed.
     """
     examples = check_test(data)
@@ -132,13 +136,7 @@ def prompted_answers(
             "leave out such questions, or give the model's answers with --predictions FILE."
         )
     questions = [
-        Question(
-            prompt.render(examples, i),
-            max_tokens=LONG_ANSWER if prompt.steps else SHORT_ANSWER,
-            logprobs=not prompt.steps,
-        )
-        for prompt in prompts
-        for i in range(len(examples))
+        _question(prompt, examples, i, structured) for prompt in prompts for i in range(len(examples))
     ]
     # Asked in one go, so that a budget is one for all prompts.
     replies = endpoint.ask(questions, cache, progress=progress)
@@ -152,11 +150,36 @@ def prompted_predictions(
     endpoint: Endpoint,
     prompts: Sequence[Prompt],
     *,
+    structured: bool = False,
     cache: AnswerCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Predictions]:
     """Return a model's answers to the test examples, one entry per prompt; see `prompted_answers`."""
-    return read_predictions(prompted_answers(data, endpoint, prompts, cache=cache, progress=progress), data)
+    answers = prompted_answers(data, endpoint, prompts, structured=structured, cache=cache, progress=progress)
+    return read_predictions(answers, data)
+
+
+def _question(prompt: Prompt, examples: Examples, i: int, structured: bool) -> Question:
+    """Return what is asked about one test example."""
+    text, room = prompt.render(examples, i), LONG_ANSWER if prompt.steps else SHORT_ANSWER
+    if not structured:
+        return Question(text, max_tokens=room, logprobs=not prompt.steps)
+    possible = possible_answers(examples, i)
+    # Tokens for the braces, and for the longest answer even if each is one letter.
+    room += 16 + max(map(len, possible))
+    return Question(text, max_tokens=room, schema=answer_schema(possible, steps=prompt.steps))
+
+
+def answer_schema(possible: Sequence[str], *, steps: bool) -> dict[str, Any]:
+    """Return the JSON schema of an answer: one of the possible ones, behind the reasoning if steps are asked for."""
+    answer: dict[str, Any] = {"answer": {"type": "string", "enum": list(possible)}}
+    fields = {"reasoning": {"type": "string", "maxLength": MOST_REASONING}} | answer if steps else answer
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 def _answers(prompt: Prompt, replies: Sequence[Reply], examples: Examples) -> pl.DataFrame:
@@ -171,7 +194,9 @@ def _answers(prompt: Prompt, replies: Sequence[Reply], examples: Examples) -> pl
         how = "probability"
         if picked is None:
             texts = examples.choices[i].to_list() if examples.instances.grouped else ()
-            picked, how = parsed_answer(reply.text, possible, texts, cut=reply.cut), "text"
+            picked = structured_answer(reply.text, possible)
+            picked = picked or parsed_answer(reply.text, possible, texts, cut=reply.cut)
+            how = "text"
         predictions.append(None if picked is None else names[possible.index(picked)])
         read_from.append(None if picked is None else how)
     return pl.DataFrame(
