@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cuecard.data import Instances
+from cuecard.data.exact import Inputs
 from cuecard.data.fingerprint import mixed
 from cuecard.data.splits.overlap import whole_keys
 from cuecard.data.survey import series_of
@@ -50,6 +51,8 @@ def repeated_inputs(
     answered = conflicting = 0
     repeated, conflicts = [], []
     for part in _by_input(examples):
+        if data.grouped:
+            part = _compared(part, table, data)
         exact -= part.select("split", "premise_text", "hypothesis_text").n_unique()
         normalised -= part.select("split", *_KEYS).n_unique()
         answered += _answered(part)
@@ -117,6 +120,16 @@ def _examples(table: pl.DataFrame, data: Instances) -> pl.DataFrame:
     )
 
 
+def _compared(part: pl.DataFrame, table: pl.DataFrame, data: Instances) -> pl.DataFrame:
+    """Return questions with other keys of their choices: those of the same choices share one, and no others."""
+    examples = data.example_codes[part["row"].to_numpy()]
+    keys = {}
+    for name in ("hypothesis_text", "hypothesis_key"):
+        inputs = Inputs(data.first_rows, table[name].to_numpy())
+        keys[name] = pl.Series(inputs.told_apart(part[name].to_numpy(), examples))
+    return part.with_columns(**keys)
+
+
 def _repeated(examples: pl.DataFrame) -> pl.DataFrame:
     """Return inputs that occur more than once: the first row, and one for every answer."""
     return (
@@ -167,7 +180,10 @@ def _with_texts(repeated: pl.DataFrame, data: Instances) -> pl.DataFrame:
 
 
 def _answered(examples: pl.DataFrame) -> int:
-    """Return how many test examples occur in train with the same answer, which is the most frequent one there."""
+    """Return how many test examples occur in train with the same answer, which is the most frequent one there.
+
+    Of equally frequent ones it is the smallest, whatever the order of rows.
+    """
     filled = pl.col("premise_filled") | pl.col("hypothesis_filled")
     test = examples.filter((pl.col("split") == "test") & filled)
     if test.is_empty():
@@ -176,6 +192,6 @@ def _answered(examples: pl.DataFrame) -> int:
         examples.filter(pl.col("split") == "train")
         .join(test, on=_KEYS, how="semi", maintain_order="left")
         .group_by(_KEYS, maintain_order=True)
-        .agg(pl.col("answer").mode().first().alias("remembered"))
+        .agg(pl.col("answer").mode().min().alias("remembered"))
     )
     return test.join(remembered, on=_KEYS).filter(pl.col("answer") == pl.col("remembered")).height

@@ -12,15 +12,14 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from cuecard.data.exact import KINDS, SIDES, changed_hashes, form, sharing, told_apart
 from cuecard.data.files.sources import SPLITS
 from cuecard.data.fingerprint import Hashes, beginning_hashes, text_hashes
 from cuecard.data.instances import Instances, is_range
 from cuecard.data.placeholders import is_placeholder
-from cuecard.data.splits.sentences import normalised
 from cuecard.data.units import UnitScope
 from cuecard.stats.arrays import Bools, Ints
 
-SIDES = ("premise", "hypothesis")
 #: Hashes that are compared at a time.
 COMPARED = 1 << 22
 
@@ -29,13 +28,14 @@ def row_table(data: Instances) -> pl.DataFrame:
     """Return a row of numbers for every instance: split, label, example, lengths and hashes of its texts.
 
     `premise_text` and `hypothesis_text` are equal for equal texts, `premise_key` and `hypothesis_key` for texts that
-    are equal up to case and punctuation; `premise_filled` and `hypothesis_filled` say whether anything is left then,
-    and `premise_placeholder` and `hypothesis_placeholder` whether the text only says that there is none.
+    are equal up to case and punctuation, on either side and for no others: texts that share a hash have been compared.
+    `premise_filled` and `hypothesis_filled` say whether anything is left then, and `premise_placeholder` and
+    `hypothesis_placeholder` whether the text only says that there is none.
     """
     if isinstance(data, NumberedInstances):
         numbers = data.own_numbers
     else:
-        numbers = data.derived(("row table",), lambda: survey(data))
+        numbers = data.derived(("row table",), lambda: _exact_survey(data))
     return numbers.with_columns(example=series_of(data.example_codes))
 
 
@@ -48,26 +48,45 @@ def series_of(values: npt.NDArray[Any]) -> pl.Series:
     return series
 
 
-def survey(data: Instances) -> pl.DataFrame:
-    """Return what `row_table` has of every instance, without the numbers of examples."""
+def survey(data: Instances) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return hashes and lengths of every instance, without the numbers of examples, and texts that share a hash."""
     columns: dict[str, pl.Series] = {}
+    forms: dict[str, list[pl.Series]] = {kind: [] for kind in KINDS}
     for side in SIDES:
         texts = data.table[side]
-        plain = normalised(texts)
+        for kind in KINDS:
+            forms[kind].append(form(texts, kind))
+            columns[f"{side}_{kind}"] = pl.Series(text_hashes(forms[kind][-1]))
         columns |= {
-            f"{side}_text": pl.Series(text_hashes(texts)),
-            f"{side}_key": pl.Series(text_hashes(plain)),
-            f"{side}_filled": plain != "",
+            f"{side}_filled": forms["key"][-1] != "",
             f"{side}_placeholder": is_placeholder(texts),
             # White-space separated words: what a reader would call the length of a text.
             f"{side}_tokens": texts.str.count_matches(r"\S+").cast(pl.Int32),
         }
-    return pl.DataFrame(columns).with_columns(
+    numbers = pl.DataFrame(columns).with_columns(
         split=data.table["split"].cast(pl.String).cast(pl.Enum(SPLITS)),
         label=data.table["label"],
         content=pl.Series(data.row_hashes),
         beginning=pl.Series(beginning_hashes(data.table["hypothesis"])),
     )
+    shared = [sharing(kind, _of_both(numbers, kind), pl.concat(forms[kind])) for kind in KINDS]
+    return numbers, pl.concat(shared)
+
+
+def _exact_survey(data: Instances) -> pl.DataFrame:
+    """Return what `survey` returns, with different hashes for different texts."""
+    numbers, shared = survey(data)
+    if shared.is_empty():
+        return numbers
+    apart = told_apart(shared, lambda kind, hashes: np.isin(hashes, _of_both(numbers, kind)))
+    for column, rows, new in changed_hashes(numbers, data.table, apart):
+        numbers = numbers.with_columns(numbers[column].scatter(rows, new))
+    return numbers
+
+
+def _of_both(numbers: pl.DataFrame, kind: str) -> Hashes:
+    """Return the hashes of the texts of both sides."""
+    return np.concatenate([numbers[f"{side}_{kind}"].to_numpy() for side in SIDES])
 
 
 @dataclass(frozen=True, eq=False)

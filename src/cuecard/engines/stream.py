@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from cuecard.data import GROUPED_TASKS, Instances, LoadReport, Scan
+from cuecard.data.exact import SIDES
 from cuecard.data.files.paths import shown
 from cuecard.data.files.raw import named_files
 from cuecard.data.files.sources import which_files
@@ -24,13 +25,14 @@ from cuecard.data.fingerprint import Hashes, mixed, text_hashes
 from cuecard.data.instances import first_rows
 from cuecard.data.layout.shaping import empty_note, group_note
 from cuecard.data.loading import stack_tables
-from cuecard.data.survey import SIDES, NumberedInstances, bare_table, example_hashes, series_of, survey
+from cuecard.data.survey import NumberedInstances, bare_table, example_hashes, series_of, survey
 from cuecard.data.units import FoldedTexts, UnitScope
 from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
 from cuecard.engines.store import Store, Summary, compact, new_array
 from cuecard.engines.sums import Sums, reduced, sums_of
+from cuecard.engines.verification import changes, part_sizes
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
 from cuecard.text.encoded import LANGUAGE_ROWS
@@ -132,8 +134,8 @@ class Stream:
             self._check_skipped()
         if not self.first_rows[-1]:
             raise InputError(f"{self.scan.name} has no rows that can be used: give labelled rows.")
+        columns = self.store.arrays("numbers", self._write_numbers)
         with self._shown("Copies and near copies"):
-            columns = self.store.arrays("numbers", self._write_numbers)
             units = self.store.arrays("units", partial(self._write_units, columns["example"]))
         self.store.release()
         narrow = [name for name in self._survey_schema if name not in (*columns, "begins")]
@@ -184,6 +186,8 @@ class Stream:
             counting[start:end] = np.arange(start, end)
             self.store.release()
         counting[n] = n
+        for name, rows, new in changes(self):
+            arrays[name][rows] = new
 
     def _write_units(self, examples: Ints, folder: Path) -> None:
         """Write the units of every row, and the closest of texts."""
@@ -396,8 +400,11 @@ def surveyed(part: Instances, start: int) -> Summary:
     """Return what is kept of a part: numbers of every row, hashes of words, and what was left out."""
     begins = np.zeros(len(part), dtype=np.bool_)
     begins[part.first_rows[:-1]] = len(part) > 0
+    rows, shared = survey(part)
     return {
-        "rows": survey(part).with_columns(begins=pl.Series(begins)),
+        "rows": rows.with_columns(begins=pl.Series(begins)),
+        "shared": shared,
+        "parts": part_sizes(part),
         "words": _words(part),
         "ids": pl.DataFrame({"id": text_hashes(part.table["example_id"].gather(part.first_rows[:-1]))}),
         "left_out": _left_out(part.report),

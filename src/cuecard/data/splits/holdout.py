@@ -63,7 +63,7 @@ def sentence_components(
     from scipy.sparse.csgraph import connected_components
 
     n = data.n_examples
-    keys, filled = (np.concatenate(each) for each in zip(*(side_keys(data, s) for s in sides), strict=True))
+    keys, filled = side_keys(data, *sides)
     examples = np.concatenate([data.example_codes] * len(sides))
     _, sentence = np.unique(keys[filled], return_inverse=True)
     linked = examples[filled]

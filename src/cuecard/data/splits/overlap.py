@@ -1,6 +1,7 @@
 """Which test examples repeat the training set: the one definition that every audit uses.
 
-Texts are the same up to case and punctuation (`normalised`); empty texts are in no overlap.
+Texts are the same up to case and punctuation (`normalised`); empty texts are in no overlap. Texts and examples that
+share a hash are compared themselves.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from cuecard.data.fingerprint import text_hashes
+from cuecard.data.exact import Inputs, exact_hashes
+from cuecard.data.fingerprint import Hashes, text_hashes
 from cuecard.data.instances import Instances
 from cuecard.data.splits.sentences import normalised
 from cuecard.data.survey import NumberedInstances, row_table
-from cuecard.stats.arrays import Bools
+from cuecard.stats.arrays import Bools, Ints
 
 #: Keys that are looked up at a time.
 AT_A_TIME = 1 << 20
@@ -46,20 +47,20 @@ class TrainOverlap:
         return {name: int(mask.sum()) for name, mask in kinds.items()} | {"test_examples": len(self)}
 
 
-def text_keys(texts: pl.Series) -> tuple[npt.NDArray[np.uint64], Bools]:
+def text_keys(texts: pl.Series) -> tuple[Hashes, Bools]:
     """Return a number for every text that equal ones share, up to case and punctuation, and whether it is not empty."""
     plain = normalised(texts)
-    return text_hashes(plain), (plain != "").to_numpy()
+    return exact_hashes(text_hashes(plain), plain), (plain != "").to_numpy()
 
 
-def side_keys(
-    data: Instances, side: Literal["premise", "hypothesis"]
-) -> tuple[npt.NDArray[np.uint64], Bools]:
-    """Return the keys of the texts of one side, and whether they are not empty, also where texts are on disk."""
+def side_keys(data: Instances, *sides: Literal["premise", "hypothesis"]) -> tuple[Hashes, Bools]:
+    """Return the keys of the texts of each side, and whether they are not empty, also where texts are on disk."""
     if not isinstance(data, NumberedInstances):
-        return text_keys(data.table[side])
+        return text_keys(pl.concat([data.table[side] for side in sides]))
     rows = row_table(data)
-    return rows[f"{side}_key"].to_numpy(), rows[f"{side}_filled"].to_numpy()
+    columns = [[rows[f"{side}_{name}"].to_numpy() for side in sides] for name in ("key", "filled")]
+    keys, filled = (each[0] if len(sides) == 1 else np.concatenate(each) for each in columns)
+    return keys, filled
 
 
 def train_overlap(data: Instances) -> TrainOverlap:
@@ -79,7 +80,7 @@ def train_overlap(data: Instances) -> TrainOverlap:
         hit[example[rows]] = True
         return hit
 
-    def in_train(column: npt.NDArray[np.uint64]) -> Iterator[npt.NDArray[np.uint64]]:
+    def in_train(column: Hashes) -> Iterator[Hashes]:
         for start in range(0, len(column), AT_A_TIME):
             own = slice(start, start + AT_A_TIME)
             yield column[own][train[own]]
@@ -93,18 +94,16 @@ def train_overlap(data: Instances) -> TrainOverlap:
     known_sentence = (filled_premise & (both[0][0] | both[1][0])) | (
         filled_hypothesis & (both[0][1] | both[1][1])
     )
-    tested = [keys[of] for keys, of in _whole_keys_of(data, premise, hypothesis, test)]
-    seen = (keys[of] for keys, of in _whole_keys_of(data, premise, hypothesis, train))
-    [known_pair] = _occurring([np.concatenate(tested)] if tested else [premises], seen)
     return TrainOverlap(
-        pair=known_pair & any_row(filled_premise | filled_hypothesis),
+        pair=_known_inputs(data, premise, hypothesis, train, test)
+        & any_row(filled_premise | filled_hypothesis),
         premise=any_row(known_premise),
         hypothesis=any_row(known_hypothesis),
         sentence=any_row(known_sentence),
     )
 
 
-def _occurring(wanted: list[npt.NDArray[np.uint64]], parts: Iterator[npt.NDArray[np.uint64]]) -> list[Bools]:
+def _occurring(wanted: list[Hashes], parts: Iterator[Hashes]) -> list[Bools]:
     """Return which of the wanted keys, in several arrays, occur in any of the parts."""
     keys = np.unique(np.concatenate(wanted))
     hit = np.zeros(len(keys), dtype=np.bool_)
@@ -114,20 +113,44 @@ def _occurring(wanted: list[npt.NDArray[np.uint64]], parts: Iterator[npt.NDArray
     return [hit[np.searchsorted(keys, each)] for each in wanted]
 
 
-def _whole_keys_of(
-    data: Instances, premise: npt.NDArray[np.uint64], hypothesis: npt.NDArray[np.uint64], rows: Bools
-) -> Iterator[tuple[npt.NDArray[np.uint64], Bools]]:
-    """Yield the keys of examples in parts, and which of them are among some rows."""
-    first = data.first_rows
+def _known_inputs(data: Instances, premise: Hashes, hypothesis: Hashes, train: Bools, test: Bools) -> Bools:
+    """Return which test examples have the premise and the hypotheses of a training example."""
+    inputs = Inputs(data.first_rows, hypothesis, premise)
+    tested = list(_keys_of(data, inputs, test))
+    if not tested:
+        return np.zeros(0, dtype=np.bool_)
+    keys, examples = (np.concatenate(each) for each in zip(*tested, strict=True))
+    codes = inputs.told_apart(keys, examples)
+    _, one = np.unique(codes, return_index=True)
+    one = one[np.argsort(keys[one], kind="stable")]
+    known = np.zeros(len(one), dtype=np.bool_)
+    # Inputs that share a key are looked up one after another; hardly ever there are any.
+    begins = np.flatnonzero(np.diff(keys[one], prepend=~keys[one][:1]))
+    sizes = np.diff(begins, append=len(one))
+    for variant in range(int(sizes.max(initial=0))):
+        some = begins[sizes > variant] + variant
+        wanted = keys[one[some]]
+        for seen, others in _keys_of(data, inputs, train):
+            place = np.minimum(np.searchsorted(wanted, seen), len(wanted) - 1)
+            shared = np.flatnonzero(wanted[place] == seen)
+            place = place[shared]
+            known[some[place[inputs.same(examples[one[some[place]]], others[shared])]]] = True
+    return known[np.argsort(codes[one])][codes]
+
+
+def _keys_of(data: Instances, inputs: Inputs, rows: Bools) -> Iterator[tuple[Hashes, Ints]]:
+    """Yield keys of the examples that are among some rows, in parts, and their numbers."""
+    first, premise, hypothesis = inputs.first, inputs.premise, inputs.hypothesis
+    assert premise is not None
     for start in range(0, len(first) - 1, AT_A_TIME):
         begins = first[start : start + AT_A_TIME + 1]
         own = slice(int(begins[0]), int(begins[-1]))
-        yield whole_keys(data.example_codes[own], premise[own], hypothesis[own]), rows[begins[:-1]]
+        among = np.flatnonzero(rows[begins[:-1]])
+        keys = whole_keys(data.example_codes[own], premise[own], hypothesis[own])
+        yield keys[among], among + start
 
 
-def whole_keys(
-    examples: npt.NDArray[np.int64], premise: npt.NDArray[np.uint64], hypothesis: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.uint64]:
+def whole_keys(examples: Ints, premise: Hashes, hypothesis: Hashes) -> Hashes:
     """Return a number for every example that those of the same premise and hypotheses, in any order, share."""
     starts = np.flatnonzero(np.diff(examples, prepend=-1))
     if not len(starts):
