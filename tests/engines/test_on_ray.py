@@ -117,6 +117,36 @@ def test_a_cluster_that_loses_machines_gives_the_card_of_one_machine(shards, clu
     assert all(names == ["skipped"] for stage, names in stored if stage == "cues")
 
 
+def test_an_interrupted_audit_continues_its_counts_where_they_were(shards, cluster, monkeypatch):
+    expected = cc.audit(shards, only=("cues",), features="word", memory="1KB")
+    monkeypatch.setattr(on_ray, "CHECKPOINT", 0.0)  # what is done is kept at once
+    add, put = on_ray.OnRay.add, on_ray.put_checkpoint
+    begun = []
+
+    def noted(self, stream, stage, summarise, sums, left):
+        begun.append(list(left))
+        add(self, stream, stage, summarise, sums, left)
+
+    def interrupted(*arguments):
+        put(*arguments)
+        if len(begun) == 1 and len(kept := [*kept_pieces(arguments[0])]) == 3:
+            raise KeyboardInterrupt(kept)
+
+    def kept_pieces(store):
+        return [piece for own, _ in on_ray.checkpoints(store, "cues") for piece in own]
+
+    monkeypatch.setattr(on_ray.OnRay, "add", noted)
+    monkeypatch.setattr(on_ray, "put_checkpoint", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        cc.audit(shards, only=("cues",), features="word", engine="ray")
+    card = cc.audit(shards, only=("cues",), features="word", engine="ray")
+    assert begun[0] == list(range(PARTS))
+    assert sorted([*begun[1], *stopped.value.args[0]]) == begun[0]
+    assert content(card) == content(expected)
+    for table in expected.sections["cues"].tables:
+        assert card.tables[table].equals(expected.tables[table])
+
+
 def test_a_bad_row_is_named_by_the_machine_that_reads_it(tmp_path, cluster):
     for i in range(3):
         rows = [f'{{"premise": "p", "hypothesis": "text {j}", "label": "{j % 2}"}}' for j in range(40)]

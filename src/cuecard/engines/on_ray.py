@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cuecard.data import Instances
 from cuecard.engines.store import Summary
 from cuecard.engines.stream import Stream, Summarise
-from cuecard.engines.sums import Sums, added, parted, reduced, sums_of
+from cuecard.engines.sums import Sums, added, checkpoints, parted, put_checkpoint, reduced, sums_of
 from cuecard.errors import CueCardError, MissingExtraError
 
 #: Times that a task is done again where the machine that does it, or that has what it returned, is lost.
@@ -17,6 +18,8 @@ RETRIES = 5
 AHEAD = 2
 #: Results that one task merges: the tree has this many branches at every node.
 BRANCHES = 8
+#: Seconds after which sums of the pieces that are done are written here: about what an interrupted run repeats.
+CHECKPOINT = 60.0
 #: Parts by key that counts are merged in, at most.
 MOST_PARTS = 256
 
@@ -45,23 +48,39 @@ class OnRay:
         for piece, [reference] in self._done(lambda i: [work.remote(shared, i)], pieces):
             stream.store.put(stage, piece, self._result(reference))
 
-    def add(self, stream: Stream, stage: str, summarise: Summarise, sums: Sums) -> None:
-        """Do all pieces and add up their tables where they are, in parts by key: only what is left comes here."""
+    def add(self, stream: Stream, stage: str, summarise: Summarise, sums: Sums, left: list[int]) -> None:
+        """Do the pieces and add up their tables where they are, in parts by key: only what is left of them comes here.
+
+        Every `CHECKPOINT` seconds, the sums so far come here as well: an interrupted run continues there.
+        """
         n = min(self._processors, MOST_PARTS)
         work = self._remote(_parted_summary, num_returns=1 + n)
         shared = self.ray.put((stream.to_read(), summarise, sums, n))
         how = self.ray.put(sums)
-        merge, finish = self._remote(_added), self._remote(_added)
+        merge = self._remote(_added)
+
+        def empty() -> list[Tree]:
+            return [Tree(lambda nodes: merge.remote(how, False, *nodes)) for _ in range(n)]
+
+        def merged(trees: list[Tree], *, last: bool) -> Summary:
+            ends = [merge.remote(how, last, *tree.nodes()) for tree in trees]
+            return _joined(list(map(self._result, ends)))
+
         kept: dict[int, Summary] = {}
-        trees = [Tree(lambda nodes: merge.remote(how, False, *nodes)) for _ in range(n)]
-        pieces = list(range(len(stream.scan.pieces)))
-        for piece, [own, *parts] in self._done(lambda i: work.remote(shared, i), pieces):
+        trees, written = empty(), time.monotonic()
+        for piece, [own, *parts] in self._done(lambda i: work.remote(shared, i), left):
             kept[piece] = self._result(own)
             for tree, part in zip(trees, parts, strict=True):
                 tree.add(part)
-        ends = [finish.remote(how, True, *tree.nodes()) for tree in trees]
+            if time.monotonic() - written >= CHECKPOINT:
+                put_checkpoint(stream.store, stage, kept, merged(trees, last=False))
+                kept, trees, written = {}, empty(), time.monotonic()
+        for of_pieces, summed in checkpoints(stream.store, stage):
+            kept |= of_pieces
+            for tree, part in zip(trees, parted(summed, sums, n)[1], strict=True):
+                tree.add(self.ray.put(part))
         # The sums are there before any piece counts as done.
-        stream.store.put(sums_of(stage), 0, _joined(list(map(self._result, ends))))
+        stream.store.put(sums_of(stage), 0, merged(trees, last=True))
         for piece, summary in kept.items():
             if not stream.store.has(stage, piece):
                 stream.store.put(stage, piece, summary)

@@ -45,6 +45,11 @@ class Store:
 
         _write_folder(self._place(stage, piece), write)
 
+    def summary(self, stage: str, piece: int) -> dict[str, pl.DataFrame]:
+        """Return the summary of a piece that is done."""
+        files = sorted(self._place(stage, piece).glob("*.parquet"))
+        return {file.stem: pl.read_parquet(file, memory_map=False) for file in files}
+
     def arrays(self, name: str, write: Callable[[Path], None]) -> dict[str, npt.NDArray[Any]]:
         """Return the numbers that `write` has written to a folder, now or before the run was interrupted.
 

@@ -31,7 +31,7 @@ from cuecard.data.units.buckets import Buckets, number_in_order
 from cuecard.data.units.find import QUESTIONS_ALIKE, QUESTIONS_LOOSELY, joined_questions
 from cuecard.data.units.on_disk import Words, closest_on_disk, copies_on_disk, pair_keys
 from cuecard.engines.store import Store, Summary, compact, new_array
-from cuecard.engines.sums import Sums, reduced, sums_of
+from cuecard.engines.sums import Sums, checkpointed, reduced, sums_of
 from cuecard.engines.verification import changes, part_sizes
 from cuecard.errors import InputError
 from cuecard.stats.arrays import Ints
@@ -93,14 +93,19 @@ class Stream:
         """
         numbers = range(len(self.scan.pieces))
         left = [i for i in numbers if not self.store.has(stage, i)]
-        if len(left) < len(numbers) and left:
+        add = getattr(self.mapping, "add", None) if sums and not self.store.has(sums_of(stage), 0) else None
+        if add and left:
+            added_up = checkpointed(self.store, stage)
+            left = [i for i in numbers if i not in added_up]
+        else:
+            add = None
+        if len(left) < len(numbers) and (left or add):
             title += f" (resumes after {len(numbers) - len(left)} of {len(numbers)} parts)"
         with self._shown(title):
             if summarise != surveyed:
                 self.first_rows  # noqa: B018  read here, where the store is
-            add = getattr(self.mapping, "add", None)
-            if left and sums and add and not self.store.has(sums_of(stage), 0):
-                add(self, stage, summarise, sums)
+            if add:
+                add(self, stage, summarise, sums, left)
             else:
                 self.mapping(self, stage, summarise, left)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import count, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -21,6 +22,8 @@ T = TypeVar("T")
 AT_A_TIME = 4_000_000
 #: The most files that such tables are divided into.
 MOST_BUCKETS = 256
+#: The table of a checkpoint that lists its pieces.
+PIECES = "pieces"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,37 @@ Sums = Mapping[str, Sum]
 def sums_of(stage: str) -> str:
     """Return the name of the stage that has the sums of a stage."""
     return f"{stage} sums"
+
+
+def checkpoints_of(stage: str) -> str:
+    """Return the name of the stage that has the sums of some pieces of a stage, before all are done."""
+    return f"{stage} checkpoints"
+
+
+def put_checkpoint(store: Store, stage: str, kept: Mapping[int, Summary], summed: Summary) -> None:
+    """Keep the sums of some pieces, and what is kept for each of them, whole or not at all."""
+    tables = {f"piece {i} {name}": table for i, own in kept.items() for name, table in own.items()}
+    pieces = {PIECES: pl.DataFrame({"piece": list(kept)}, schema={"piece": pl.Int64})}
+    number = next(i for i in count() if not store.has(checkpoints_of(stage), i))
+    store.put(checkpoints_of(stage), number, {**pieces, **tables, **summed})
+
+
+def checkpoints(store: Store, stage: str) -> Iterator[tuple[dict[int, Summary], Summary]]:
+    """Yield what is kept for the pieces of every checkpoint, and their sums."""
+    for number in takewhile(lambda i: store.has(checkpoints_of(stage), i), count()):
+        tables = store.summary(checkpoints_of(stage), number)
+        kept: dict[int, Summary] = {}
+        for piece in tables.pop(PIECES)["piece"]:
+            own = f"piece {piece} "
+            kept[piece] = {n.removeprefix(own): tables.pop(n) for n in list(tables) if n.startswith(own)}
+        yield kept, tables
+
+
+def checkpointed(store: Store, stage: str) -> set[int]:
+    """Return the pieces whose sums are in checkpoints."""
+    if not store.has(checkpoints_of(stage), 0):
+        return set()
+    return {i for table in store.tables(checkpoints_of(stage), PIECES) for i in table["piece"]}
 
 
 def parted(summary: Summary, sums: Sums, n: int) -> tuple[Summary, list[Summary]]:
