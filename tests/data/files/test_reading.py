@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -187,6 +188,48 @@ def test_keys_and_types_may_change_after_any_number_of_json_lines(tmp_path, late
 )
 def test_keys_and_brackets_of_json_are_counted_without_parsing(data, marks):
     assert tuple(json_marks(data)) == marks
+
+
+def test_marks_of_json_are_counted_the_same_way_at_any_place_of_a_file():
+    rng = np.random.default_rng(0)
+    for n in (3, 63, 64, 65, 66, 67, 68, 130, 300, 17_000, 40_000):
+        data = rng.choice(np.frombuffer(b'":\\ [{\n]a;', dtype=np.uint8), n).tobytes()
+        inner = range(1, n - 2)
+        keys = sum(data[i : i + 2] == b'":' and data[i - 1 : i] != b"\\" for i in inner)
+        spaced = sum(data[i : i + 3] == b'" :' for i in inner)
+        opened = data.count(b"{") + data.count(b"[") - data.startswith(b"{") - data.count(b"\n{")
+        assert tuple(json_marks(data)) == (keys, spaced, opened)
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"text": "one more", "label": "y"},
+        {"text": "a further key", "label": "y", "more": 1},
+        {"text": "no label"},
+        {"label": "y", "text": None},
+        {"text": ["a", "list"], "label": "y"},
+        {"text": "\ud83d alone", "label": "y"},
+    ],
+)
+def test_a_large_file_read_in_parts_has_the_rows_of_one_that_is_read_whole(tmp_path, monkeypatch, late):
+    rows = [{"text": f"text {i} ü", "label": "y"} for i in range(1_500)]
+    rows = [*rows[:1_100], late, *rows[1_100:]]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).rstrip("\n"))
+    whole = read_file(path, on_error="skip")
+    monkeypatch.setattr("cuecard.data.files.reading._PART_BYTES", 4_000)
+    in_parts = read_file(path, on_error="skip")
+    assert in_parts.frame.equals(whole.frame)
+    assert (in_parts.sizes, in_parts.dropped, in_parts.notes) == (whole.sizes, whole.dropped, whole.notes)
+
+
+def test_parts_of_a_large_file_are_parsed_one_by_one(tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    pl.DataFrame({"text": [f"text {i}" for i in range(1_000)], "label": "y"}).write_ndjson(path)
+    monkeypatch.setattr("cuecard.data.files.reading._PART_BYTES", 4_000)
+    monkeypatch.setattr("cuecard.data.files.reading.content", None)  # the file is not read whole
+    assert read_file(path).frame.equals(pl.read_ndjson(path))
 
 
 def test_a_folder_says_which_files_it_read_as_which_split(tmp_path):

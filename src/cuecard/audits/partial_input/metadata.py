@@ -27,9 +27,9 @@ def slice_columns(examples: Examples, without: Collection[str | None] = ()) -> l
     starts = examples.first_rows[:-1]
     kept = []
     for column in table:
-        values = column.gather(starts)
         if column.name in without or column.dtype.is_nested() or column.dtype.is_float():
             continue
+        values = column.gather(starts)
         if not 2 <= values.n_unique() <= MOST_VALUES:
             continue
         if data.grouped and _differs_within(column, starts):

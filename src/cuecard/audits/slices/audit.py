@@ -78,10 +78,12 @@ class Slices:
 
     def _result(self, data: Instances, keeper: Instances, learn: Callable[[PartialInput], Result]) -> Result:
         """Return the result of some data; guesses are kept by `keeper`, or made by `learn`."""
-        if not slice_columns(Examples(data), (self.weights, data.cluster)):
+        columns = self._columns(Examples(data))
+        if not columns:
             raise Skip(f"needs an extra column with 2 to {MOST_VALUES} values, such as genre or annotator")
         battery = self._battery(data, keeper, learn)
-        table = self._table(battery)
+        same = battery.examples.instances is data and battery.examples.chosen is None
+        table = self._table(battery, columns if same else self._columns(battery.examples))
         if not table.height:
             raise Skip(f"needs a value of an extra column with at least {self.fewest} examples")
         significant = table.filter(pl.col("q_value") <= self.alpha)
@@ -118,7 +120,10 @@ class Slices:
         rules = answer_rules(battery.examples, battery.scored)
         return replace(battery, guesses={**battery.guesses, **rules})
 
-    def _table(self, battery: Battery) -> pl.DataFrame:
+    def _columns(self, examples: Examples) -> list[pl.Series]:
+        return slice_columns(examples, (self.weights, examples.instances.cluster))
+
+    def _table(self, battery: Battery, columns: Sequence[pl.Series]) -> pl.DataFrame:
         examples, scored = battery.examples, battery.scored
         gold, grouped = examples.gold[scored], examples.grouped
         counted = {
@@ -127,7 +132,7 @@ class Slices:
             if can_be_counted(guesses, grouped=grouped, inflation=battery.inflation.get(rule, 1.0))
         }
         rows = []
-        for column in slice_columns(examples, (self.weights, examples.instances.cluster)):
+        for column in columns:
             values = column.gather(scored)
             names = values.drop_nulls().unique().sort()
             # Small numbers are sorted in one pass over them.

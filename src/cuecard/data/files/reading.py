@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import stat
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -37,6 +39,8 @@ _ROWS_AT_A_TIME = 4096
 _LIKE_THE_FIRST = 1_000
 #: Bytes that are looked at first for anything but white space.
 _BEGINNING = 4096
+#: Bytes of a part in which a large file of JSON lines is read; that is memory which the next part can use again.
+_PART_BYTES = 1 << 24
 
 OnError = Literal["stop", "skip"]
 
@@ -74,6 +78,10 @@ def read_file(
             from cuecard.data.files.row_groups import undamaged
 
             return undamaged(path)
+    if kind == "jsonl" and compression == "none" and limit is None:
+        rows = _rows_in_parts(path)
+        if rows is not None:
+            return RawTable(rows, (shown(path),), (rows.height,))
     data, whole = content(path, compression, allow_cut=on_error == "skip")
     if not data[:_BEGINNING].strip() and not data.strip():
         raise InputError(f"{shown(path)} is empty: give a file with at least one row.")
@@ -119,11 +127,49 @@ def parse(
     return _separated(data, kind, where, on_error, first_row, literal_quotes, header)
 
 
+def _rows_in_parts(path: Path) -> pl.DataFrame | None:
+    """Return the rows of a large file of JSON lines without holding its bytes, None where it has to be read whole.
+
+    Its parts are parsed in memory that is used again. Whatever is unusual in one of them is left to `_lines_of_json`.
+    """
+    where = shown(path)
+    frames: list[pl.DataFrame] = []
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size < 2 * _PART_BYTES:
+                return None
+            while part := file.read(_PART_BYTES):
+                # A line that the part cuts is read again with the next one.
+                end = part.rfind(b"\n") + 1 if len(part) == _PART_BYTES else len(part)
+                file.seek(end - len(part), os.SEEK_CUR)
+                lines = part if end == len(part) else part[:end]
+                if not frames:
+                    check_encoding(lines, where)
+                marks = json_marks(lines)
+                if not lines.strip() or _needs_mending(lines, marks):
+                    return None
+                frame = _rows_like_the_first(lines, where, marks, frames[0].schema if frames else None)
+                if frame is None:
+                    return None
+                frames.append(frame)
+    except (OSError, InputError):
+        return None
+    return pl.concat(frames) if frames else None
+
+
+def _needs_mending(data: bytes, marks: JsonMarks) -> bool:
+    """Return whether the fast parser would misread lines of JSON, or take very long for them."""
+    # One character is looked for far more quickly than two.
+    if b"\\" in data and b"\\u" in data and _LONE_SURROGATE.search(data):
+        return True
+    return may_be_nested(data, marks)
+
+
 def _lines_of_json(data: bytes, where: str, on_error: OnError, first_row: int) -> RawTable:
     skip = on_error == "skip"
     marks = json_marks(data)
-    # One character is looked for far more quickly than two.
-    if (b"\\" in data and b"\\u" in data and _LONE_SURROGATE.search(data)) or may_be_nested(data, marks):
+    if _needs_mending(data, marks):
         return mend_jsonl(data, where, skip=skip, first_row=first_row)
     try:
         frame = _rows_like_the_first(data, where, marks)
@@ -134,14 +180,20 @@ def _lines_of_json(data: bytes, where: str, on_error: OnError, first_row: int) -
     return RawTable(frame, (where,), (frame.height,), first_row=first_row)
 
 
-def _rows_like_the_first(data: bytes, where: str, marks: JsonMarks) -> pl.DataFrame | None:
+def _rows_like_the_first(
+    data: bytes, where: str, marks: JsonMarks, schema: pl.Schema | None = None
+) -> pl.DataFrame | None:
     """Return the rows of JSON lines that all have the keys and types of the first ones, None where that is not sure.
 
     To look for keys and types everywhere is to parse the file twice. A value of another type is an error of the parser,
-    and a further key shows in the number of keys, which is sure where no space stands before a colon.
+    and a further key shows in the number of keys, which is sure where no space stands before a colon. `schema` has the
+    keys and types of the first rows, where these were read before.
     """
+    lines = io.BytesIO(data)
     try:
-        frame = guarded(lambda: pl.read_ndjson(io.BytesIO(data), infer_schema_length=_LIKE_THE_FIRST), where)
+        frame = guarded(
+            lambda: pl.read_ndjson(lines, schema=schema, infer_schema_length=_LIKE_THE_FIRST), where
+        )
     except InputError:
         return None
     if frame.is_empty() or any(column.null_count() or column.dtype.is_nested() for column in frame):

@@ -146,15 +146,26 @@ def repeated(keys: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def band_keys(words: Array, starts: Array, runs: Array, keys: Array, run_keys: Array, height: int) -> None:
-    """Write a number per band for every text, and for every run of texts, made of their words in any order.
+def band_keys(
+    words: Array,
+    starts: Array,
+    runs: Array,
+    keys: Array,
+    run_keys: Array,
+    height: int,
+    first: int,
+    last: int,
+    first_run: int,
+) -> None:
+    """Write a number per band for texts from `first` to `last`, and for their runs, made of words in any order.
 
     Two texts share a number with probability (Jaccard index) ^ height. Texts from `runs[i]` to `runs[i + 1]` are one
-    run, such as the choices of a question: the least hash of its words is the least of its texts'. All hashes of a word
-    are made at once: the loop over them is one the processor does eight at a time.
+    run, such as the choices of a question: the least hash of its words is the least of its texts'. `first_run` runs
+    stand before those of `runs`. All hashes of a word are made at once: the loop over them is one the processor does
+    eight at a time.
     """
     bands = len(keys)
-    n, n_runs = len(starts) - 1, len(runs) - 1
+    n_runs = len(runs) - 1
     hashes = (
         -(-bands * height // LANES) * LANES
     )  # a few more than needed, so that none is left to be made alone
@@ -166,7 +177,7 @@ def band_keys(words: Array, starts: Array, runs: Array, keys: Array, run_keys: A
     least = np.empty(hashes, dtype=np.uint64)
     least_of_run = np.full(hashes, np.uint64(0xFFFFFFFFFFFFFFFF))
     run = 0
-    for i in range(n):
+    for i in range(first, last):
         least[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
         for j in range(starts[i], starts[i + 1]):
             word = begin_mixed(words[j])
@@ -177,7 +188,7 @@ def band_keys(words: Array, starts: Array, runs: Array, keys: Array, run_keys: A
             for layer in range(hashes):
                 least_of_run[layer] = min(least_of_run[layer], least[layer])
             if i + 1 == runs[run + 1]:
-                _write_keys(least_of_run, run_keys, run, bands, height)
+                _write_keys(least_of_run, run_keys, first_run + run, bands, height)
                 least_of_run[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
                 run += 1
 

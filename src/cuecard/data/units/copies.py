@@ -216,20 +216,16 @@ def band_keys(
     bounds = runs if len(runs) > 1 else np.arange(len(starts))
     parts = parts_of_rows(starts[bounds], None, WORDS_PER_THREAD)
 
-    def of_part(part: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    keys, run_keys = (np.empty((bands, len(edges) - 1), dtype=np.uint64) for edges in (starts, runs))
+
+    def write_part(part: int) -> None:
         first, last = parts[part]
-        own = starts[bounds[first] : bounds[last] + 1]
-        own_runs = runs[first : last + 1] - bounds[first] if len(runs) > 1 else runs
-        keys, run_keys = (np.empty((bands, len(edges) - 1), dtype=np.uint64) for edges in (own, own_runs))
-        _kernels.band_keys(words, own, own_runs, keys, run_keys, height)
-        return keys, run_keys
+        texts = (int(bounds[first]), int(bounds[last]))
+        own_runs = runs[first : last + 1] if len(runs) > 1 else runs
+        _kernels.band_keys(words, starts, own_runs, keys, run_keys, height, *texts, first)
 
-    keys, run_keys = zip(*on_threads(of_part, len(parts)), strict=True)
-    return _side_by_side(keys), _side_by_side(run_keys)
-
-
-def _side_by_side(parts: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    on_threads(write_part, len(parts))
+    return keys, run_keys
 
 
 def _near_copies(

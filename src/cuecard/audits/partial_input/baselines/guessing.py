@@ -102,14 +102,19 @@ def _highest(margins: Floats, gold: Ints, sizes: Ints) -> tuple[Floats, Ints, In
     score, named, answer = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     start = 0
     for i in range(n):
-        best = margins[start : start + sizes[i]].max()
-        for place in range(sizes[i] - 1, -1, -1):
-            if margins[start + place] >= best - TIE:
-                named[i] += 1
-                answer[i] = place
-        if margins[start + gold[i]] >= best - TIE:
-            score[i] = 1 / named[i]
-        start += sizes[i]
+        end = start + sizes[i]
+        best = margins[start]
+        for row in range(start + 1, end):
+            best = max(best, margins[row])
+        least, times, first = best - TIE, 0, 0
+        for row in range(end - 1, start - 1, -1):
+            if margins[row] >= least:
+                times += 1
+                first = row - start
+        named[i], answer[i] = times, first
+        if margins[start + gold[i]] >= least:
+            score[i] = 1 / times
+        start = end
     return score, named, answer
 
 

@@ -84,7 +84,9 @@ def _side_by_side(first: pl.Series, second: pl.Series) -> pl.Series:
     """Return lists of two: the texts of both columns, row by row."""
     n = len(first)
     turns = np.arange(2 * n).reshape(2, n).T.ravel()
-    return pl.concat([first, second.alias(first.name)]).gather(turns).reshape((n, 2)).arr.to_list()
+    # Texts of one chunk are gathered as references; those of many chunks would be copied.
+    both = pl.concat([first, second.alias(first.name)], rechunk=True)
+    return both.gather(turns).reshape((n, 2)).arr.to_list()
 
 
 def has_several(schema: Mapping[str, pl.DataType], names: Sequence[str]) -> bool:
