@@ -175,7 +175,10 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "correctlabelw0orw1",
         "label_idx",
     ),
-    "prompt": ("prompt", "instruction", "question", "query", "input", "context", "history", "post"),
+    "prompt": (
+        *("prompt", "instruction", "question", "question_full_text", "query", "input", "context"),
+        *("history", "post"),
+    ),
     "chosen": ("chosen", "preferred", "response_chosen", "chosen_response", "winner"),
     "rejected": ("rejected", "dispreferred", "response_rejected", "rejected_response", "loser"),
     "responses": (),

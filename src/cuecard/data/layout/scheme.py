@@ -16,7 +16,7 @@ from cuecard.data.layout.choices import answered
 from cuecard.data.layout.columns import Columns, ColumnsArgument, parse_labels, recognise
 from cuecard.data.layout.dialogues import prompt_marker
 from cuecard.data.layout.labels import LabelScheme, label_texts, learn_labels
-from cuecard.data.layout.preferences.ranked import has_response_per_row, ranked_responses
+from cuecard.data.layout.preferences.ranked import has_response_per_row, ranked_responses, with_plain_prompts
 from cuecard.data.layout.preferences.winners import WinnerRule, winner_rule
 from cuecard.data.layout.thresholds import Threshold, parse_threshold
 from cuecard.data.presets import Preset
@@ -66,6 +66,7 @@ class Wishes:
         """Return a table with the labels that a threshold makes, and scored responses as chosen and rejected."""
         if self.threshold is not None:
             return self.threshold.applied(raw)
+        raw = with_plain_prompts(raw)
         return ranked_responses(raw) if self._may_rank else raw
 
     def joins_rows(self, raw: RawTable) -> bool:

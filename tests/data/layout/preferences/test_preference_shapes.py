@@ -46,6 +46,12 @@ def ultrafeedback(model: str, response: str, rating: int) -> dict:
     }
 
 
+def annotations(helpfulness: str, honesty: str, truthfulness: str) -> dict:
+    """Return the ratings of a completion as UltraFeedback writes them: in text, with a reason each."""
+    ratings = {"helpfulness": helpfulness, "honesty": honesty, "truthfulness": truthfulness}
+    return {aspect: {"Rating": rating, "Rationale": "…", "Type": ["1"]} for aspect, rating in ratings.items()}
+
+
 SHAPES = {
     "texts": ({"prompt": QUESTION, "chosen": RIGHT, "rejected": WRONG}, QUESTION),
     "message lists with the prompt": ({"chosen": [USER, GOOD], "rejected": [USER, BAD]}, PROMPT),
@@ -121,6 +127,77 @@ SHAPES = {
                 {"model": "alpha", "response": WRONG, "fine-grained_score": 2.25},
                 {"model": "beta", "response": RIGHT, "fine-grained_score": 4.75},
             ],
+        },
+        QUESTION,
+    ),
+    "UltraFeedback with annotations only": (
+        {
+            "instruction": QUESTION,
+            "completions": [
+                {"model": "alpha", "response": WRONG, "annotations": annotations("3", "N/A", "2")},
+                {"model": "beta", "response": RIGHT, "annotations": annotations("5", "2", "4")},
+            ],
+        },
+        QUESTION,
+    ),
+    "annotations in lists of one": (
+        {
+            "instruction": QUESTION,
+            "completions": [
+                {
+                    "response": WRONG,
+                    "annotations": {"honesty": [{"Rating": "1"}], "truthfulness": [{"Rating": "2"}]},
+                },
+                {
+                    "response": RIGHT,
+                    "annotations": {"honesty": [{"Rating": "1"}], "truthfulness": [{"Rating": "5"}]},
+                },
+            ],
+        },
+        QUESTION,
+    ),
+    "scores of a reward model": (
+        {
+            "prompt_id": "9.11",
+            "prompt": QUESTION,
+            "all_generated_responses": [WRONG, RIGHT],
+            "all_rm_scores": [0.11, 0.17],
+        },
+        QUESTION,
+    ),
+    "scores of a reward model beside a pair": (
+        {
+            "prompt_id": "9.11",
+            "prompt": QUESTION,
+            "all_generated_responses": [WRONG, WORSE, RIGHT],
+            "all_rm_scores": [0.11, 0.12, 0.17],
+            "chosen": [USER, GOOD],
+            "rejected": [USER, BAD],
+        },
+        QUESTION,
+    ),
+    "WebGPT": (
+        {
+            "question": {"dataset": "eli5", "id": "abc", "full_text": QUESTION},
+            "quotes_0": {"title": ["A"], "extract": ["a"]},
+            "answer_0": WRONG,
+            "tokens_0": {"prefix": [1], "completion": [2]},
+            "score_0": -0.5,
+            "quotes_1": {"title": ["B"], "extract": ["b"]},
+            "answer_1": RIGHT,
+            "tokens_1": {"prefix": [1], "completion": [3]},
+            "score_1": 0.5,
+        },
+        QUESTION,
+    ),
+    "WebGPT in flat columns": (
+        {
+            "question.full_text": QUESTION,
+            "question.dataset": "eli5",
+            "answer_0": WRONG,
+            "score_0": -1.0,
+            "answer_1": RIGHT,
+            "score_1": 1.0,
         },
         QUESTION,
     ),
@@ -254,6 +331,18 @@ def test_the_model_and_the_place_of_each_answer_stay_beside_it(tmp_path):
     table = read(tmp_path, rated).table
     assert table["model"].to_list() == ["beta", "alpha"]
     assert table["score"].to_list() == [8.0, 3.0]
+
+
+def test_ratings_in_several_aspects_count_by_their_mean_and_none_are_no_rating(tmp_path):
+    completions = [
+        {"response": WRONG, "annotations": annotations("4", "N/A", "2")},
+        {"response": WORSE, "annotations": annotations("N/A", "N/A", "N/A")},
+        {"response": RIGHT, "annotations": annotations("4", "5", "3")},
+    ]
+    data = read(tmp_path, *({"instruction": f"{QUESTION} {i}", "completions": completions} for i in range(3)))
+    assert data.table["hypothesis"].to_list()[:2] == [RIGHT, WRONG]
+    assert data.table["score"].to_list()[:2] == [4.0, 3.0]
+    assert any("highest 'mean rating'" in note for note in data.report.notes)
 
 
 def test_a_rating_that_is_nan_names_no_winner():

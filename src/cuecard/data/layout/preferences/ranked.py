@@ -16,8 +16,15 @@ from cuecard.errors import InputError
 #: Reasons for leaving an example out that are no fault of its row.
 TIE, SINGLE = "tie", "only one response"
 
-_LISTS = ("completions", "responses", "candidates", "outputs", "generations", "answers")
-_SCORE_LISTS = ("scores", "ratings", "rewards", "overall_scores", "score", "rating")
+_LISTS = (
+    *("completions", "responses", "candidates", "outputs", "generations", "answers"),
+    *("all_generated_responses", "all_responses"),
+)
+_SCORE_LISTS = (
+    *("scores", "ratings", "rewards", "overall_scores", "score", "rating", "all_rm_scores", "rm_scores"),
+)
+#: Ratings of a response in several aspects, each an object with a `Rating`, as UltraFeedback has them.
+_ANNOTATIONS = ("annotations", "ratings")
 _RANKS = ("ranks", "rankings", "rank")
 _TEXT_FIELDS = ("response", "text", "content", "completion", "answer", "output", "message", "messages")
 _SCORES = (
@@ -33,7 +40,10 @@ _SCORES = (
 )
 _RESPONSES = ("response", "completion", "output", "generation", "messages")
 _PROMPTS = ("prompt", "instruction", "question", "query")
+#: The field of a prompt that is an object which holds its text, as WebGPT's questions have it.
+_PROMPT_TEXTS = ("full_text", "text", "content")
 _ROW, _TEXT, _SCORE = "_row", "_response", "_score"
+_MEAN_RATING = "mean rating"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +55,21 @@ class _Long:
     score: str
     #: Whether the lowest number is the best, as it is of ranks.
     lowest: bool = False
+
+
+def with_plain_prompts(raw: RawTable) -> RawTable:
+    """Return the table with the text of a prompt in place of an object that holds it beside other fields."""
+    names = by_normal_name(raw.frame.columns)
+    for prompt in _PROMPTS:
+        column = names.get(prompt)
+        dtype = raw.frame.schema[column] if column is not None else None
+        if column is None or not isinstance(dtype, pl.Struct) or not response_series(names):
+            continue
+        fields = by_normal_name(f.name for f in dtype.fields if f.dtype == pl.String)
+        text = next((fields[t] for t in _PROMPT_TEXTS if t in fields), None)
+        if text is not None:
+            raw = replace(raw, frame=raw.frame.with_columns(pl.col(column).struct.field(text).alias(column)))
+    return raw
 
 
 def ranked_responses(raw: RawTable) -> RawTable:
@@ -106,11 +131,16 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
             text = next((fields[t] for t in _TEXT_FIELDS if t in fields), None)
             numbers = (s for s in (*_SCORES, *_RANKS) if s in fields and kinds[fields[s]].is_numeric())
             kind = next(numbers, None)
-            if text is None or kind is None:
+            aspects = next((fields[a] for a in _ANNOTATIONS if a in fields), None)
+            mean = _mean_rating(aspects, kinds[aspects]) if kind is None and aspects is not None else None
+            if text is None or (kind is None and mean is None):
                 continue
-            score = fields[kind]
             long = frame.select(pl.col(column)).with_row_index(_ROW).explode(column).drop_nulls(column)
-            long = long.unnest(column).rename({text: _TEXT, score: _SCORE})
+            long = long.unnest(column)
+            if mean is not None:
+                long = long.with_columns(mean.alias(_MEAN_RATING))
+            score = _MEAN_RATING if kind is None else fields[kind]
+            long = long.rename({text: _TEXT, score: _SCORE})
             plain = [c for c in long.columns if c in (_ROW, _TEXT, _SCORE) or not long.schema[c].is_nested()]
             return _Long(long.select(plain), frozenset({column}), score, lowest=kind in _RANKS)
         for beside in (*_SCORE_LISTS, *_RANKS):
@@ -132,6 +162,19 @@ def _from_lists(raw: RawTable, names: Mapping[str, str]) -> _Long | None:
                 long = long.rename({models: "model"})
             return _Long(long, frozenset(together), scores, lowest=beside in _RANKS)
     return None
+
+
+def _mean_rating(column: str, dtype: object) -> pl.Expr | None:
+    """Return the mean of a response's ratings over all aspects, without those that are no number such as N/A."""
+    ratings = []
+    for aspect in dtype.fields if isinstance(dtype, pl.Struct) else ():
+        rated, kind = pl.col(column).struct.field(aspect.name), aspect.dtype
+        if isinstance(kind, pl.List):
+            rated, kind = rated.list.first(), kind.inner
+        fields = by_normal_name(f.name for f in kind.fields) if isinstance(kind, pl.Struct) else {}
+        if "rating" in fields:
+            ratings.append(rated.struct.field(fields["rating"]).cast(pl.Float64, strict=False))
+    return pl.mean_horizontal(ratings) if ratings else None
 
 
 def _from_rows(frame: pl.DataFrame, names: Mapping[str, str]) -> _Long | None:
