@@ -15,8 +15,12 @@ def inspect_sample(
     scorer: str,
     choices: list[str] | None = None,
     epoch: int = 1,
+    logprobs: list[dict[str, float]] | None = None,
 ) -> dict[str, Any]:
-    """Return a sample as `inspect eval --log-format json` writes it."""
+    """Return a sample as `inspect eval --log-format json` writes it.
+
+    `logprobs` are the likeliest tokens of every place, the one that was written first.
+    """
     said = score["explanation"]
     message = {
         "id": f"m{number}",
@@ -37,7 +41,10 @@ def inspect_sample(
         ],
         "output": {
             "model": "mockllm/model",
-            "choices": [{"message": message, "stop_reason": "stop"}],
+            "choices": [
+                {"message": message, "stop_reason": "stop"}
+                | ({"logprobs": {"content": [_token(place) for place in logprobs]}} if logprobs else {})
+            ],
             "completion": said,
             "usage": {"input_tokens": 242, "output_tokens": 9, "total_tokens": 251},
             "time": 0.001,
@@ -57,6 +64,11 @@ def inspect_sample(
         "attachments": {},
         "turn_count": 1,
     }
+
+
+def _token(place: dict[str, float]) -> dict[str, Any]:
+    listed = [{"token": t, "logprob": v, "bytes": list(t.encode())} for t, v in place.items()]
+    return {**listed[0], "top_logprobs": listed}
 
 
 def inspect_log(path: Path, samples: list[dict[str, Any]], scorer: str) -> Path:

@@ -124,7 +124,7 @@ def unmatched_predictions(
     if not path.exists():
         raise InputError(f"{path} does not exist; give a file of predictions.")
     if path.suffix in (".json", ".eval"):
-        return [read_inspect_log(path)]
+        return [read_inspect_log(path, data)]
     if is_harness_log(path):
         return [read_harness_log(path, data)]
     return read_table_predictions(path, data, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,104 @@ def test_without_a_folder_of_its_own_a_log_is_called_by_its_task(six, tmp_path):
     (tmp_path / "samples_my_task_2026-01-01T00-07-41.296781.jsonl").write_text("".join(lines))
     (read,) = read_predictions(tmp_path / "samples_my_task_2026-01-01T00-07-41.296781.jsonl", six)
     assert read.model == "my_task"
+
+
+#: Probabilities of red, green and blue, and of a token that is no letter.
+SHARES = [
+    (0.7, 0.2, 0.05),
+    (0.1, 0.6, 0.2),
+    (0.2, 0.2, 0.5),
+    (0.3, 0.5, 0.1),
+    (0.05, 0.9, 0.01),
+    (0.5, 0.1, 0.3),
+]
+
+
+def samples_with_logprobs(order: tuple[int, int, int] = (0, 1, 2), listed: int = 4) -> list[dict[str, Any]]:
+    """Return six samples whose choices are in some order; of the likeliest tokens `listed` are in the log."""
+    samples = []
+    for i, shares in enumerate(SHARES):
+        colours = [f"red {i + 9}", f"green {i + 9}", f"blue {i + 9}"]
+        likely = {f" {'ABC'[k]}": np.log(shares[c]) for k, c in enumerate(order)} | {" the": np.log(0.04)}
+        likely = dict(sorted(likely.items(), key=lambda one: -one[1])[:listed])
+        letter = next(iter(likely)).strip()
+        samples.append(
+            inspect_sample(
+                f"q{i + 9}",
+                "ABC"[order.index(i % 3)],
+                {"value": "C", "answer": letter, "explanation": f"ANSWER: {letter}"},
+                "choice",
+                [colours[c] for c in order],
+                logprobs=[{"ANSWER": -0.01, "A": -4.0}, {":": -0.001}, likely],
+            )
+        )
+    return samples
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_log_probabilities_of_letters_are_probabilities_of_the_choices_they_stand_for(asked, tmp_path, order):
+    samples = samples_with_logprobs(order)
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), asked)
+    expected = np.array(SHARES) / np.sum(SHARES, axis=1, keepdims=True)
+    assert read.answers.tolist() == expected.argmax(axis=1).tolist()
+    np.testing.assert_allclose(read.probabilities, expected, atol=1e-12)
+
+
+def test_a_letter_that_is_not_listed_has_at_most_what_the_listed_ones_leave(asked, tmp_path):
+    samples = samples_with_logprobs(listed=2)
+    (read,) = read_predictions(inspect_log(tmp_path / "log.json", samples, "choice"), asked)
+    # Of the first sample, 0.7 and 0.2 are listed; 0.1 is left for the third letter.
+    np.testing.assert_allclose(read.probabilities[0], [0.7, 0.2, 0.1], atol=1e-12)
+    # Of the fifth, 0.9 and 0.05 are listed: the third letter has no more than the least of them.
+    np.testing.assert_allclose(read.probabilities[4], np.array([0.05, 0.9, 0.05]), atol=1e-12)
+
+
+def test_shuffled_letters_and_samples_without_log_probabilities_give_no_probabilities(asked, tmp_path):
+    samples = samples_with_logprobs()
+    samples[2]["scores"]["choice"]["answer"] = (
+        "A"  # the model wrote C, which the scorer takes for the first choice
+    )
+    (read,) = read_predictions(inspect_log(tmp_path / "shuffled.json", samples, "choice"), asked)
+    assert read.probabilities is None
+    assert any("missing for 1 sample of 6" in note for note in read.notes)
+    samples = samples_with_logprobs()
+    samples[0]["choices"][0] = "another choice"
+    samples[0]["target"] = "B"
+    samples[0]["scores"]["choice"]["answer"] = "A"
+    with pytest.raises(InputError):
+        read_predictions(inspect_log(tmp_path / "other.json", samples, "choice"), asked)
+
+
+def test_information_beyond_choices_only_uses_the_log_probabilities_of_two_logs(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "id": f"q{i}",
+            "question": f"what {i}?",
+            "choices": [f"red {i}", f"blue {i}"],
+            "answer": int(rng.integers(2)),
+        }
+        for i in range(120)
+    ]
+    data = cc.load(rows[:60], test=rows[60:])
+    right = {"model": rng.uniform(0.5, 0.95, 60), "model-choices": rng.uniform(0.3, 0.7, 60)}
+    files = []
+    for name, chance in right.items():
+        samples = []
+        for row, p in zip(rows[60:], chance, strict=True):
+            shares = {"AB"[row["answer"]]: np.log(p), "AB"[1 - row["answer"]]: np.log(1 - p)}
+            letter = max(shares, key=lambda one: shares[one])
+            likely = dict(sorted(shares.items(), key=lambda one: -one[1]))
+            score = {"value": "C", "answer": letter, "explanation": letter}
+            target = "AB"[row["answer"]]
+            samples.append(
+                inspect_sample(row["id"], target, score, "choice", row["choices"], logprobs=[likely])
+            )
+        files.append((name, inspect_log(tmp_path / f"{name}.json", samples, "choice")))
+    predictions = [replace(read_predictions(file, data)[0], model=name) for name, file in files]
+    result = cc.NetScores().run(data, predictions)
+    beyond = result.summary["beyond"]["model"]
+    expected = float(np.mean(np.log2(right["model"]) - np.log2(right["model-choices"])))
+    assert beyond["beyond"] == "model-choices"
+    assert beyond["value"] == pytest.approx(expected, abs=1e-9)
+    assert beyond["low"] < expected < beyond["high"]
