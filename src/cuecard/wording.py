@@ -32,13 +32,13 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     if fraction is None or not math.isfinite(fraction):
         return MISSING
     if fraction in (0, 1):
-        return f"{fraction * 100:.0f}\N{NO-BREAK SPACE}%"
+        return f"{fraction * 100:z.0f}\N{NO-BREAK SPACE}%"
     smallest = 10.0 ** -(digits + 2)
     if 0 < fraction < smallest:
         return f"<{smallest * 100:.{digits}f}\N{NO-BREAK SPACE}%"
     if 1 - smallest / 2 < fraction < 1:
         return f">{(1 - smallest) * 100:.{digits}f}\N{NO-BREAK SPACE}%"
-    return f"{fraction * 100:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{fraction * 100:z.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def points(difference: float | None) -> str:
@@ -46,7 +46,7 @@ def points(difference: float | None) -> str:
     if difference is None or not math.isfinite(difference):
         return MISSING
     rounded = round(100 * difference, 1)
-    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+    return f"{rounded:+z.1f}".replace("-", "−") if rounded else "0.0"
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import cuecard
 from cuecard.report import numbers
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -68,3 +72,25 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign():
 
 def test_a_fine_percentage_has_two_decimals():
     assert numbers.fine_percent(0.55531).replace("\N{NO-BREAK SPACE}", " ") == "55.53 %"
+
+
+@pytest.mark.parametrize("value", [-1e-9, -0.0, -0.00004])
+def test_a_number_that_rounds_to_nothing_has_no_minus(value: float) -> None:
+    written = [
+        numbers.percent(value),
+        numbers.fine_percent(value / 100),
+        numbers.decimal(value),
+        numbers.fine(value),
+    ]
+    assert not [text for text in written if "-" in text or "−" in text]
+
+
+def test_every_number_with_a_sign_is_written_without_a_negative_zero() -> None:
+    signed = re.compile(r":\+(?!z)[,.\d{}\w]*f\}")
+    found = [
+        f"{file.name}: {line.strip()}"
+        for file in Path(cuecard.__file__).parent.rglob("*.py")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if signed.search(line)
+    ]
+    assert not found

@@ -29,10 +29,10 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
     for row in result.scores.iter_rows(named=True):
         scores.add_row(
             f"{_DIVERGENCES[row['divergence']]}, {_SCORES[row['mode']]}",
-            f"{row['score']:.3f}",
-            f"{row['null_mean']:.3f}",
-            f"{row['excess']:.3f}",
-            f"{row['low']:.2f} to {row['high']:.2f}",
+            f"{row['score']:z.3f}",
+            f"{row['null_mean']:z.3f}",
+            f"{row['excess']:z.3f}",
+            f"{row['low']:z.2f} to {row['high']:z.2f}",
             numbers.probability(row["p_value"]),
         )
     console.print(scores)
@@ -53,7 +53,7 @@ def render_given_clusters(result: GivenClusters, console: Console) -> None:
             numbers.count(row["size"]),
             display_text(row["label"], 30),
             numbers.percent(row["share"]),
-            f"{row['divergence_l2']:.3f}",
+            f"{row['divergence_l2']:z.3f}",
             numbers.probability(row["q_value"]),
         )
     console.print(leaning)
@@ -74,7 +74,7 @@ def write_cluster_map(result: GivenClusters, path: str | Path, *, title: str = "
     if result.map is None:
         raise InputError("The clusters have no coordinates for a map; add the columns x and y.")
     score = result.scores.row(0, named=True)
-    score_text = f"PECO {score['score']:.2f}, {score['null_mean']:.2f} with shuffled labels"
+    score_text = f"PECO {score['score']:z.2f}, {score['null_mean']:z.2f} with shuffled labels"
     heading = {"text": display_text(title, 80) or score_text, "subtitle": score_text if title else ""}
     return write_chart(
         cluster_map(result.tables, result.labels).properties(width=900, height=640, title=heading),

@@ -45,12 +45,12 @@ def number(value: float | None) -> str:
 
 def decimal(value: float | None) -> str:
     """Return a number with two decimals, so that a column of them lines up: 1.70, 13.95."""
-    return MISSING if value is None or not math.isfinite(value) else f"{value:,.2f}"
+    return MISSING if value is None or not math.isfinite(value) else f"{value:z,.2f}"
 
 
 def fine(value: float | None) -> str:
     """Return a number with three decimals, for values far below 1: 0.004, 0.193."""
-    return MISSING if value is None or not math.isfinite(value) else f"{value:,.3f}"
+    return MISSING if value is None or not math.isfinite(value) else f"{value:z,.3f}"
 
 
 def probability(value: float | None, log10: float | None = None) -> str:

@@ -261,7 +261,7 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float) -> list[Finding
         if plain.height:
             row = plain.row(0, named=True)
             start = f"Plain {model} has an accuracy of {percent(row['accuracy'])} and a gap of"
-            sentences.insert(0, f"{start} {100 * row['gap']:+.1f} points.")
+            sentences.insert(0, f"{start} {100 * row['gap']:+z.1f} points.")
         sentences.append(f"Figures are means over {plural(max(rows['seeds'].to_list()), 'seed')}.")
         findings.append(
             Finding("frontier", "info", f"{model}: what debiasing costs", " ".join(sentences), key=str(model))

@@ -239,7 +239,7 @@ def _finding(model: str, evaluation: pl.DataFrame, across: pl.DataFrame) -> Find
     text = f"{model}: {'; '.join(accuracies)}."
     others = across.filter(pl.col("dataset") != across["dataset"][0]).to_dicts()
     if others:
-        moved = ", ".join(f"{row['dataset']} {100 * row['difference']:+.1f} points" for row in others)
+        moved = ", ".join(f"{row['dataset']} {100 * row['difference']:+z.1f} points" for row in others)
         text += f" Debiased minus biased training on other datasets: {moved}."
     first = rows[0]
     return Finding(

@@ -274,7 +274,7 @@ def _findings(groups: pl.DataFrame, alpha: float, chance: float, notes: Sequence
 
 def _difference(row: dict[str, Any]) -> str:
     return (
-        f"{100 * row['difference']:+.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
+        f"{100 * row['difference']:+z.1f} points with {row['weights']} weights (p = {_p(row['log10_p'])}, within "
         f"each label {_p(row['log10_p_within_label'])}; accuracy {percent(row['accuracy'])})"
     )
 

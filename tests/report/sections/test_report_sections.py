@@ -18,12 +18,29 @@ def said(card: Card, name: str) -> str:
 
 def test_the_overview_says_sizes_majority_and_overlap(card: Card) -> None:
     words = said(card, "overview")
-    assert "3,000 train and 300 test pairs with 3 labels" in words
-    assert "is 33.3 % in the train split" in words
+    assert "3,000 training and 300 test pairs with 3 labels" in words
+    assert "is 33.3 % in the training set" in words
     assert (
         "33 of 300 test examples (11.0 %) share a text with the training set: 30 of them the hypothesis"
         in words
     )
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "words"),
+    [
+        ("choice", 12_000, "3,000 training and 300 test questions with 4 choices each."),
+        ("choice", 12_500, "3,000 training and 300 test questions with 4.2 choices on average."),
+        ("preference", 6_000, "3,000 training and 300 test preferences with 2 responses each."),
+    ],
+)
+def test_the_overview_of_competing_answers_says_how_many_there_are(
+    make_card: CardMaker, task, rows, words
+) -> None:
+    card = make_card(task=task)
+    for split in card.sections["overview"].summary["splits"].values():
+        split["instances"] = rows * split["examples"] // 3_000
+    assert said(card, "overview").startswith(f"The dataset has {words}")
 
 
 def test_an_overview_without_test_split_leaves_overlap_out(make_card: CardMaker) -> None:

@@ -85,7 +85,7 @@ def _verdict(
     total = int(clusters["size"].sum())
     _, many = texts_named(data, scope)
     measured = (
-        f"PECO is {summary['peco_exact_l2']:.2f}; with shuffled labels it is {summary['null_mean']:.2f} "
+        f"PECO is {summary['peco_exact_l2']:z.2f}; with shuffled labels it is {summary['null_mean']:z.2f} "
         f"(p = {format_p(math.log10(summary['p_value']))}, mean of {plural(summary['starts'], 'clustering')})"
     )
     caveats = disagreement(summary, alpha) + giant_cluster(summary, many)
@@ -105,7 +105,7 @@ def _verdict(
         )  # fmt: skip
     touched = int(leaning["size"].sum()) / total
     grade = severity_of(float(leaning["given_away"].sum()))
-    text = f"{measured}, an excess of {summary['excess']:.2f}."
+    text = f"{measured}, an excess of {summary['excess']:z.2f}."
     if leaning.height:
         names = [f"“{', '.join(w.split(', ')[:WORDS_IN_TITLE])}”" for w in leaning["words"].head(2)]
         text += (
@@ -139,7 +139,7 @@ def disagreement(summary: Mapping[str, Any], alpha: float) -> str:
     excesses = summary["excess_by_start"]
     return (
         f" The clusterings differ: {alone} of {starts} {'is' if alone == 1 else 'are'} significant, and the excess "
-        f"ranges from {min(excesses):.2f} to {max(excesses):.2f}."
+        f"ranges from {min(excesses):z.2f} to {max(excesses):z.2f}."
     )
 
 

@@ -116,9 +116,11 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
     """Say what the probabilities know, and that accuracy may not show it."""
     if baseline.auc is None or baseline.auc_low is None or baseline.auc_high is None:
         return ""
-    text = f" AUC {baseline.auc:.3f} (95 % CI {baseline.auc_low:.3f} to {baseline.auc_high:.3f}; chance 0.5)"
+    text = (
+        f" AUC {baseline.auc:z.3f} (95 % CI {baseline.auc_low:z.3f} to {baseline.auc_high:z.3f}; chance 0.5)"
+    )
     if baseline.information is not None and baseline.information > 0:
-        text += f", {baseline.information:.3f} bits about the answer"
+        text += f", {baseline.information:z.3f} bits about the answer"
     if _unsure(baseline):
         text += f". Both intervals include chance; the test of the probabilities is significant (p = {_p(baseline)})"
     elif baseline.low <= baseline.chance:
@@ -169,7 +171,7 @@ def _at_chance(baseline: Baseline, task: Task) -> Finding:
     )
     if baseline.detectable_auc is not None:
         text += (
-            f" On a dataset of this size, the test detects an AUC of {baseline.detectable_auc:.3f} or more with a "
+            f" On a dataset of this size, the test detects an AUC of {baseline.detectable_auc:z.3f} or more with a "
             "power of 80 %. It may miss smaller leaks, and leaks that this model cannot learn."
         )
     return _finding(baseline, "info", f"{accuracy} does not differ from chance", text)
@@ -191,7 +193,7 @@ def _inflation(name: str, shift: Mapping[str, float]) -> Finding:
     text = (
         f"If training and scored examples share sentences, the accuracy of {name.replace('_', ' ')} is "
         f"{_percent(shift['example'])}. If examples with the same {grouping} stay in one fold, it is "
-        f"{_percent(shift[grouping])}: a difference of {100 * shift['difference']:+.1f} points."
+        f"{_percent(shift[grouping])}: a difference of {100 * shift['difference']:+z.1f} points."
     )
     title = f"Shared sentences and {name.replace('_', ' ')}"
     return Finding("partial_input", "info", title, text, key=f"{name}/shared-sentences")
@@ -262,7 +264,7 @@ def _p(baseline: Baseline) -> str:
 
 
 def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.1f} %"
+    return f"{100 * fraction:z.1f} %"
 
 
 def _evidence(leaking: pl.DataFrame) -> tuple[Evidence, ...]:

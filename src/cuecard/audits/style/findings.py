@@ -36,8 +36,9 @@ def _explained(summary: Mapping[str, Any]) -> Finding:
     said = (
         f"Differences in style predict the preferred response with an accuracy of {percent(accuracy['value'])} "
         f"(cross-fitted, 95 % CI {percent(accuracy['low'])} to {percent(accuracy['high'])}; chance "
-        f"{percent(chance)}) on {plural(summary['n'], 'preference')}{copies}; pseudo-R² {summary['pseudo_r2']:.3f}, "
-        f"{summary['information']['value']:.3f} bits ({state_probability('p', summary['p_value'])} for all covariates)."
+        f"{percent(chance)}) on {plural(summary['n'], 'preference')}{copies}; pseudo-R² "
+        f"{summary['pseudo_r2']:z.3f}, {summary['information']['value']:z.3f} bits "
+        f"({state_probability('p', summary['p_value'])} for all covariates)."
     )
     clear = [row for row in summary["coefficients"] if row["q_value"] <= summary["alpha"]]
     if summary["p_value"] > summary["alpha"] or not clear or accuracy["low"] <= chance:
@@ -67,7 +68,9 @@ def _drivers(clear: list[dict[str, Any]]) -> str:
     for row in clear[:NAMED]:
         size, low, high = (abs(row[key]) for key in ("coefficient", "low", "high"))
         low, high = sorted((low, high))
-        parts.append(f"{_winners(row)} (log odds ratio {size:.2f} per SD, 95 % CI {low:.2f} to {high:.2f})")
+        parts.append(
+            f"{_winners(row)} (log odds ratio {size:z.2f} per SD, 95 % CI {low:z.2f} to {high:z.2f})"
+        )
     return f" With the other features held equal, {listed(parts)} win more often." if parts else ""
 
 
@@ -88,8 +91,8 @@ def _ranks(summary: Mapping[str, Any]) -> list[Finding]:
     row = max(moved, key=lambda row: abs(row["change"]))
     text = (
         f"At equal style, the win rate of {row['model']} changes from {percent(row['plain'])} to "
-        f"{percent(row['controlled'])} (change {row['change'] * 100:+.1f} points, 95 % CI "
-        f"{row['change_low'] * 100:+.1f} to {row['change_high'] * 100:+.1f}), its rank from {row['rank']} to "
+        f"{percent(row['controlled'])} (change {row['change'] * 100:+z.1f} points, 95 % CI "
+        f"{row['change_low'] * 100:+z.1f} to {row['change_high'] * 100:+z.1f}), its rank from {row['rank']} to "
         f"{row['controlled_rank']} of {len(models)}. The win rates of {plural(len(moved), 'model')} depend on style."
     )
     title = f"Win rates of {plural(len(moved), 'model')} depend on style"

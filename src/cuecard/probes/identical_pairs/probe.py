@@ -149,7 +149,7 @@ def _finding(model: str, scores: dict[str, Any]) -> Finding:
     if goes_with and least > 0 and abs(rise) >= NOTABLE_RISE:
         severity = "medium" if abs(rise) >= LARGE_RISE else "low"
         title = f"{model} scores identical pairs of {'frequent' if rise > 0 else 'rare'} sentences higher"
-    trend = "" if scores["rho"] is None else f"; Spearman's ρ {scores['rho']:+.2f}"
+    trend = "" if scores["rho"] is None else f"; Spearman's ρ {scores['rho']:+z.2f}"
     text = (
         f"On {pairs}, the mean score of {model} is {rare['mean']:.2f} for those that occur "
         f"{_times(rare['frequency'])} and {frequent['mean']:.2f} for the {frequent['n']:,} that occur at least "
@@ -162,7 +162,7 @@ def _finding(model: str, scores: dict[str, Any]) -> Finding:
 def _signed(difference: float) -> str:
     """Return a difference with its sign; one that rounds to nothing has none."""
     rounded = round(difference, 2)
-    return f"{rounded:+.2f}" if rounded else "0.00"
+    return f"{rounded:+z.2f}" if rounded else "0.00"
 
 
 def _times(frequency: int) -> str:

@@ -60,8 +60,8 @@ def _length(model: str, part: Mapping[str, Any]) -> Finding:
     more = "longer" if row["coefficient"] > 0 else "shorter"
     held = "at equal quality" if style["given_quality"] else "without quality labels"
     text = (
-        f"{model} prefers the {more} response {held}: log odds ratio {row['coefficient']:+.2f} per standard deviation "
-        f"of the difference in log words (95 % CI {row['low']:+.2f} to {row['high']:+.2f}; "
+        f"{model} prefers the {more} response {held}: log odds ratio {row['coefficient']:+z.2f} per standard deviation "
+        f"of the difference in log words (95 % CI {row['low']:+z.2f} to {row['high']:+z.2f}; "
         f"{state_probability('p', row['p_value'])}) on {plural(style['n'], 'verdict')}."
     )
     people = part.get("agreement") or {}
@@ -84,7 +84,7 @@ def _self(model: str, part: Mapping[str, Any]) -> Finding:
     text = (
         f"Among {plural(own['n'], 'pair')} of about the same length with one response of the family {own['family']!r}, "
         f"{model} prefers that one in {percent(own['own'])}, {than} (difference "
-        f"{own['value'] * 100:+.1f} points, 95 % CI {own['low'] * 100:+.1f} to {own['high'] * 100:+.1f})."
+        f"{own['value'] * 100:+z.1f} points, 95 % CI {own['low'] * 100:+z.1f} to {own['high'] * 100:+z.1f})."
     )
     title = f"{model} {'prefers' if own['value'] > 0 else 'disfavours'} responses of its own family"
     severity = _severity(min(abs(own["low"]), abs(own["high"])))

@@ -287,6 +287,6 @@ def cost_sentence(metrics: Mapping[str, Any]) -> str:
     note = " The gap before is not significant: there is no evidence of cues to correct for." if idle else ""
     return (
         f"The correction changes {plural(metrics['changed_answers'], 'answer')} of {metrics['examples']:,}: accuracy "
-        f"{100 * before['accuracy']:.1f} % → {100 * after['accuracy']:.1f} % ({change:+.1f} points), gap between "
-        f"usual and unusual labels {100 * before['gap']:+.1f} → {100 * after['gap']:+.1f} points.{note}"
+        f"{100 * before['accuracy']:.1f} % → {100 * after['accuracy']:.1f} % ({change:+z.1f} points), gap between "
+        f"usual and unusual labels {100 * before['gap']:+z.1f} → {100 * after['gap']:+z.1f} points.{note}"
     )

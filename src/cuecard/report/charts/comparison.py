@@ -122,7 +122,7 @@ def correlation_chart(table: pl.DataFrame, x: str, y: str, *, identity: bool = F
         line = [{"x": end, "y": fit.intercept + fit.slope * end} for end in ends]
         trend = alt.Chart(inline(line)).mark_line(style="accent", strokeWidth=1.5, opacity=0.55)
         layers.insert(0, trend.encode(x=alt.X("x:Q"), y=alt.Y("y:Q")))
-        correlation = f"r = {fit.r:.2f} (95 % CI {fit.low:.2f} to {fit.high:.2f}), {fit.n} points"
+        correlation = f"r = {fit.r:z.2f} (95 % CI {fit.low:z.2f} to {fit.high:z.2f}), {fit.n} points"
     if identity and rows:
         low = max(min(row["x"] for row in rows), min(row["y"] for row in rows))
         high = min(max(row["x"] for row in rows), max(row["y"] for row in rows))

@@ -30,7 +30,7 @@ def render_correction(metrics: Mapping[str, Any], console: Console) -> None:
         table.add_row(
             name,
             *(numbers.percent(row[key]) for key in ("accuracy", "usual_accuracy", "unusual_accuracy")),
-            f"{100 * row['gap']:+.1f}",
+            f"{100 * row['gap']:+z.1f}",
             *(format_p(min(0.0, row[key])) for key in ("log10_p", "log10_p_within_label")),
         )
     console.print(table)

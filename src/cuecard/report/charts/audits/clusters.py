@@ -64,7 +64,7 @@ def sweep(tables: Mapping[str, pl.DataFrame]) -> Any:
             "left": row["clusters"],
             "starts": row["starts"],
             "headline": row["headline"],
-            "text": f"{row['excess']:.1f}",
+            "text": f"{row['excess']:z.1f}",
             "note": "n.s." if row["p_value"] > SIGNIFICANT else "",
         }
         for row in frame.iter_rows(named=True)
@@ -157,7 +157,7 @@ def transformations(tables: Mapping[str, pl.DataFrame]) -> Any:
         {
             "name": row["transformation"].replace("_", " "),
             "excess": row["excess"],
-            "text": f"{row['excess']:.2f}" + ("" if row["p_value"] <= 0.05 else " (not significant)"),
+            "text": f"{row['excess']:z.2f}" + ("" if row["p_value"] <= 0.05 else " (not significant)"),
             "p": numbers.probability(row["p_value"]),
         }
         for row in tables["cluster_transformations"].iter_rows(named=True)

@@ -28,7 +28,7 @@ def reliance(judges: Mapping[str, Any]) -> Any:
             "value": row["coefficient"],
             "low": row["low"],
             "high": row["high"],
-            "interval": f"{row['low']:+.2f} to {row['high']:+.2f}",
+            "interval": f"{row['low']:+z.2f} to {row['high']:+z.2f}",
             "p": numbers.probability(row["p_value"]),
         }
         for name, part in judges.items()

@@ -38,12 +38,10 @@ def made(card: Card, summary: dict[str, Any]) -> str:
 
 def cluster_verdict(card: Card, summary: dict[str, Any]) -> str:
     """Return whether the labels of the clusters differ, as surely as the clusterings agree."""
-    chance = f"{summary['null_mean']:.2f} with shuffled labels"
+    chance = f"{summary['null_mean']:z.2f} with shuffled labels"
     caveats = disagreement(summary, summary["alpha"]) + giant_cluster(summary, texts_looked_at(card, summary))
     if summary["p_value"] > summary["alpha"]:
-        return (
-            f"This is the case here: the PECO score is {summary['peco_exact_l2']:.2f}, and {chance}.{caveats}"
-        )
+        return f"This is the case here: the PECO score is {summary['peco_exact_l2']:z.2f}, and {chance}.{caveats}"
     differing = summary["significant_clusters"]
     which = (
         f"{differing} of {numbers.plural(summary['k'], 'cluster')} {'differs' if differing == 1 else 'differ'} "
@@ -53,7 +51,7 @@ def cluster_verdict(card: Card, summary: dict[str, Any]) -> str:
     )
     return (
         f"Here the clusters {'differ' if clusterings_agree(summary, summary['alpha']) else 'may differ'}: the PECO "
-        f"score is {summary['peco_exact_l2']:.2f}, and {chance}; {which}.{caveats}"
+        f"score is {summary['peco_exact_l2']:z.2f}, and {chance}; {which}.{caveats}"
     )
 
 
@@ -63,12 +61,12 @@ def comparisons(card: Card, section: Section) -> list[str]:
     if "cluster_transformations" in section.tables:
         original, *changed = card.tables["cluster_transformations"].iter_rows(named=True)
         excesses = [
-            f"{row['excess']:.2f} with {row['transformation'].replace('_', ' ')}"
+            f"{row['excess']:z.2f} with {row['transformation'].replace('_', ' ')}"
             + ("" if row["p_value"] <= section.summary["alpha"] else " (not significant)")
             for row in changed
         ]
         sentences.append(
-            f"On the original texts, the excess over shuffled labels is {original['excess']:.2f}; on changed texts "
+            f"On the original texts, the excess over shuffled labels is {original['excess']:z.2f}; on changed texts "
             f"it is {listed(excesses)}."
         )
     if "cluster_confidence" in section.tables:
@@ -100,12 +98,12 @@ def notes(summary: dict[str, Any]) -> list[str]:
     starts = numbers.plural(summary["starts"], "start")
     return [
         f"Number of clusters: {summary['why_k']}. Scores are means over {starts} of k-means. Their excess ranges from "
-        f"{min(excesses):.2f} to {max(excesses):.2f}; {summary['starts_significant']} of {starts} "
+        f"{min(excesses):z.2f} to {max(excesses):z.2f}; {summary['starts_significant']} of {starts} "
         f"{'is' if summary['starts_significant'] == 1 else 'are'} significant. Map, curve and tables show "
         f"the clustering with the lowest inertia. {shuffled} Each shuffle is scored with every clustering, so the "
         "p-value is valid for all of them together.",
-        f"The score computed like the authors' released code is {summary['peco_released_l2']:.1f} (L2; 5.0 if no "
-        f"cluster is biased) and {summary['peco_released_kl']:.1f} (KL divergence).",
+        f"The score computed like the authors' released code is {summary['peco_released_l2']:z.1f} (L2; 5.0 if no "
+        f"cluster is biased) and {summary['peco_released_kl']:z.1f} (KL divergence).",
     ]
 
 

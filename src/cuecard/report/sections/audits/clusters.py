@@ -34,12 +34,12 @@ def clusters(card: Card, section: Section) -> SectionView:
             KeyFigure(
                 "PECO",
                 numbers.decimal(summary["peco_exact_l2"]),
-                f"chance {summary['null_mean']:.2f}",
+                f"chance {summary['null_mean']:z.2f}",
             ),
             KeyFigure(
                 "above chance",
                 numbers.decimal(summary["excess"]),
-                f"95 % CI {summary['excess_low']:.2f} to {summary['excess_high']:.2f}",
+                f"95 % CI {summary['excess_low']:z.2f} to {summary['excess_high']:z.2f}",
             ),
             *_information(summary),
             KeyFigure("p-value", numbers.probability(summary["p_value"]), "permutation test"),
@@ -65,8 +65,8 @@ def clusters(card: Card, section: Section) -> SectionView:
 def _information(summary: dict[str, Any]) -> list[KeyFigure]:
     if "information" not in summary:
         return []
-    ends = f"95 % CI {summary['information_low']:.3f} to {summary['information_high']:.3f}"
-    return [KeyFigure("label information", f"{summary['information']:.3f} bits", ends)]
+    ends = f"95 % CI {summary['information_low']:z.3f} to {summary['information_high']:z.3f}"
+    return [KeyFigure("label information", f"{summary['information']:z.3f} bits", ends)]
 
 
 def _charts(card: Card, section: Section) -> list[ChartView]:
@@ -113,7 +113,7 @@ def _charts(card: Card, section: Section) -> list[ChartView]:
             alt="Share of clusters whose label distribution diverges from the whole by more than a threshold, with the "
             "band of shuffled labels.",
             caption="Blue: the clustering shown; its score is the area under the curve: "
-            f"{tables['cluster_starts']['peco_exact_l2'][0]:.2f}. Grey: 95 % of label shuffles.",
+            f"{tables['cluster_starts']['peco_exact_l2'][0]:z.2f}. Grey: 95 % of label shuffles.",
             wide=False,
             name="curve",
         )

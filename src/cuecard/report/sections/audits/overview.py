@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from cuecard.card.card import Card, Section
+from cuecard.data import Task
 from cuecard.report import numbers
 from cuecard.report.length_bins import length_bins
 from cuecard.report.view import SECTION_VIEWS, ChartView, Column, KeyFigure, SectionView, TableView
+from cuecard.wording import listed
 
 _NOUN = {"pair": "pairs", "choice": "questions", "preference": "preferences", "text": "texts"}
+#: What examples of a split are called.
+_SPLIT = {"train": "training", "dev": "validation"}
 MOST_DUPLICATES = 20
 
 
@@ -35,16 +40,32 @@ def _sizes(card: Card, summary: dict[str, Any]) -> list[str]:
     splits: dict[str, Any] = summary.get("splits", {})
     if not splits:
         return []
-    sizes = " and ".join(f"{numbers.count(split['examples'])} {name}" for name, split in splits.items())
+    sizes = listed([f"{numbers.count(s['examples'])} {_SPLIT.get(name, name)}" for name, s in splits.items()])
     first, split = next(iter(splits.items()))
-    labels = numbers.plural(len(split["labels"]), "label")
-    sentence = f"The dataset has {sizes} {_NOUN[card.dataset.task]} with {labels}"
+    sentence = f"The dataset has {sizes} {_NOUN[card.dataset.task]}"
     total = sum(split["labels"].values())
-    if card.dataset.task in ("choice", "preference") or not total:
+    if card.dataset.task in ("choice", "preference"):
+        return [f"{sentence}{_options(card.dataset.task, splits)}."]
+    sentence += f" with {numbers.plural(len(split['labels']), 'label')}"
+    if not total:
         return [f"{sentence}."]
     label, most = max(split["labels"].items(), key=lambda item: item[1])
     share = numbers.percent(most / total)
-    return [f"{sentence}; the majority baseline (“{label}”) is {share} in the {first} split."]
+    return [
+        f"{sentence}; the majority baseline (“{label}”) is {share} in the {_SPLIT.get(first, first)} set."
+    ]
+
+
+def _options(task: Task, splits: Mapping[str, Any]) -> str:
+    """Return how many choices a question has, or responses a preference, where their number is on the card."""
+    options = sum(split.get("instances", 0) for split in splits.values())
+    examples = sum(split["examples"] for split in splits.values())
+    if not examples or not options:
+        return ""
+    noun = "choices" if task == "choice" else "responses"
+    if options % examples == 0:
+        return f" with {numbers.count(options // examples)} {noun} each"
+    return f" with {options / examples:.1f} {noun} on average"
 
 
 def _overlap(card: Card, summary: dict[str, Any]) -> list[str]:

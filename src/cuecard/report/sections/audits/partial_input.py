@@ -50,7 +50,7 @@ def _lead(summary: dict[str, Any], primary: dict[str, Any]) -> list[str]:
     }[primary["direction"]]
     auc = primary.get("auc")
     if primary["direction"] == "above" and primary["low"] <= primary["chance"] and auc is not None:
-        level = f"significantly better than chance by its AUC of {auc:.3f} (chance 0.5), not by its accuracy"
+        level = f"significantly better than chance by its AUC of {auc:z.3f} (chance 0.5), not by its accuracy"
     first = (
         f"{name} is {numbers.percent(primary['accuracy'])} on {numbers.count(primary['n'])} "
         f"{_EVALUATED.get(summary['evaluated'], summary['evaluated'])} examples (95 % CI "
@@ -83,15 +83,15 @@ def _figures(
             numbers.percent(primary["accuracy"]),
             f"chance {numbers.percent(primary['chance'])}",
         ),
-        KeyFigure("above chance", f"{100 * primary['delta_majority']:+.1f}", "points"),
+        KeyFigure("above chance", f"{100 * primary['delta_majority']:+z.1f}", "points"),
     ]
     if primary["percent_r"] is not None:
         full = f"of the full input's {numbers.percent(lines['full']['accuracy'])}"
         figures.append(KeyFigure("relative accuracy", numbers.percent(primary["percent_r"], 0), full))
     if primary.get("auc") is not None:
-        figures.append(KeyFigure("AUC", f"{primary['auc']:.3f}", "chance 0.5"))
+        figures.append(KeyFigure("AUC", f"{primary['auc']:z.3f}", "chance 0.5"))
     if primary["information"] is not None:
-        figures.append(KeyFigure("information", f"{primary['information']:.2f}", "bits about the answer"))
+        figures.append(KeyFigure("information", f"{primary['information']:z.2f}", "bits about the answer"))
     leak = summary["leak"]
     if leak["share_above_half"] is not None:
         figures.append(

@@ -43,11 +43,11 @@ def _sentence(name: str, scores: dict[str, Any]) -> str:
     trend = (
         ""
         if scores["rho"] is None
-        else f"; Spearman's ρ with frequency is {scores['rho']:+.2f} (p = {numbers.probability(scores['p_value'])})"
+        else f"; Spearman's ρ with frequency is {scores['rho']:+z.2f} (p = {numbers.probability(scores['p_value'])})"
     )
     return (
         f"{display_text(name, 60)} gives {numbers.percent(scores['matched'])} of them a score of at least 0.5; the "
-        f"mean score is {scores['mean']:.2f}{trend}."
+        f"mean score is {scores['mean']:z.2f}{trend}."
     )
 
 

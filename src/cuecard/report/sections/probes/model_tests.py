@@ -79,12 +79,12 @@ def _accuracy(name: str, scores: dict[str, Any], cues: int) -> str:
     corrected = scores["weakness_corrected"]
     # The estimate has no bias, so it is below zero where chance alone would give a larger sum.
     left = (
-        f"{100 * corrected:.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
+        f"{100 * corrected:z.1f} corrected for noise" if corrected > 0 else "no more than expected from noise"
     )
     return (
         f"{accuracy}. Its absolute accuracy gaps over {numbers.plural(cues, 'cue')} sum to "
-        f"{100 * scores['weakness']:.1f} points, {left} (95 % CI of the true sum "
-        f"{100 * scores['weakness_low']:.1f} to {100 * scores['weakness_high']:.1f})."
+        f"{100 * scores['weakness']:z.1f} points, {left} (95 % CI of the true sum "
+        f"{100 * scores['weakness_low']:z.1f} to {100 * scores['weakness_high']:z.1f})."
     )
 
 
