@@ -23,12 +23,17 @@ COMPATIBLE = re.compile(
     r"BSL-1\.0|CNRI-Python|HPND|Unlicense|The Unlicense.*|Public Domain)$"
 )
 #: Packages whose metadata do not say it: from their licence files, or from another distributor.
-READ = {"axe-playwright-python": "MIT", "mlcroissant": "Apache-2.0", "sarif-pydantic": "MIT"}
+READ = {
+    "agent-client-protocol": "Apache-2.0",
+    "axe-playwright-python": "MIT",
+    "mlcroissant": "Apache-2.0",
+    "sarif-pydantic": "MIT",
+}
 HEAD = """# Licences of dependencies
 
 CueCard is under Apache-2.0. Every package that it installs, with its extras `english`, `nltk`, `zh`, `llm`, `models`,
-`minilm`, `serve` and `ray`, and every package that its tests need has a licence that permits this use; none is under
-the GPL. The table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
+`minilm`, `serve`, `ray` and `inspect`, and every package that its tests need has a licence that permits this use; none
+is under the GPL. The table is written by `python scripts/list_licences.py`; a test compares it with what is installed.
 
 | package | licence |
 |---|---|
@@ -39,7 +44,7 @@ def roots() -> list[Requirement]:
     """Return what `make test` installs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
-    used = ("english", "nltk", "zh", "llm", "models", "minilm", "serve", "ray")
+    used = ("english", "nltk", "zh", "llm", "models", "minilm", "serve", "ray", "inspect")
     listed = [*project["project"]["dependencies"], *(r for extra in used for r in extras[extra])]
     groups = project["dependency-groups"]
     return [Requirement(text) for text in [*listed, *groups["dev"], *groups["docs"]]]

@@ -34,6 +34,7 @@ def asked(tmp_path, monkeypatch):
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     monkeypatch.syspath_prepend(PACKAGE / "src")
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Inspect sets its own; it is put back
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
 
