@@ -49,6 +49,15 @@ def points(difference: float | None) -> str:
     return f"{rounded:+z.1f}".replace("-", "−") if rounded else "0.0"
 
 
+def of_responses(words: str, task: str) -> str:
+    """Return words about the answers of a question, as words about responses where the data holds preferences.
+
+    >>> of_responses("the longest answer", "preference"), of_responses("the longest answer", "choice")
+    ('the longest response', 'the longest answer')
+    """
+    return words.replace("answer", "response") if task == "preference" else words
+
+
 def plural(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: "1 word", "1,204 words"."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"

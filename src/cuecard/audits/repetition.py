@@ -13,7 +13,7 @@ from cuecard.data import Instances, Task
 from cuecard.data.survey import row_table
 from cuecard.stats import binomial_log_p, q_values, wilson, within_example_test
 from cuecard.stats.units.codes import dense_codes, distinct_codes, first_of_code
-from cuecard.wording import listed, percent, plural
+from cuecard.wording import listed, of_responses, percent, plural
 
 #: Texts are heavily repeated if at most this share of the training instances are distinct.
 FEW_TEXTS = 0.5
@@ -46,7 +46,7 @@ def with_distinct_texts(n: int, units: int, task: Task) -> str:
     one, many = ("distinct text", "distinct texts")
     if task in ("choice", "preference"):
         one, many = ("distinct set of answers", "distinct sets of answers")
-    return f" with {plural(units, one, many)}"
+    return of_responses(f" with {plural(units, one, many)}", task)
 
 
 def repetition_findings(data: Instances) -> list[Finding]:
@@ -99,7 +99,7 @@ def _named(data: Instances, column: str) -> tuple[str, str]:
     if column == "premise":
         return "premise", "premises"
     names = {"pair": ("hypothesis", "hypotheses"), "text": ("text", "texts"), "choice": ("choice", "choices")}
-    return names.get(data.task, ("answer", "answers"))
+    return names.get(data.task, ("response", "responses"))
 
 
 def _telling(data: Instances) -> list[Finding]:
@@ -113,7 +113,8 @@ def _telling(data: Instances) -> list[Finding]:
         if len(texts) > 1
         else ""
     )
-    one, many = ("question", "questions") if data.grouped else ("example", "examples")
+    noun = {"choice": "question", "preference": "preference"}.get(data.task, "example")
+    one, many = noun, f"{noun}s"
     where = (
         f"{plural(first.n, one, many)} that offer it"
         if data.grouped
@@ -123,7 +124,7 @@ def _telling(data: Instances) -> list[Finding]:
     finding = Finding(
         section="overview",
         severity="low",
-        title="A repeated answer predicts the label"
+        title=of_responses("A repeated answer predicts the label", data.task)
         if data.grouped
         else "A repeated text predicts the label",
         text=f"“{first.text}” is {first.label} in {percent(first.share)} of the {where} (95 % CI "

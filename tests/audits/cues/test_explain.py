@@ -110,7 +110,8 @@ def test_a_table_can_be_explained_without_loading_it_first():
         ("the longest answer", "longest"),
         ("longest choice", "longest"),
         ("the most tokens", "longest"),
-        ("Cue for chosen answers: the fewest tokens", "shortest"),
+        ("the longest response", "longest"),
+        ("Cue for chosen responses: the fewest tokens", "shortest"),
     ],
 )
 def test_the_names_that_sentences_have_for_lengths_are_understood(name, feature):

@@ -207,7 +207,7 @@ def test_the_sentence_of_a_slice_says_how_many_of_its_texts_are_distinct() -> No
         chosen, rejected = (long, short) if source == "forum" else (short, long)
         rows += 2 * [{"prompt": f"p{i}", "chosen": chosen, "rejected": rejected, "source": source}]
     [finding, *_] = Slices().run(load(pl.DataFrame(rows))).findings
-    assert "on 300 preferences with 150 distinct sets of answers (95 % CI" in finding.text
+    assert "on 300 preferences with 150 distinct sets of responses (95 % CI" in finding.text
 
 
 def test_a_slice_of_unequal_labels_is_graded_by_its_majority_baseline():

@@ -96,7 +96,7 @@ def test_preferences_of_one_prompt_are_not_modelled():
 
 def test_copies_are_counted_in_the_sentence():
     [style, *_] = Style().run(repeated(battles(60, length=1.0, seed=0), 3)).findings
-    assert "on 180 preferences with 60 distinct sets of answers; " in style.text
+    assert "on 180 preferences with 60 distinct sets of responses; " in style.text
 
 
 def test_a_cross_fit_of_one_fold_is_refused():

@@ -70,7 +70,7 @@ def texts_named(data: Instances, scope: str) -> tuple[str, str]:
         return "input", "inputs"
     if scope == "premise":
         return "premise", "premises"
-    one = {"choice": "choice", "preference": "answer", "text": "text"}.get(data.task, "hypothesis")
+    one = {"choice": "choice", "preference": "response", "text": "text"}.get(data.task, "hypothesis")
     return one, {"hypothesis": "hypotheses"}.get(one, f"{one}s")
 
 

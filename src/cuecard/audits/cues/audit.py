@@ -226,7 +226,7 @@ class Cues:
         findings = cue_findings(
             evidence, total=int(counts.totals[0].sum()), alpha=self.alpha, by_length=by_length
         )
-        findings = with_length(findings, by_length) + rare_features(counts)
+        findings = with_length(findings, by_length, sample.instances.task) + rare_features(counts)
         summary = self._summary(counts, tables, sample, families)
         return Result(
             summary,

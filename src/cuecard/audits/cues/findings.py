@@ -177,7 +177,7 @@ def _cue(row: dict[str, Any], phrases: dict[str, str], cue_evidence: CueEvidence
 
 def _of_task(label: str, sample: Instances) -> str:
     """Return a label with what has it, where that is not the example: "right choices"."""
-    nouns = {"choice": "choices", "preference": "answers"}
+    nouns = {"choice": "choices", "preference": "responses"}
     return f"{label} {nouns[sample.task]}" if sample.task in nouns else label
 
 
@@ -192,7 +192,7 @@ def cue_sentence(row: dict[str, Any], name: str, sample: Instances) -> str:
     """Return the share in train with its interval, what is left after correcting for selection, and the test share."""
     n, share, adjusted = round(row["share_n"]), row["share"], row["adjusted_share"]
     only = "" if row["direction"] == POINTS_TO else "Only "
-    noun = {"choice": "choice", "preference": "answer"}.get(sample.task, "training example")
+    noun = {"choice": "choice", "preference": "response"}.get(sample.task, "training example")
     where = (
         f", in examples whose {noun}s differ in it,"
         if sample.grouped and round(row["train_count"]) != n

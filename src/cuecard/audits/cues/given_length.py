@@ -12,11 +12,11 @@ from scipy import sparse
 
 from cuecard.analysis import Finding
 from cuecard.audits.cues.overall import ALL_FEATURES
-from cuecard.data import Instances
+from cuecard.data import Instances, Task
 from cuecard.features.length import example_starts
 from cuecard.stats import q_values
 from cuecard.stats.cues.given_properties import features_given
-from cuecard.wording import plural
+from cuecard.wording import of_responses, plural
 
 #: The family that is length itself.
 LENGTH = "length"
@@ -81,15 +81,16 @@ def length_properties(
     return np.column_stack([longest, shortest, size, size * np.abs(size)]).astype(np.float64)
 
 
-def with_length(findings: Sequence[Finding], explained: int) -> list[Finding]:
+def with_length(findings: Sequence[Finding], explained: int, task: Task) -> list[Finding]:
     """Return the findings with how many cues length explains: told over all features, and as parts of length."""
     if not explained:
         return list(findings)
+    one = explained == 1
     told = [
         replace(
             finding,
             text=f"{finding.text} {plural(explained, 'more feature goes', 'more features go')} with length: given the "
-            f"length of the answers, {'it is' if explained == 1 else 'they are'} not significant.",
+            f"length of the {of_responses('answers', task)}, {'it is' if one else 'they are'} not significant.",
         )
         if finding.key == ALL_FEATURES
         else finding

@@ -99,7 +99,9 @@ def _names_of(family: Family, feature: str) -> set[str]:
         cue_name(family.name, feature, {family.name: family.phrase}),
     }
     if family.name == "length" and feature in LENGTHS:
-        names |= {f"{the}{feature} {noun}" for the in ("", "the ") for noun in ("answer", "choice")}
+        names |= {
+            f"{the}{feature} {noun}" for the in ("", "the ") for noun in ("answer", "choice", "response")
+        }
     return {name.casefold() for name in names}
 
 

@@ -13,7 +13,7 @@ from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Instances
-from cuecard.wording import percent, plural, points
+from cuecard.wording import of_responses, percent, plural, points
 
 ALPHA = 0.05
 EXAMPLES = 3
@@ -173,10 +173,12 @@ def _strongest_class(
         return "", ()
     column = 0 if row["feature"] == "s1_freq" else 1
     sentence = ("first sentence" if column == 0 else "second sentence") if data.task == "pair" else (
-        "question" if column == 0 else "answer"
+        ("prompt" if data.task == "preference" else "question")
+        if column == 0
+        else of_responses("answer", data.task)
     )  # fmt: skip
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
-    noun = "choices" if data.grouped else "examples"
+    noun = {"choice": "choices", "preference": "responses"}.get(data.task, "examples")
     text = (
         f" If the {sentence} occurs {'once' if often == '1' else f'{often} times'}, {percent(row['share'])} of "
         f"{row['n']:,} {noun} are {row['label']} (overall {percent(prior[row['label']])})."

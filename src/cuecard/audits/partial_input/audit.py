@@ -218,6 +218,7 @@ class PartialInput:
         strict = {n: _accuracy((cross_fitted if len(test) else guesses)[n]) for n in inflated}
         leak = _leak(guesses[primary])
         summary = self._summary(baselines, primary, folds, evaluated, leak, inflated, strict)
+        summary["task"] = data.task
         findings = partial_findings(summary, baselines, leaking, data.task)
         search = Cues(
             features=("word",), scope="premise", tokens=self.tokens, alpha=self.alpha, weights=self.weights

@@ -14,7 +14,7 @@ from cuecard.audits.partial_input.measures import SPOKEN
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
 from cuecard.stats import format_p, state_probability
-from cuecard.wording import listed
+from cuecard.wording import listed, of_responses
 
 EXAMPLES_SHOWN = 3
 LOWER_BOUND = "This is a lower bound: a stronger model may find more."
@@ -27,6 +27,9 @@ _ACCURACY = {
     ("choices_only", "choice"): ("Choices-only accuracy", " (without the question)"),
     ("choices_only", "preference"): ("Choices-only accuracy", " (without the prompt)"),
 }
+#: What the probabilities of a model are about, where that is not the answer; and what each of them is given to.
+_SOUGHT = {"preference": "preference"}
+_OPTION = {"pair": "label", "text": "label", "choice": "choice", "preference": "response"}
 _RULE = {
     "longest": "Always choosing the longest answer",
     "shortest": "Always choosing the shortest answer",
@@ -99,7 +102,7 @@ def _leak(baseline: Baseline, task: Task, evidence: tuple[Evidence, ...]) -> Fin
 
 def _turned(baseline: Baseline, task: Task) -> str:
     """Say what a score below chance gives away."""
-    answer = "label" if task in ("pair", "text") else "answer"
+    answer = "label" if task in ("pair", "text") else of_responses("answer", task)
     if baseline.turned is None or baseline.turned_low is None or baseline.turned_high is None:
         return f"An accuracy below chance is a leak, too: avoiding this {answer} is better than chance."
     opposite = (
@@ -120,7 +123,7 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
         f" AUC {baseline.auc:z.3f} (95 % CI {baseline.auc_low:z.3f} to {baseline.auc_high:z.3f}; chance 0.5)"
     )
     if baseline.information is not None and baseline.information > 0:
-        text += f", {baseline.information:z.3f} bits about the answer"
+        text += f", {baseline.information:z.3f} bits about the {_SOUGHT.get(task, 'answer')}"
     if _unsure(baseline):
         text += f". Both intervals include chance; the test of the probabilities is significant (p = {_p(baseline)})"
     elif baseline.low <= baseline.chance:
@@ -130,7 +133,7 @@ def _beyond_accuracy(baseline: Baseline, task: Task) -> str:
         )
         text += (
             f". Accuracy alone does not show this leak: {majority} probability of a "
-            f"{'label' if single else 'choice'} is associated with the correct answer (p = {_p(baseline)})"
+            f"{_OPTION[task]} is associated with the correct {_SOUGHT.get(task, 'answer')} (p = {_p(baseline)})"
         )
     return f"{text}."
 
@@ -140,7 +143,7 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     kept = [b for b in blind if b.direction == "above" or _OPPOSITE.get(b.name) not in above]
     best = max(kept, key=_given_away)
     rest = [
-        f"{_short(b)} {_percent(b.accuracy)}"
+        f"{_short(b, task)} {_percent(b.accuracy)}"
         for b in kept
         if b is not best and (b.direction == "below" or b.accuracy > b.chance)
     ]
@@ -154,7 +157,7 @@ def _blind(blind: Sequence[Baseline], task: Task) -> Finding:
     beats = "beats chance" if best.direction == "above" else "scores below chance"
     if best.direction == "above" and best.low <= best.chance:  # no better than the majority, and yet no luck
         beats = "is associated with the label"
-    title = _auc_title(best) if _only_ranks(best) else f"{_rule(best, task)} {beats}"
+    title = _auc_title(best, task) if _only_ranks(best) else f"{_rule(best, task)} {beats}"
     return _finding(best, severity_of_baseline(best), title, text)
 
 
@@ -184,7 +187,7 @@ def _relation(baseline: Baseline, task: Task) -> Finding:
         f"{_beyond_accuracy(baseline, task) if ranks else ''} Shared words compare the two texts, so this may be part "
         "of the task; a model should exceed this accuracy."
     )
-    title = _auc_title(baseline) if ranks else f"{_rule(baseline, task)} beats chance"
+    title = _auc_title(baseline, task) if ranks else f"{_rule(baseline, task)} beats chance"
     return _finding(baseline, "info", title, text)
 
 
@@ -232,7 +235,8 @@ def _capped(baseline: Baseline, severity: Severity) -> Severity:
 
 
 def _rule(baseline: Baseline, task: Task) -> str:
-    return _RULE[baseline.name].format({"pair": "hypothesis", "text": "text"}.get(task, "answers"))
+    rule = _RULE[baseline.name].format({"pair": "hypothesis", "text": "text"}.get(task, "answers"))
+    return of_responses(rule, task)
 
 
 def _score(baseline: Baseline, task: Task) -> str:
@@ -255,8 +259,8 @@ def _against_full(baseline: Baseline) -> str:
     return f". With the full input, the same model has an accuracy of {full}."
 
 
-def _short(baseline: Baseline) -> str:
-    return _SHORT.get(baseline.name, f"{baseline.name} only")
+def _short(baseline: Baseline, task: Task) -> str:
+    return of_responses(_SHORT.get(baseline.name, f"{baseline.name} only"), task)
 
 
 def _p(baseline: Baseline) -> str:
@@ -309,8 +313,9 @@ def _verb(baseline: Baseline) -> str:
     return "may be" if _unsure(baseline) else "is"
 
 
-def _auc_title(baseline: Baseline) -> str:
-    return f"{SPOKEN.get(baseline.name, baseline.name).capitalize()} AUC {_verb(baseline)} above chance"
+def _auc_title(baseline: Baseline, task: Task) -> str:
+    spoken = of_responses(SPOKEN.get(baseline.name, baseline.name), task)
+    return f"{spoken.capitalize()} AUC {_verb(baseline)} above chance"
 
 
 def _by_ranking(finding: Finding, baseline: Baseline) -> Finding:

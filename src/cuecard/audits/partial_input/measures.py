@@ -9,6 +9,7 @@ from typing import Any
 from cuecard.analysis import Measure, MeasureKind
 from cuecard.audits.partial_input.baselines.judging import TESTED_KINDS
 from cuecard.audits.partial_input.given_away import SOLVED
+from cuecard.wording import of_responses
 
 NAME = "partial_input"
 #: How accuracies of partial input are read.
@@ -72,7 +73,7 @@ def partial_measures(summary: Mapping[str, Any]) -> list[Measure]:
     measures = []
     for line in summary["baselines"]:
         if line["kind"] in TESTED_KINDS:
-            measures += _of_shortcut(line)
+            measures += _of_shortcut(line, summary.get("task", ""))
             continue
         chance = None if line["kind"] == "reference" else line["chance"]
         ends = {end: line[end] for end in ENDS} | {"chance": chance}
@@ -101,7 +102,7 @@ def _of_outside(summary: Mapping[str, Any]) -> list[Measure]:
     ]
 
 
-def _of_shortcut(line: Mapping[str, Any]) -> list[Measure]:
+def _of_shortcut(line: Mapping[str, Any], task: str) -> list[Measure]:
     n, chance = line["n"], line["chance"]
 
     def measure(kind: MeasureKind, field: str, chance: float) -> Measure:
@@ -118,7 +119,7 @@ def _of_shortcut(line: Mapping[str, Any]) -> list[Measure]:
         *(other for other in others if other.value is not None),
     ]
     name = line["name"].replace("_", "-")
-    spoken = SPOKEN.get(line["name"], name)
+    spoken = of_responses(SPOKEN.get(line["name"], name), task)
     return [replace(one, label=spoken + one.label.removeprefix(name)) for one in measures]
 
 

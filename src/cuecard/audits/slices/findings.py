@@ -10,7 +10,7 @@ from cuecard.analysis import Finding, Severity
 from cuecard.audits.repetition import with_distinct_texts
 from cuecard.data import Task
 from cuecard.stats import state_probability
-from cuecard.wording import percent, plural, points
+from cuecard.wording import of_responses, percent, plural, points
 
 MOST_FINDINGS = 3
 RULE_PHRASES = {
@@ -66,7 +66,7 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
 
 
 def _finding(row: Mapping[str, Any], task: Task) -> Finding:
-    rule = RULE_PHRASES.get(row["rule"], str(row["rule"]).replace("_", " "))
+    rule = of_responses(RULE_PHRASES.get(row["rule"], str(row["rule"]).replace("_", " ")), task)
     below = row["excess"] < 0
     where = f"{row['column']} = {row['value']}"
     chance = _baseline(row)

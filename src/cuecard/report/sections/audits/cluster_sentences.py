@@ -14,7 +14,7 @@ from cuecard.wording import listed
 
 _EMBEDDINGS = {"tfidf": "the words they share (TF-IDF)", "minilm": "MiniLM sentence vectors"}
 _SPLITS = {"train": "training set", "test": "test set", "dev": "dev set"}
-_TEXTS = {"pair": "hypotheses", "choice": "choices", "preference": "answers", "text": "texts"}
+_TEXTS = {"pair": "hypotheses", "choice": "choices", "preference": "responses", "text": "texts"}
 
 
 def texts_looked_at(card: Card, summary: dict[str, Any]) -> str:
