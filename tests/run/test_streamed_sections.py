@@ -118,6 +118,8 @@ def test_all_examples_are_seen_in_any_number_of_parts_and_any_order(
 
 @pytest.mark.parametrize("tokens", [None, "treebank"])
 def test_slices_alone_make_their_own_guesses(tokens, tmp_path, monkeypatch):
+    if tokens:
+        pytest.importorskip("nltk", reason="the extra nltk is not installed")
     folder = as_files(with_columns_beside(pairs(300)), tmp_path / "files", files=1, groups=3)
     expected = cc.audit(load(folder), only=("slices",), tokens=tokens)
     monkeypatch.setattr(streaming, "SAMPLED", SAMPLED)
