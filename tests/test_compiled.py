@@ -91,6 +91,14 @@ def test_without_any_folder_nothing_is_kept(
         _compiled._has_folder.cache_clear()
 
 
+def test_where_nothing_is_compiled_functions_run_as_they_are_written(
+    twice: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert twice()(4) == 8
+    assert not (tmp_path / "kept").exists()
+
+
 def test_without_a_home_a_private_folder_among_temporary_files_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

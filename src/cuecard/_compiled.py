@@ -22,7 +22,8 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
 
     def compiled(function: Any) -> Any:
         dispatcher = numba.njit(**options)(function)
-        if cache and _has_folder():
+        # Where NUMBA_DISABLE_JIT is set, as for a debugger, this is the function itself, and there is nothing to keep.
+        if cache and dispatcher is not function and _has_folder():
             try:
                 dispatcher.enable_caching()
             except RuntimeError:  # numba has found no folder after all

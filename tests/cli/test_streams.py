@@ -13,6 +13,11 @@ import pytest
 from pace import PATIENCE
 from small_sets import pair_instances
 
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+
+from fuzzing.commands import fill
+from fuzzing.stopping import WRITERS
+
 ROWS = [("train", f"premise {i}", f"hypothesis {i % 7}", "yes" if i % 2 else "no") for i in range(60)]
 FULL = Path("/dev/full")
 
@@ -58,26 +63,24 @@ def test_a_reader_that_goes_away_is_no_error():
     assert (ran.stdout, ran.stderr) == ("[\n0\n", "")
 
 
+#: Every verb that writes, as killed and interrupted runs have them, and other formats and places of some.
 VERBS = {
-    "audit": ["audit", "train.csv", "--only", "cues", "--out", "new"],
-    "debias": ["debias", "train.csv", "--min-count", "5", "--out", "new.csv", "--report", "report"],
-    "debias rows": ["debias", "train.csv", "--min-count", "5", "--out", "new.parquet"],
-    "pairs": ["stress", "train.csv", "--kind", "identical-pairs", "--match", "yes", "--out", "new.jsonl"],
-    "report": ["report", "card", "--out", "new.html"],
-    "report in place": ["report", "card"],
+    **{name: [*writing.arguments] for name, writing in WRITERS.items()},
+    "debias rows": ["debias", "train.csv", "--min-count", "2", "--out", "new.parquet"],
+    "pairs as lines": [*WRITERS["pairs"].arguments[:-1], "new.jsonl"],
+    "report elsewhere": ["report", "card", "--out", "new.html"],
 }
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with data and a card."""
+    """A folder with data, a card and a worksheet, and with nothing that a verb writes."""
     from cuecard.card import save_card
     from cuecard.run import audit
 
+    card = save_card(audit(pair_instances(ROWS), only=["cues"]), tmp_path_factory.mktemp("card"))
     folder = tmp_path_factory.mktemp("files")
-    data = pair_instances(ROWS)
-    data.table.drop("split").write_csv(folder / "train.csv")
-    save_card(audit(data, only=["cues"]), folder / "card")
+    fill(folder, card.parent)
     return folder
 
 
@@ -91,9 +94,11 @@ def test_a_disk_that_fills_up_while_a_verb_writes_leaves_everything_as_it_was(
 ):
     monkeypatch.chdir(files)
     monkeypatch.setattr("cuecard.writing.targets._check_room", lambda *_: None)
+    if verb == "apply":
+        assert cuecard(*WRITERS["apply"].first).code == 0
     before = everything(files)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    for size in (0, 600):
+    for size in (0, 20):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
         try:
             ran = cuecard(*VERBS[verb])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,18 @@ def test_a_report_that_would_replace_the_weighted_rows_is_refused(cuecard, monke
     command = ["debias", "train.csv", "--out", "out/tables/cues.csv", "--report"]
     monkeypatch.setitem(TARGETS, "debias", command)
     assert "would be replaced" in refused(cuecard, "debias", "out")
+
+
+@pytest.mark.parametrize("command", TARGETS)
+def test_a_disk_without_space_or_permission_is_refused_before_data_is_read(cuecard, command, monkeypatch):
+    target = f"new{FILES.get(command, '')}"
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+
+        def write(folder, size, number=number):
+            raise OSError(number, os.strerror(number), str(folder))
+
+        monkeypatch.setattr("cuecard.writing.targets.try_writing", write)
+        assert f"cannot be written ({os.strerror(number)})" in refused(cuecard, command, target)
 
 
 @pytest.mark.parametrize("command", TARGETS)

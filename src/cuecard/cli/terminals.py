@@ -6,6 +6,7 @@ import codecs
 import os
 import sys
 import unicodedata
+import warnings
 
 #: The name under which the error handler is registered.
 READABLE = "cuecard.readable"
@@ -21,8 +22,10 @@ _LOOKS_LIKE = {
 def prepare() -> None:
     """Have standard output and error print what their encoding has no character for, and ignore impossible widths.
 
-    JSON keeps its texts: it is printed with the escapes of JSON.
+    JSON keeps its texts: it is printed with the escapes of JSON. What a library says of shared memory that cannot be
+    written to is not printed: it works in one process then, as we have it do in any case.
     """
+    warnings.filterwarnings("ignore", ".*joblib will operate in serial mode", UserWarning)
     columns = os.environ.get("COLUMNS")
     if columns is not None and not (columns.isdecimal() and int(columns) >= NARROWEST):
         del os.environ["COLUMNS"]
