@@ -159,6 +159,10 @@ def test_words_that_two_texts_share_are_counted_once_each() -> None:
     first.add(pl.Series(responses))
     second.add(pl.Series(prompts))
     assert first.shared_with(second).tolist() == [2, 2, 0, 0, 1]
+    of_two, once = FoldedTexts(), FoldedTexts()
+    of_two.add(pl.Series(["a b", "b b c", "c d", "e", "a"]))
+    once.add(pl.Series(["a b c", "d c", ""]))
+    assert of_two.shared_with(once, np.array([0, 2, 4, 5])).tolist() == [2, 2, 2, 0, 0]
 
 
 def test_runs_of_texts_have_the_units_of_their_words_together() -> None:

@@ -391,37 +391,32 @@ def leaders(leader: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def shared_words(words: Array, starts: Array, others: Array, other_starts: Array) -> Array:
-    """Return how many different words of every text the other text of its row has, too.
+def shared_words(words: Array, starts: Array, others: Array, other_starts: Array, runs: Array) -> Array:
+    """Return how many different words of every text another text has, too: that of its run, such as their prompt.
 
-    Words of the other text are looked up by their first bits, which rule out nearly all.
+    Texts from `runs[i]` to `runs[i + 1]` are compared with the other text i. Words are looked up by their first bits,
+    which rule out nearly all.
     """
-    n = len(starts) - 1
-    counts = np.zeros(n, dtype=np.int64)
-    own = np.empty(1 + (np.diff(other_starts).max() if n else 0), dtype=np.uint64)
+    counts = np.zeros(len(starts) - 1, dtype=np.int64)
+    longest = 0
+    for i in range(len(other_starts) - 1):
+        longest = max(longest, other_starts[i + 1] - other_starts[i])
+    own = np.empty(longest + 1, dtype=np.uint64)
     met = np.full(len(own), -1)
     bits = np.zeros(1 << 10, dtype=np.bool_)
-    size = 0
-    for row in range(n):
-        first, end = other_starts[row], other_starts[row + 1]
-        before = other_starts[max(row - 1, 0)]
-        # The answers of one prompt follow each other: its words are sorted once.
-        same = row > 0 and first - before == end - first
-        i = 0
-        while same and i < end - first:
-            same = others[before + i] == others[first + i]
-            i += 1
-        if not same:
-            for i in range(size):
-                bits[own[i] >> _S54] = False
-            size = _insert(others[first:end] if end - first <= SHORT else np.sort(others[first:end]), own, 0)
-            for i in range(size):
-                bits[own[i] >> _S54] = True
-            met[:size] = -1
-        for i in range(starts[row], starts[row + 1]):
-            if bits[words[i] >> _S54]:
-                place = np.searchsorted(own[:size], words[i])
-                if place < size and own[place] == words[i] and met[place] != row:
-                    met[place] = row
-                    counts[row] += 1
+    for run in range(len(runs) - 1):
+        other = others[other_starts[run] : other_starts[run + 1]]
+        size = _insert(other if len(other) <= SHORT else np.sort(other), own, 0)
+        for i in range(size):
+            bits[own[i] >> _S54] = True
+        met[:size] = -1
+        for row in range(runs[run], runs[run + 1]):
+            for word in words[starts[row] : starts[row + 1]]:
+                if bits[word >> _S54]:
+                    place = np.searchsorted(own[:size], word)
+                    if place < size and own[place] == word and met[place] != row:
+                        met[place] = row
+                        counts[row] += 1
+        for i in range(size):
+            bits[own[i] >> _S54] = False
     return counts

@@ -120,11 +120,19 @@ class FoldedTexts:
         of_runs = _near_copies(sums, words, starts[bounds], run_keys, alike, loosely)
         return of_texts(), of_runs
 
-    def shared_with(self, others: FoldedTexts) -> npt.NDArray[np.int64]:
-        """Return how many different words of every text the other text of its row has, too."""
+    def shared_with(
+        self, others: FoldedTexts, runs: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return how many different words of every text the other text of its row has, too.
+
+        With `runs`, texts from `runs[i]` to `runs[i + 1]` have the other text i, as responses have their prompt.
+        """
         _, words, starts = self.arrays()
         _, other_words, other_starts = others.arrays()
-        shared: npt.NDArray[np.int64] = _kernels.shared_words(words, starts, other_words, other_starts)
+        of_others = np.arange(len(starts)) if runs is None else runs
+        shared: npt.NDArray[np.int64] = _kernels.shared_words(
+            words, starts, other_words, other_starts, of_others
+        )
         return shared
 
     def arrays(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:

@@ -30,6 +30,8 @@ def example_units(examples: Ints, hypothesis: Ints, premise: Ints | None = None)
 
     `hypothesis` and `premise` are units of texts; an example counts as a copy if all its texts are copies.
     """
+    if int(hypothesis.max(initial=-1)) + 1 == len(hypothesis) and premise is None:
+        return in_order(examples)  # no hypothesis has a copy
     # A sum of random numbers, one per unit, is the same for the same hypotheses in any order.
     rng = np.random.default_rng(0)
     size = int(max(hypothesis.max(initial=0), 0 if premise is None else premise.max(initial=0))) + 1
