@@ -18,12 +18,14 @@ from cuecard.data.survey import row_table
 from cuecard.data.weights import unequal_weights, weight_total
 from cuecard.engines import Stream
 from cuecard.stats.weighted import weighted_quantiles
-from cuecard.wording import percent, plural
+from cuecard.wording import TRAINING_SET, percent, plural
 
 #: Texts longer than the first number of tokens are counted in bins of the second.
 _COARSE = ((200, 10), (2_000, 100), (20_000, 1_000))
 
 #: What the judged text is called in each task.
+#: What a split is called.
+_SET = {"train": TRAINING_SET, "test": "the test set"}
 _TEXT = {"pair": "hypothesis", "choice": "choice", "preference": "response", "text": "text"}
 #: The column of weights, where instances have them.
 WEIGHT = "_weight"
@@ -283,8 +285,8 @@ def _findings(
                     role="flaw",
                     severity="low",
                     title="Empty texts",
-                    text=f"In the {split} split, {plural(empty, 'instance has', 'instances have')} an empty "
-                    f"{_TEXT[data.task]}.",
+                    text=f"In {_SET.get(split, f'the {split} split')}, "
+                    f"{plural(empty, 'instance has', 'instances have')} an empty {_TEXT[data.task]}.",
                     n=empty,
                     key=f"empty-texts/{split}",
                     counted="instances",

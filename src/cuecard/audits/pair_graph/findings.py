@@ -12,16 +12,30 @@ import polars as pl
 from cuecard.analysis import Evidence, Finding, severity_of
 from cuecard.audits.pair_graph.scores import Score
 from cuecard.audits.repetition import with_distinct_texts
-from cuecard.data import Instances
-from cuecard.wording import of_responses, percent, plural, points
+from cuecard.data import Instances, Task
+from cuecard.wording import percent, plural, points
 
 ALPHA = 0.05
 EXAMPLES = 3
 _SINGLE = {
-    "s1_freq": "the frequency of the first sentence",
-    "s2_freq": "the frequency of the second sentence",
-    "s1s2_inter": "two-step walks between the sentences",
+    "s1_freq": "the frequency of the {first}",
+    "s2_freq": "the frequency of the {second}",
+    "s1s2_inter": "two-step walks between them",
 }
+#: What the two texts of an example are called.
+_TEXTS = {
+    "choice": ("question", "answer"),
+    "preference": ("prompt", "response"),
+}
+
+
+def _texts(task: Task) -> tuple[str, str]:
+    return _TEXTS.get(task, ("first sentence", "second sentence"))
+
+
+def _single(feature: str, task: Task) -> str:
+    first, second = _texts(task)
+    return _SINGLE[feature].format(first=first, second=second)
 
 
 def pair_graph_findings(
@@ -76,7 +90,7 @@ def pair_graph_findings(
     best = max(_SINGLE, key=lambda name: scores[name].accuracy)
     text = (
         f"From sentence frequencies and pairings alone, without reading a word, the accuracy is {accuracy}; {level} is "
-        f"{percent(chance)}. With only {_SINGLE[best]}, it is {percent(scores[best].accuracy)}."
+        f"{percent(chance)}. With only {_single(best, data.task)}, it is {percent(scores[best].accuracy)}."
         f"{_ranking(leak, chance)}"
     )
     severity = severity_of((leak.low - chance) / max(1 - chance, 1e-9))
@@ -172,11 +186,7 @@ def _strongest_class(
     if row["gain"] <= 0:
         return "", ()
     column = 0 if row["feature"] == "s1_freq" else 1
-    sentence = ("first sentence" if column == 0 else "second sentence") if data.task == "pair" else (
-        ("prompt" if data.task == "preference" else "question")
-        if column == 0
-        else of_responses("answer", data.task)
-    )  # fmt: skip
+    sentence = _texts(data.task)[column]
     often = f"{row['from']}" if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
     noun = {"choice": "choices", "preference": "responses"}.get(data.task, "examples")
     text = (

@@ -51,7 +51,7 @@ def slice_findings(summary: Mapping[str, Any], task: Task) -> list[Finding]:
             f"{plural(len(summary['columns']), 'extra column')} show no slice with an accuracy different from the rest "
             "of the data."
         )
-        return [Finding("slices", "info", "Shortcuts work equally well on all slices", text, key="none")]
+        return [Finding("slices", "info", "No slice differs from the rest of the data", text, key="none")]
     first: dict[tuple[str, str], Finding] = {}
     for row in sorted(
         shown, key=lambda row: bool(row["excess"] < 0)
