@@ -98,6 +98,16 @@ def new_array(folder: Path, name: str, dtype: npt.DTypeLike, length: int) -> npt
     return _registered(array)
 
 
+def on_disk(values: npt.NDArray[Any], folder: Path) -> npt.NDArray[Any]:
+    """Return the same numbers in a file that has no name: memory holds what is looked at."""
+    if not values.size or isinstance(values.base, np.memmap):
+        return values
+    with tempfile.TemporaryFile(dir=folder) as file:
+        np.ascontiguousarray(values).tofile(file)
+        # Compiled loops take it as any other array, because it could be written to; nobody does.
+        return _registered(np.memmap(file, dtype=values.dtype, mode="c", shape=values.shape))
+
+
 def _mapped(file: Path) -> npt.NDArray[Any]:
     return _registered(np.load(file, mmap_mode="r"))
 

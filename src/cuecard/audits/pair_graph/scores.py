@@ -15,7 +15,13 @@ from cuecard.data import Instances
 from cuecard.registry import unknown_name
 from cuecard.stats import accuracy_log_p, q_values, wilson
 from cuecard.stats.arrays import Bools, Floats
-from cuecard.stats.counted_forest import cross_fitted, fold_numbers, forest_probabilities
+from cuecard.stats.counted_forest import (
+    cross_fitted,
+    distinct_points,
+    fold_numbers,
+    forest_probabilities,
+    held_out,
+)
 from cuecard.stats.weighted import weighted_share
 
 ForestName = Literal["fast", "paper", "paper-small", "paper-large"]
@@ -144,6 +150,11 @@ class Trial:
     def _over(self, rounds: Sequence[tuple[Bools, Bools]], features: npt.ArrayLike, distinct: bool) -> Floats:
         columns = standardised(features)
         n_labels = len(self.data.labels)
+        if distinct and self.forest == "fast" and self.weights is None:
+            points = distinct_points(columns)
+            del columns
+            forest = {"trees": self.trees, "depth": self.depth, "seed": self.seed}
+            return held_out(points, self.data.label_codes, rounds, n_labels=n_labels, **forest)
         probabilities = np.full((len(columns), n_labels), np.nan)
         for fit, score in rounds:
             fit = fit if self.weights is None else fit & (self.weights > 0)

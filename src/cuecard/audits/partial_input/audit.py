@@ -54,8 +54,8 @@ from cuecard.stats.weighted import weighted_quantiles
 FEWEST_EXAMPLES = 20
 #: Some dozens of bins are learned from as well as they can be with this many examples.
 BLIND_TRAIN = 20_000
-#: Memory for the guesses and figures of an example where texts stay on disk; measured on 550,000 pairs, rounded up.
-ROW_BYTES = 2_000
+#: Memory for the figures of an example where texts and guesses stay on disk; measured on 1,080,000 pairs, rounded up.
+ROW_BYTES = 700
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,11 @@ class FiguredInstances(NumberedInstances):
     figures: pl.DataFrame = field(default_factory=pl.DataFrame)
     packed: Mapping[tuple[Reading | None, int], PackedRows] = field(default_factory=dict)
 
+    @property
+    def scratch(self) -> Path:
+        """A folder for numbers of every example that are not needed for long."""
+        return next(iter(self.packed.values())).folder
+
     def figure(self, name: str, rows: Ints | None = None) -> npt.NDArray[Any]:
         """Return a figure of some of these rows, of all by default."""
         return self._own(self.figures[name].to_numpy(), rows)

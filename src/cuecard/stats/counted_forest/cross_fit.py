@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cuecard.stats.arrays import Floats, Ints
+from cuecard.stats.arrays import Bools, Floats, Ints
 from cuecard.stats.counted_forest import _kernels
-from cuecard.stats.counted_forest.points import distinct_points
+from cuecard.stats.counted_forest.points import Points, distinct_points
 
 
 def fold_numbers(n: int, folds: int, *, groups: npt.ArrayLike | None = None, seed: int = 0) -> Ints:
@@ -76,6 +77,67 @@ def cross_fitted(
 
     with ThreadPoolExecutor(threads or _cores()) as pool:
         list(pool.map(one_fold, range(len(bounds) - 1)))
+    return probabilities
+
+
+def held_out(
+    points: Points,
+    labels: npt.ArrayLike,
+    rounds: Sequence[tuple[Bools, Bools]],
+    *,
+    n_labels: int,
+    trees: int,
+    depth: int = 30,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Floats:
+    """Return P(label | row) for every row that a round scores, from a forest on the rows that it fits; nan for others.
+
+    They are those of `cross_fitted` for two folds, the scored rows without their labels and the fitted ones. Rows
+    are looked at once a round, to count points: memory holds little more than `points` and what is returned.
+    """
+    codes = np.asarray(labels, dtype=np.int64)
+    probabilities = np.full((len(codes), n_labels), np.nan)
+    mixed = np.random.SeedSequence([seed, 0]).generate_state(1, np.uint64)[0]
+
+    def one_round(number: int) -> None:
+        fit, score = rounds[number]
+        if not score.any():
+            return
+        if not fit.any():
+            probabilities[score] = 1 / n_labels
+            return
+        fitted = Points(points.values, points.index[fit]).counts(codes[fit], n_labels)
+        scored = points.index[score]
+        asked = np.bincount(scored, minlength=len(points))
+        here = np.flatnonzero(fitted.any(axis=1) | (asked > 0))
+        fitted, asked = fitted[here], asked[here]
+        values, ranks = _ranked(points.values[here])
+        counts = fitted.copy()
+        counts[:, 0] += asked  # a point that is only scored is drawn 0 times
+        point, label = np.nonzero(counts)
+        cells = np.column_stack([ranks[:, point].T, label]).astype(np.int32)
+        tried = max(1, isqrt(points.values.shape[1]))
+        held = np.flatnonzero(asked)
+        leaves = _kernels.forest(
+            values,
+            ranks,
+            cells,
+            fitted[point, label],
+            np.empty(0),
+            n_labels,
+            held,
+            trees,
+            depth,
+            tried,
+            mixed,
+        )
+        place = np.zeros(len(points), dtype=np.int64)
+        place[here[held]] = np.arange(len(held))
+        probabilities[score] = leaves[place[scored]]
+
+    with ThreadPoolExecutor(threads or _cores()) as pool:
+        list(pool.map(one_round, range(len(rounds))))
     return probabilities
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 
 from cuecard._compiled import njit
+from cuecard.engines import on_disk
 from cuecard.stats.arrays import Bools, Floats, Ints
 
 #: Scores this close are a tie: equal inputs must not be told apart by rounding.
@@ -66,6 +68,13 @@ class Guesses:
             probability=None,
             table=None,
         )
+
+    def on_disk(self, folder: Path | None) -> Guesses:
+        """Return the same guesses with their numbers in files, or as they are where there is no folder for them."""
+        if folder is None:
+            return self
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{name: on_disk(a, folder) for name, a in arrays.items() if a is not None})
 
     def take(self, which: Bools | Ints | slice) -> Guesses:
         """Return the guesses for some of the examples."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -54,7 +55,9 @@ class Evaluation:
 
         def counted(guesses: Guesses, which: Ints) -> Guesses:
             guesses = guesses.weighted(examples.weight(which))
-            return guesses if scope is None else guesses.in_units(*examples.units_and_templates(scope, which))
+            if scope is not None:
+                guesses = guesses.in_units(*examples.units_and_templates(scope, which))
+            return guesses.on_disk(scratch_of(examples))
 
         return replace(
             self,
@@ -79,6 +82,9 @@ class Trainer:
 
     def guess(self, matrix: Features, learn: Ints, guess: Ints) -> Guesses:
         """Return the guesses for the examples `guess` of a model that learned from the examples `learn`."""
+        return self._guessed(matrix, learn, guess).on_disk(scratch_of(self.examples))
+
+    def _guessed(self, matrix: Features, learn: Ints, guess: Ints) -> Guesses:
         if self.max_train is not None and len(learn) > self.max_train:
             drawn = np.random.default_rng(self.seed).permutation(len(learn))[: self.max_train]
             learn = learn[np.sort(drawn)]
@@ -128,7 +134,7 @@ class Trainer:
         With `forward` also, for the exact test, guesses of models of earlier folds only: the first for the
         second fold, two for the next two, and so on; the last fold's come from the cross-fit itself.
         """
-        names = np.unique(fold)
+        names, scratch = np.unique(fold), scratch_of(self.examples)
         parts = [among[fold == f] for f in names]
         crossed = [self.later(matrix, among[fold != f], part) for f, part in zip(names, parts, strict=True)]
         ahead = []
@@ -139,14 +145,15 @@ class Trainer:
 
         def collect() -> Evaluation:
             guesses = [promise.result() for promise in crossed]
-            everything = joined_guesses(guesses).take(order)
+            everything = joined_guesses(guesses).take(order).on_disk(scratch)
             if not forward:
                 return Evaluation(among, everything, among, everything, fold, fold)
             tested = [*((which, promise.result()) for which, promise in ahead), (parts[-1], guesses[-1])]
             examples, results = zip(*tested, strict=True)
             chain = np.concatenate(examples)
             in_chain = fold[np.searchsorted(among, chain)]
-            return Evaluation(among, everything, chain, joined_guesses(results), fold, in_chain)
+            in_turn = joined_guesses(results).on_disk(scratch)
+            return Evaluation(among, everything, chain, in_turn, fold, in_chain)
 
         return collect
 
@@ -168,6 +175,12 @@ def trainer(
         workers = min(workers, MOST_FITS)
     with ThreadPoolExecutor(workers) as pool:
         yield Trainer(examples, pool, strength, max_train, seed)
+
+
+def scratch_of(examples: Examples) -> Path | None:
+    """Return the folder for numbers of every example, where texts stay on disk and so do these."""
+    instances = examples.instances
+    return instances.scratch if isinstance(instances, FiguredInstances) else None
 
 
 def doubling(end: int) -> list[tuple[int, int]]:
